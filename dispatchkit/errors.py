@@ -1,0 +1,267 @@
+"""Every exception and warning of the library.
+
+::
+
+    Exception
+    ├── DispatchError
+    │   ├── NoImplementationError          (TypeError)    nobody answered a call
+    │   │   └── UnsupportedArgumentError   (TypeError)    ... because of one keyword
+    │   ├── AmbiguousImplementationError   (TypeError)    two rules are equally specific
+    │   ├── RegistrationError              (TypeError)    a rule or type that can never work
+    │   ├── ForeignArgumentError           (TypeError)    an argument the protocol does not know
+    │   ├── DensifyError                   (RuntimeError) a dense copy that was not allowed
+    │   └── ModeError                      (RuntimeError) modes left out of order
+    └── AutogradError                      (RuntimeError) misuse of the graph
+        ├── GradcheckError                                derivatives that disagree
+        └── InplaceError                                  a change that would spoil a gradient
+    Warning
+    └── DispatchWarning                    (UserWarning)
+        ├── DensifyWarning                                a dense copy was made
+        └── SignatureWarning                              a rule that departs from its operation
+
+Each holds the data of what went wrong; the text is put together when somebody reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+__all__ = [
+    "AmbiguousImplementationError",
+    "AutogradError",
+    "DensifyError",
+    "DensifyWarning",
+    "DispatchError",
+    "DispatchWarning",
+    "ForeignArgumentError",
+    "GradcheckError",
+    "InplaceError",
+    "ModeError",
+    "NoImplementationError",
+    "RegistrationError",
+    "SignatureWarning",
+    "UnsupportedArgumentError",
+]
+
+
+class DispatchError(Exception):
+    """Base of everything the dispatch protocol raises."""
+
+
+@dataclass(eq=False)
+class NoImplementationError(DispatchError, TypeError):
+    """Nobody who was asked answered a call.
+
+    Attributes
+    ----------
+    function : qualified name of the operation
+    method : name of the protocol's method
+    types : names of the types that were asked
+    asked : one line for each answer that was declined, in order
+    nearest : one line for each implementation that came closest
+    stub : a handler to paste and fill in
+    """
+
+    function: str
+    method: str
+    types: Sequence[str]
+    asked: Sequence[str] = ()
+    nearest: Sequence[str] = ()
+    stub: str = ""
+
+    def __str__(self) -> str:
+        lines = [self.headline()]
+        lines += _section("asked, in order:", self.asked)
+        lines += _section("nearest implementations:", self.nearest)
+        if self.stub:
+            lines += _section("to cover it, write:", self.stub.splitlines())
+        return "\n".join(lines)
+
+    def headline(self) -> str:
+        """Return the first line of the message."""
+        return (
+            f"no implementation found for '{self.function}' on types that implement "
+            f"{self.method}: [{', '.join(self.types)}]"
+        )
+
+
+@dataclass(eq=False)
+class UnsupportedArgumentError(NoImplementationError):
+    """A rule was there, but does not take an argument of the call.
+
+    Attributes
+    ----------
+    arguments : what the caller passed and no rule takes
+    """
+
+    arguments: Sequence[str] = ()
+
+    def headline(self) -> str:
+        """Return the first line of the message."""
+        passed = ", ".join(self.arguments)
+        return (
+            f"no implementation of '{self.function}' for [{', '.join(self.types)}] takes {passed}, "
+            f"and no declared fallback answers the call"
+        )
+
+
+@dataclass(eq=False)
+class AmbiguousImplementationError(DispatchError, TypeError):
+    """Two rules fit a call equally well.
+
+    Attributes
+    ----------
+    function : qualified name of the operation
+    types : names of the types of the call
+    rules : one line for each of the rules
+    settled_by : the signature that would settle it
+    """
+
+    function: str
+    types: Sequence[str]
+    rules: Sequence[str]
+    settled_by: str
+
+    def __str__(self) -> str:
+        lines = [f"ambiguous implementations of '{self.function}' for ({', '.join(self.types)}):"]
+        lines += [f"  {rule}" for rule in self.rules]
+        lines.append(f"register ({self.settled_by}) to settle it")
+        return "\n".join(lines)
+
+
+class RegistrationError(DispatchError, TypeError):
+    """A handler, type or conversion that could never work was to be registered."""
+
+
+@dataclass(eq=False)
+class ForeignArgumentError(DispatchError, TypeError):
+    """An argument is neither an array the protocol knows nor a scalar.
+
+    Attributes
+    ----------
+    function : qualified name of the operation
+    parameter : name of the argument
+    found : name of the argument's type
+    advice : what to do about it
+    """
+
+    function: str
+    parameter: str
+    found: str
+    advice: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.function}: argument '{self.parameter}' is a {self.found}, not an array"
+        return f"{text}; {self.advice}" if self.advice else text
+
+
+@dataclass(eq=False)
+class DensifyError(DispatchError, RuntimeError):
+    """A dense copy was refused by `densify`.
+
+    Attributes
+    ----------
+    function : qualified name of the operation that asked for it
+    type : name of the type that would have become dense
+    nbytes : size of the dense copy in bytes, where known
+    limit : the bound in bytes; None where densifying is not allowed at all
+    """
+
+    function: str
+    type: str
+    nbytes: int | None
+    limit: int | None = None
+
+    def __str__(self) -> str:
+        size = "" if self.nbytes is None else f" ({format_bytes(self.nbytes)})"
+        text = f"'{self.function}' would make {self.type} dense{size}"
+        if self.limit is None:
+            return f'{text}, and densify(on="error") forbids it'
+        return f"{text}, which is past the limit of {format_bytes(self.limit)} set by densify"
+
+
+class ModeError(DispatchError, RuntimeError):
+    """Modes were left in another order than they were entered."""
+
+
+class AutogradError(RuntimeError):
+    """The graph was asked for something it cannot give."""
+
+
+@dataclass(eq=False)
+class InplaceError(AutogradError):
+    """A value that a backward pass needs was changed in place.
+
+    Attributes
+    ----------
+    operation : name of the graph node that saved the value
+    shape, dtype : of the value
+    saved, found : versions of the value when it was saved, and now
+    """
+
+    operation: str
+    shape: tuple[int, ...]
+    dtype: str
+    saved: int
+    found: int
+
+    def __str__(self) -> str:
+        return (
+            f"a value needed by the backward of {self.operation} was changed by an in-place operation: "
+            f"{self.dtype} tensor of shape {self.shape} is at version {self.found}, expected version "
+            f"{self.saved}; change a copy instead, or change it after the backward pass"
+        )
+
+
+@dataclass(eq=False)
+class GradcheckError(AutogradError):
+    """A derivative disagrees with finite differences.
+
+    Attributes
+    ----------
+    headline : what was compared
+    numerical, analytical : both matrices, as text
+    notes : further lines
+    """
+
+    headline: str
+    numerical: str = ""
+    analytical: str = ""
+    notes: Sequence[str] = field(default=())
+
+    def __str__(self) -> str:
+        lines = [self.headline]
+        if self.numerical:
+            lines += [f"numerical: {self.numerical}", f"analytical: {self.analytical}"]
+        return "\n".join([*lines, *self.notes])
+
+
+class DispatchWarning(UserWarning):
+    """Base of the warnings of the dispatch protocol."""
+
+
+class DensifyWarning(DispatchWarning):
+    """A structured array was made dense by its declared fallback."""
+
+
+class SignatureWarning(DispatchWarning):
+    """A handler's signature departs from its operation's in a way that changes results."""
+
+
+def format_bytes(nbytes: int) -> str:
+    """Write a number of bytes as people do.
+
+    >>> format_bytes(2048), format_bytes(3_500_000)
+    ('2.0 kB', '3.5 MB')
+    """
+    size = float(nbytes)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
+def _section(title: str, lines: Sequence[str]) -> list[str]:
+    return [title, *(f"  {line}" for line in lines)] if lines else []

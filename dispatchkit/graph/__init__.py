@@ -1,0 +1,1 @@
+"""How derivatives flow: stored values, nodes, the sweep, and whether recording is on."""

@@ -1,0 +1,201 @@
+"""The nodes of the graph: one for each recorded operation, one for each leaf.
+
+Recording is on the hot path, so a node holds as few slots as it can: what few nodes need (hooks, a retained
+gradient, versions of shared memory) stands in an object of its own, made on demand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+from dispatchkit.errors import InplaceError
+from dispatchkit.graph.storage import Storage, Version, Vertex
+
+__all__ = ["CallNode", "Differentiable", "Extras", "Leaf", "Node", "Output", "extras_of", "note_versions", "saved_tensors"]
+
+
+class Differentiable(Protocol):
+    """What a node asks of its operation."""
+
+    @property
+    def node_name(self) -> str:
+        """Name as printed, such as ``AddBackward``."""
+
+    @property
+    def keeps_output(self) -> bool:
+        """Whether the rules read the output."""
+
+    def pull(self, node: Node, g: Any, create_graph: bool) -> Sequence[Any]:
+        """Return one cotangent for each edge, None where there is none."""
+
+
+class Extras:
+    """What few vertices have.
+
+    Attributes
+    ----------
+    versions : count of changes of each saved argument's memory when it was saved, by its id
+    memory, memory_count : version counter of the output's memory and its count then; None where it is not shared
+    hooks : called with the gradient, in order; a result replaces it
+    after : called once a leaf's gradient was accumulated
+    retains : whether `grad` is kept
+    grad : the gradient: accumulated of a leaf, retained of another
+    """
+
+    __slots__ = ("after", "grad", "hooks", "memory", "memory_count", "retains", "versions")
+
+    def __init__(self) -> None:
+        self.versions: dict[int, int] = {}
+        self.memory: Version | None = None
+        self.memory_count = 0
+        self.hooks: dict[int, Callable[[Any], Any]] = {}
+        self.after: dict[int, Callable[[Any], Any]] = {}
+        self.retains = False
+        self.grad: Any = None
+
+
+class Node(Vertex):
+    """A recorded operation.
+
+    Attributes
+    ----------
+    operation : gives the name and the rules
+    edges : vertices of the inputs, None for inputs without gradient
+    saved : the arguments of the call that the rules read; None once the graph was freed
+    output : raw output; unset where the rules do not read it
+    """
+
+    __slots__ = ("edges", "operation", "output", "saved")
+
+    operation: Differentiable
+    edges: tuple[Vertex | None, ...]
+    saved: tuple[Any, ...] | None
+    output: Any
+
+    @property
+    def name(self) -> str:
+        """Name of the operation, as printed."""
+        return self.operation.node_name
+
+    @property
+    def next_functions(self) -> tuple[tuple[Vertex | None, int], ...]:
+        """The vertices of the inputs, each with the index of its output, as in PyTorch."""
+        return tuple((edge.main, edge.index) if isinstance(edge, Output) else (edge, 0) for edge in self.edges)
+
+    def watch(self, memory: Any) -> None:
+        """Note that the output's memory is shared from now on."""
+        extras = extras_of(self)
+        extras.memory = memory.version
+        extras.memory_count = memory.version.count
+
+    def check_versions(self) -> None:
+        """Raise if a value that the rules read was changed in place since it was saved.
+
+        Raises
+        ------
+        InplaceError : naming the operation, the shape and both versions
+        """
+        extras = self.extras
+        for tensor in saved_tensors(self.saved or ()):
+            memory = tensor._memory
+            if memory is not None:
+                expected = 0 if extras is None else extras.versions.get(id(tensor), 0)
+                if memory.version.count != expected:
+                    self._spoilt(tensor.array, expected, memory.version.count)
+        if extras is not None and extras.memory is not None and self.operation.keeps_output:
+            if extras.memory.count != extras.memory_count:
+                self._spoilt(self.output, extras.memory_count, extras.memory.count)
+
+    def _spoilt(self, array: Any, expected: int, found: int) -> None:
+        raise InplaceError(self.name, tuple(array.shape), str(array.dtype), expected, found)
+
+    def free(self) -> None:
+        """Let go of everything the rules read."""
+        self.saved = self.output = None
+
+
+class CallNode(Node):
+    """A recorded call with parameters beside its arrays.
+
+    Attributes
+    ----------
+    keywords : of the call
+    outputs : shape and dtype of each output, where there are several
+    """
+
+    __slots__ = ("keywords", "outputs")
+
+    keywords: dict[str, Any]
+    outputs: list[tuple[tuple[int, ...], Any]] | None
+
+
+class Output(Vertex):
+    """One of several outputs of a node; an edge leads to it as to a node."""
+
+    __slots__ = ("index", "main")
+
+    def __init__(self, main: Node, index: int, shape: tuple[int, ...], dtype: Any) -> None:
+        self.main = main
+        self.index = index
+        self.shape = shape
+        self.dtype = dtype
+        self.extras = None
+
+    @property
+    def name(self) -> str:
+        """Name of the operation, as printed."""
+        return self.main.name
+
+    @property
+    def next_functions(self) -> tuple[tuple[Vertex | None, int], ...]:
+        """The vertices of the operation's inputs."""
+        return self.main.next_functions
+
+    def watch(self, memory: Any) -> None:
+        """Note that the output's memory is shared from now on."""
+        self.main.watch(memory)
+
+
+class Leaf(Vertex):
+    """A tensor that the user made to require a gradient."""
+
+    __slots__ = ()
+    is_leaf = True
+    name = "AccumulateGrad"
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.extras = Extras()
+
+    @property
+    def next_functions(self) -> tuple[()]:
+        """Nothing: the graph ends here."""
+        return ()
+
+    def watch(self, memory: Any) -> None:
+        """Pass: the graph does not read the values of a leaf."""
+
+
+def extras_of(vertex: Vertex) -> Extras:
+    """Return the extras of a vertex, made if needed."""
+    if vertex.extras is None:
+        vertex.extras = Extras()
+    return vertex.extras
+
+
+def note_versions(node: Node) -> None:
+    """Remember how often the memory of each saved argument has been changed so far."""
+    for tensor in saved_tensors(node.saved or ()):
+        if tensor._memory is not None:
+            extras_of(node).versions[id(tensor)] = tensor._memory.version.count
+
+
+def saved_tensors(saved: Sequence[Any]) -> Iterator[Storage]:
+    """Yield the tensors among saved arguments."""
+    for value in saved:
+        if isinstance(value, Storage):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from saved_tensors(value)

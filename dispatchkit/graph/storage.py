@@ -1,0 +1,114 @@
+"""What a tensor stores: an array, its vertex in the graph, and the memory it may share with others."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dispatchkit.graph.node import Extras
+
+__all__ = ["Memory", "Storage", "Version", "Vertex", "memory_of", "share_memory"]
+
+
+class Version:
+    """Counts the in-place changes of a piece of memory."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+class Memory:
+    """A piece of memory as one family of views sees it.
+
+    Attributes
+    ----------
+    version : counts changes; shared with families that look at the same memory through `detach`
+    views : the tensors of the family, made by view operations from one another
+    """
+
+    __slots__ = ("version", "views")
+
+    def __init__(self, version: Version | None = None) -> None:
+        self.version = Version() if version is None else version
+        self.views: list[weakref.ref[Storage]] = []
+
+    def relatives(self, of: Storage) -> list[Storage]:
+        """Return the other living tensors of the family."""
+        living = [(ref, tensor) for ref in self.views if (tensor := ref()) is not None]
+        self.views = [ref for ref, _ in living]
+        return [tensor for _, tensor in living if tensor is not of]
+
+
+class Vertex:
+    """A point of the graph that gradients arrive at.
+
+    Attributes
+    ----------
+    shape, dtype : of the value whose gradient arrives
+    extras : hooks and gradient, None where there are none
+    """
+
+    __slots__ = ("__weakref__", "dtype", "extras", "shape")
+    is_leaf = False
+    name = ""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    extras: Extras | None
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+    def watch(self, memory: Memory) -> None:
+        """Note that the memory of the value is shared from now on."""
+
+
+class Storage:
+    """The slots of a tensor.
+
+    Attributes
+    ----------
+    array : the raw array
+    _node : its vertex in the graph, None where no gradient flows
+    _memory : None until something shares it or changes it in place
+    _grad : gradient of a tensor that has no vertex; unset where there is none
+    """
+
+    __slots__ = ("__weakref__", "_grad", "_memory", "_node", "array")
+
+    array: Any
+    _node: Vertex | None
+    _memory: Memory | None
+    _grad: Any
+
+
+def memory_of(tensor: Storage) -> Memory:
+    """Return the memory of a tensor, made if nobody asked before."""
+    memory = tensor._memory
+    if memory is None:
+        memory = tensor._memory = Memory()
+        memory.views.append(weakref.ref(tensor))
+        if tensor._node is not None:
+            tensor._node.watch(memory)
+    return memory
+
+
+def share_memory(view: Storage, base: Storage, *, family: bool = True) -> None:
+    """Note that two tensors look at the same memory.
+
+    Parameters
+    ----------
+    view : the new tensor
+    base : the one it was made from
+    family : whether gradients flow from one to the other; not so for `detach`
+    """
+    memory = memory_of(base)
+    if not family:
+        memory = Memory(memory.version)
+    view._memory = memory
+    memory.views.append(weakref.ref(view))
+    if view._node is not None:
+        view._node.watch(memory)

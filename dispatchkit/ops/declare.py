@@ -1,0 +1,290 @@
+"""The declaration form: one decorated body makes the function, the operators, the methods and the aliases.
+
+::
+
+    @elementwise
+    def log(xp, x, /):
+        '''Natural logarithm of each element.'''
+        return xp.log(x)
+
+    @log.def_partial
+    def log_partial(xp, y, x):
+        return 1 / x
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Concatenate, ParamSpec, TypeVar, overload
+
+from dispatchkit.errors import RegistrationError
+from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.ops.namespace import enter
+from dispatchkit.ops.rules import check_rule
+from dispatchkit.ops.samples import Content, Sample, elementwise_samples, reduction_samples
+from dispatchkit.ops.typing import Operation, Rule
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.kinds import Kind, kinds
+from dispatchkit.protocol.parameters import Form, Parameters
+
+__all__ = [
+    "alias",
+    "conversion",
+    "creation",
+    "elementwise",
+    "indexing",
+    "linalg",
+    "manipulation",
+    "operation",
+    "random",
+    "reduction",
+    "searching",
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@overload
+def operation(body: Callable[Concatenate[Any, P], R], /) -> Operation[P, R]: ...
+@overload
+def operation(
+    *,
+    kind: Kind = ...,
+    operator: str | None = ...,
+    methods: Sequence[str] | None = ...,
+    properties: Sequence[str] = ...,
+    varargs: str | None = ...,
+    differentiable: bool = ...,
+    namespace: str | None = ...,
+    domain: tuple[float, float] = ...,
+    content: Content = ...,
+    samples: Sequence[Sample] | None = ...,
+) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]: ...
+def operation(
+    body: Callable[..., Any] | None = None,
+    /,
+    *,
+    kind: Kind = kinds.function,
+    operator: str | None = None,
+    methods: Sequence[str] | None = None,
+    properties: Sequence[str] = (),
+    varargs: str | None = None,
+    differentiable: bool = True,
+    namespace: str | None = None,
+    domain: tuple[float, float] = (-2.0, 2.0),
+    content: Content | None = None,
+    samples: Sequence[Sample] | None = None,
+) -> Any:
+    """Declare an operation by its body.
+
+    Parameters
+    ----------
+    body : takes an array namespace ``xp``, then the operation's own parameters; parameters annotated with arrays
+        (or, without annotations, the positional-only ones) decide who answers a call
+    kind : its family
+    operator : name of the operator it is, such as ``"__add__"``; the reflected one follows
+    methods : names of the methods that view it
+    properties : names of the properties that view it
+    varargs : a parameter that the methods also take spread out
+    differentiable : whether gradients flow through it
+    namespace : printed before its name; operations of this library stand in ``"dispatchkit"`` and below
+    domain : bounds of the elements it is defined and smooth for, from which elementwise samples are drawn
+    content : what those elements are, see `Draw`
+    samples : valid calls, where arity and kind do not tell them
+
+    Returns
+    -------
+    the public function, with ``def_partial``, ``def_transpose``, ``def_vjp`` and ``def_jvp``; an operation without
+    rules is differentiated through its body
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> @dk.operation(kind=dk.kinds.elementwise)
+    ... def cube(xp, x, /):
+    ...     return x * x * x
+    >>> @cube.def_partial
+    ... def cube_partial(xp, y, x):
+    ...     return 3 * x * x
+    >>> x = dk.tensor([2.0], requires_grad=True)
+    >>> cube(x).sum().backward()
+    >>> x.grad
+    tensor([12.])
+    """
+
+    def make(fn: Callable[..., Any]) -> Any:
+        signature = _public_signature(fn)
+        place = namespace or fn.__module__.partition(".")[0]
+        parameters = Parameters(signature, _forms(fn, signature))
+        entry = DeclaredOperation(tensor_protocol, fn.__name__, place, kind, parameters, fn, differentiable)
+        call = tensor_protocol.add(entry)
+        entry.samples = _samples(entry, domain, content) if samples is None else list(samples)
+        _dress(call, fn, signature)
+        _attach_rules(call, entry)
+        _enter_names(entry, operator, methods or (), properties, varargs)
+        return call
+
+    return make if body is None else make(body)
+
+
+def _samples(entry: DeclaredOperation, domain: tuple[float, float], content: Content | None) -> list[Sample]:
+    if entry.kind is kinds.elementwise:
+        return elementwise_samples(entry.parameters, domain, content or "real")
+    if entry.kind is kinds.reduction:
+        return reduction_samples(entry.parameters, content or "distinct")
+    return []
+
+
+def _public_signature(fn: Callable[..., Any]) -> inspect.Signature:
+    signature = inspect.signature(fn)
+    parameters = list(signature.parameters.values())
+    if not parameters or parameters[0].kind not in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD):
+        raise RegistrationError(
+            f"operation: the body of {fn.__name__} must take an array namespace first: def {fn.__name__}(xp, x, /)"
+        )
+    return signature.replace(parameters=parameters[1:])
+
+
+def _forms(fn: Callable[..., Any], signature: inspect.Signature) -> dict[str, Form]:
+    """Return the array parameters of a body and what they take, from its annotations."""
+    forms: dict[str, Form] = {}
+    for p in signature.parameters.values():
+        hint = p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", str(p.annotation))
+        if p.annotation is p.empty:
+            if p.kind is p.POSITIONAL_ONLY:
+                forms[p.name] = Form.ONE
+            elif p.kind is p.VAR_POSITIONAL:
+                forms[p.name] = Form.STAR
+        elif "Index" in hint:
+            forms[p.name] = Form.INDEX
+        elif "ArrayLike" in hint:
+            forms[p.name] = Form.LOOSE
+        elif "Array" in hint or "Tensor" in hint:
+            several = any(word in hint for word in ("Sequence[", "list[", "tuple["))
+            forms[p.name] = Form.STAR if p.kind is p.VAR_POSITIONAL else Form.SEQUENCE if several else Form.ONE
+    return forms
+
+
+def _dress(call: Any, fn: Callable[..., Any], signature: inspect.Signature) -> None:
+    call.__name__ = fn.__name__
+    call.__qualname__ = fn.__qualname__
+    call.__module__ = fn.__module__
+    call.__doc__ = fn.__doc__
+    call.__signature__ = signature
+    call.__annotations__ = {k: v for k, v in fn.__annotations__.items() if k in signature.parameters or k == "return"}
+
+
+def _attach_rules(call: Any, entry: DeclaredOperation) -> None:
+    for kind in ("partial", "transpose", "vjp", "jvp"):
+        setattr(call, f"def_{kind}", partial(_define, entry, kind))
+
+
+LEADING = {"partial": ("xp", "y"), "transpose": ("xp", "g"), "vjp": ("xp", "g", "y"), "jvp": ("xp", "t", "y")}
+
+
+def _define(entry: DeclaredOperation, kind: str, rule: Rule | str, /) -> Any:
+    """Store a derivative rule: for the only array argument, or for the named one."""
+    names = [p.name for p in entry.parameters.arrays]
+    if isinstance(rule, str):
+        if rule not in names:
+            raise RegistrationError(
+                f"def_{kind}: {entry.qualified_name} has no array parameter '{rule}'; it has {', '.join(names)}"
+            )
+        return partial(_store, entry, kind, rule)
+    if len(names) != 1:
+        raise RegistrationError(
+            f"def_{kind}: {entry.qualified_name} has the array parameters {', '.join(names)}; name the one that the "
+            f"rule is for: @{entry.name}.def_{kind}('{names[0] if names else 'x'}')"
+        )
+    return _store(entry, kind, names[0], rule)
+
+
+def _store(entry: DeclaredOperation, kind: str, name: str, rule: Rule) -> Rule:
+    check_rule(kind, rule, entry.qualified_name, LEADING[kind], list(entry.parameters.signature.parameters))
+    rules = {"partial": "partials", "transpose": "transposes", "vjp": "vjps", "jvp": "jvps"}[kind]
+    getattr(entry.derivatives, rules)[name] = rule
+    entry.forget_rules()
+    return rule
+
+
+def _enter_names(
+    entry: DeclaredOperation,
+    operator: str | None,
+    methods: Sequence[str],
+    properties: Sequence[str],
+    varargs: str | None,
+) -> None:
+    surface = entry.protocol.surface
+    if entry.namespace.partition(".")[0] == "dispatchkit":
+        enter(entry.qualified_name.partition(".")[2], entry.function)
+    if operator is not None:
+        surface.add_operator(operator, entry)
+    for name in methods:
+        surface.add_method(name, entry, varargs)
+    for name in properties:
+        surface.add_property(name, entry)
+
+
+def alias(name: str, function: Operation[P, R], *, method: bool = True) -> Operation[P, R]:
+    """Enter a further name for an operation: the same object.
+
+    Parameters
+    ----------
+    name : the alias
+    function : the operation
+    method : whether there is a method of that name, too
+    """
+    entry = tensor_protocol.operation(function)
+    enter(".".join([*entry.namespace.split(".")[1:], name]), function)
+    if method:
+        entry.protocol.surface.add_method(name, entry)
+    return function
+
+
+class _Declarer:
+    """How the decorators below look to type checkers."""
+
+    @overload
+    def __call__(self, body: Callable[Concatenate[Any, P], R], /) -> Operation[P, R]: ...
+    @overload
+    def __call__(
+        self,
+        *,
+        operator: str | None = ...,
+        methods: Sequence[str] = ...,
+        properties: Sequence[str] = ...,
+        varargs: str | None = ...,
+        differentiable: bool = ...,
+        namespace: str = ...,
+        domain: tuple[float, float] = ...,
+        content: Content = ...,
+        samples: Sequence[Sample] = ...,
+    ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]: ...
+    def __call__(self, body: Any = None, /, **options: Any) -> Any:
+        """Declare an operation of one kind."""
+
+        def make(fn: Callable[..., Any]) -> Any:
+            chosen = {"namespace": "dispatchkit", **options}
+            if self.methods:
+                chosen["methods"] = (fn.__name__, *options.get("methods", ()))
+            return operation(kind=self.kind, **chosen)(fn)
+
+        return make if body is None else make(body)
+
+    def __init__(self, kind: Kind, *, methods: bool) -> None:
+        self.kind = kind
+        self.methods = methods
+
+
+elementwise = _Declarer(kinds.elementwise, methods=True)
+reduction = _Declarer(kinds.reduction, methods=True)
+manipulation = _Declarer(kinds.manipulation, methods=False)
+linalg = _Declarer(kinds.linalg, methods=False)
+creation = _Declarer(kinds.creation, methods=False)
+indexing = _Declarer(kinds.indexing, methods=False)
+searching = _Declarer(kinds.searching, methods=True)
+conversion = _Declarer(kinds.conversion, methods=False)
+random = _Declarer(kinds.random, methods=False)

@@ -1,0 +1,285 @@
+"""What stands behind a declared operation: its body, its derivative rules, and how it is computed on tensors."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.graph.arrays import namespace_of
+from dispatchkit.graph.node import CallNode, Node, Output
+from dispatchkit.graph.numpy_namespace import numpy_namespace
+from dispatchkit.graph.storage import Storage
+from dispatchkit.ops.handlers import (
+    binary_function,
+    call_handler,
+    finalized,
+    plain_handler,
+    spec_of,
+    unary_function,
+    wrapped,
+)
+from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.ops.rules import ArgumentRule, Rules
+from dispatchkit.ops.samples import Sample
+from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Form, Key, Parameters
+
+__all__ = ["DeclaredOperation"]
+
+
+class DeclaredOperation(Overridable):
+    """An operation on arrays.
+
+    Attributes
+    ----------
+    body_of_namespace : computes it with the array namespace it is given first
+    derivatives : its derivative rules
+    differentiable : whether gradients flow through it
+    namesake : whether the body does nothing but call the namespace's function of the same name
+    kernel : computes it on NumPy arrays
+    samples : valid calls
+    settlers : bring what the public functions hold up to date with rules and base type
+    """
+
+    def __init__(
+        self,
+        protocol: DispatchProtocol,
+        name: str,
+        namespace: str,
+        kind: Kind,
+        parameters: Parameters,
+        body: Callable[..., Any],
+        differentiable: bool,
+    ) -> None:
+        super().__init__(protocol, name, namespace, kind, parameters, None)
+        self.body_of_namespace = body
+        self.derivatives = Rules()
+        self.differentiable = differentiable
+        self.node_name = "".join(part.capitalize() for part in name.split("_")) + "Backward"
+        path = _called_alone(body, parameters.signature)
+        prefix = namespace.partition(".")[2]
+        self.namesake = path == (f"{prefix}.{name}" if prefix else name)
+        self.kernel = _kernel(body, path)
+        self.samples: list[Sample] = []
+        self.settlers: list[Callable[[], None]] = []
+        self._argument_rules: list[tuple[str, Form, ArgumentRule | None]] | None = None
+
+    def make_function(self) -> Callable[..., Any]:
+        """Return the public function, which computes plain tensors without a look at the table."""
+        if self.parameters.unary:
+            return unary_function(self)
+        if self.parameters.binary:
+            return binary_function(self)
+        return super().make_function()
+
+    def make_operator(self) -> Callable[..., Any]:
+        return binary_function(self, as_operator=True)
+
+    def forget_rules(self) -> None:
+        """Read the rules anew at the next call."""
+        self._argument_rules = None
+        self.clear()
+
+    def clear(self) -> None:
+        super().clear()
+        for settle in self.settlers:
+            settle()
+
+    @property
+    def argument_rules(self) -> list[tuple[str, Form, ArgumentRule | None]]:
+        """For each array parameter: name, form, and how gradients reach it."""
+        if self._argument_rules is None:
+            self._argument_rules = [
+                (p.name, p.form, self.derivatives.for_argument(p.name)) for p in self.parameters.arrays
+            ]
+        return self._argument_rules
+
+    def keeps(self, index: int) -> bool:
+        """Return whether a rule reads the value of an array argument."""
+        name = self.parameters.arrays[index].name
+        return any(rule is not None and name in rule.reads for _, _, rule in self.argument_rules)
+
+    @property
+    def keeps_output(self) -> bool:
+        """Whether a rule reads the output."""
+        return any(rule is not None and "y" in rule.reads for _, _, rule in self.argument_rules)
+
+    @property
+    def saves_specs(self) -> bool:
+        """Whether a rule reads shape and dtype of an argument whose value is not kept."""
+        return any(rule is not None and rule.specs for _, _, rule in self.argument_rules)
+
+    def save(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the array arguments as the rules need them: the value, its shape and dtype, or nothing."""
+        return tuple(self._kept(name, value) for (name, _, _), value in zip(self.argument_rules, args, strict=True))
+
+    def _kept(self, name: str, value: Any) -> Any:
+        rules = [rule for _, _, rule in self.argument_rules if rule is not None]
+        if any(name in rule.reads for rule in rules):
+            return value
+        return spec_of(value)
+
+    def save_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments of a call as the rules need them."""
+        saved, keywords = list(args), dict(kwargs)
+        for p in self.parameters.arrays:
+            if p.form is Form.STAR and p.position is not None:
+                saved[p.position :] = [self._kept(p.name, value) for value in args[p.position :]]
+            elif p.position is not None and p.position < len(args):
+                saved[p.position] = self._kept(p.name, args[p.position])
+            elif p.name in keywords:
+                keywords[p.name] = self._kept(p.name, keywords[p.name])
+        return tuple(saved), keywords
+
+    def default(self, key: Key, result: type | None) -> Callable[..., Any] | None:
+        cls = result if result is not None else self.protocol.base
+        assert cls is not None
+        parameters = self.parameters
+        if self.composite or not (parameters.unary or parameters.binary):
+            handler = call_handler(self, cls)
+        else:
+            handler = plain_handler(self, cls, [issubclass(t, Storage) for t in key])
+        return handler if cls is self.protocol.base else finalized(self, cls, handler)
+
+    @property
+    def composite(self) -> bool:
+        """Whether gradients flow through the body rather than by rules."""
+        return self.differentiable and not self.derivatives and not self.namesake
+
+    @property
+    def fast_base(self) -> type | None:
+        """The class that the public function computes itself; None where it cannot."""
+        return None if self.composite else self.protocol.base
+
+    def decomposition(self) -> Callable[..., Any] | None:
+        return None if self.namesake or self.parameters.nullary else self.decomposed
+
+    def decomposed(self, *args: Any, **kwargs: Any) -> Any:
+        """Compute by way of other operations."""
+        return self.body_of_namespace(tensor_namespace, *args, **kwargs)
+
+    def pull(self, node: Node, g: Any, create_graph: bool) -> list[Any]:
+        """Return the cotangents of the inputs of a recorded call."""
+        saved = node.saved
+        assert saved is not None
+        y = node.output if self.keeps_output else None
+        kwargs = node.keywords if type(node) is CallNode else {}
+        if type(node) is CallNode and node.outputs is not None:
+            g = _all_cotangents(node, g, create_graph)
+        if create_graph:
+            xp: Any = tensor_namespace
+            y = None if y is None else self._outputs_of(node, y)
+        else:
+            saved, kwargs = _raw_values(saved), {k: _raw_value(v) for k, v in kwargs.items()}
+            probe = g[0] if type(g) is list else g
+            xp = numpy_namespace if isinstance(probe, (np.ndarray, np.generic)) else namespace_of(probe)
+        found: list[Any] = []
+        for p, (name, form, rule) in zip(self.parameters.arrays, self.argument_rules, strict=True):
+            if form is Form.ONE:
+                edge = node.edges[len(found)]
+                found.append(None if edge is None else self._pull_one(rule, name, xp, g, y, saved, kwargs))
+            elif form is not Form.INDEX:
+                members = list(p.members(p.find(saved, kwargs)))
+                edges = node.edges[len(found) : len(found) + len(members)]
+                wanted = any(edge is not None for edge in edges)
+                found += self._pull_one(rule, name, xp, g, y, saved, kwargs) if wanted else [None] * len(members)
+        return found
+
+    def _outputs_of(self, node: Node, y: Any) -> Any:
+        """Return the output of a recorded call as a tensor of the graph."""
+        base = self.protocol.base
+        assert base is not None
+        if isinstance(y, tuple):
+            ys = [wrapped(base, one, Output(node, i, one.shape, one.dtype)) for i, one in enumerate(y)]
+            return type(y)(*ys) if hasattr(y, "_fields") else tuple(ys)
+        return wrapped(base, y, node)
+
+    def _pull_one(
+        self, rule: ArgumentRule | None, name: str, xp: Any, g: Any, y: Any, saved: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        if rule is None:
+            raise NotImplementedError(f"{self.qualified_name} has no derivative with respect to '{name}'")
+        return rule.pull(xp, g, y, *saved, **kwargs)
+
+
+def _raw_value(value: Any) -> Any:
+    if isinstance(value, Storage):
+        return value.array
+    if type(value) is list:
+        return [_raw_value(member) for member in value]
+    if type(value) is tuple:
+        return tuple(map(_raw_value, value))
+    return value
+
+
+def _raw_values(saved: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple([value.array if isinstance(value, Storage) else _raw_value(value) for value in saved])
+
+
+def _all_cotangents(node: CallNode, g: list[Any], create_graph: bool) -> list[Any]:
+    """Return the cotangent of each output, zeros where none arrived."""
+    assert node.outputs is not None
+    xp = tensor_namespace if create_graph else namespace_of(next(one for one in g if one is not None))
+    return [
+        xp.zeros(shape, dtype=dtype) if one is None else one for one, (shape, dtype) in zip(g, node.outputs, strict=True)
+    ]
+
+
+class _Symbol:
+    """Stands for an argument while a body is looked at."""
+
+
+class _SeenCall:
+    def __init__(self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.path, self.args, self.kwargs = path, args, kwargs
+
+
+class _SeenNamespace:
+    """Records which function a body calls."""
+
+    def __init__(self, path: str = "") -> None:
+        self._path = path
+
+    def __getattr__(self, name: str) -> _SeenNamespace:
+        return _SeenNamespace(f"{self._path}.{name}" if self._path else name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> _SeenCall:
+        return _SeenCall(self._path, args, kwargs)
+
+
+def _called_alone(body: Callable[..., Any], signature: inspect.Signature) -> str | None:
+    """Return the function of the namespace that a body passes all its arguments to, if it does nothing else."""
+    parameters = list(signature.parameters.values())
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
+        return None
+    args = [_Symbol() for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    kwargs = {p.name: _Symbol() for p in parameters if p.kind is p.KEYWORD_ONLY}
+    try:
+        seen = body(_SeenNamespace(), *args, **kwargs)
+    except Exception:  # noqa: BLE001  # whatever a body does with a symbol shows that it does more than call
+        return None
+    if not isinstance(seen, _SeenCall):
+        return None
+    given = [*args, *kwargs.values()]
+    passed = [*seen.args, *seen.kwargs.values()]
+    same = len(given) == len(passed) and all(a is b for a, b in zip(given, passed, strict=True))
+    return seen.path if same else None
+
+
+def _kernel(body: Callable[..., Any], path: str | None) -> Callable[..., Any]:
+    """Return what computes a body on NumPy arrays, NumPy's own function where the body only calls that."""
+    if path is None:
+
+        def kernel(*args: Any, **kwargs: Any) -> Any:
+            return body(numpy_namespace, *args, **kwargs)
+
+        return kernel
+    found: Any = numpy_namespace
+    for name in path.split("."):
+        found = getattr(found, name)
+    return found  # type: ignore[no-any-return]  # NumPy's function

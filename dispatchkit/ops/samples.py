@@ -1,0 +1,110 @@
+"""Sample calls: what a declaration says of valid inputs, drawn by tests, by coverage and by documentation.
+
+A sample is a call in which arrays stand as `Draw`s. An elementwise operation gets samples from its arity and
+domain, a reduction from its signature; other operations state theirs beside their body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from dispatchkit.protocol.parameters import Form, Parameters
+
+__all__ = ["Draw", "Sample", "draw", "elementwise_samples", "reduction_samples", "sample"]
+
+Content = Literal["real", "integer", "boolean", "definite", "distinct"]
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """An array to be drawn.
+
+    Attributes
+    ----------
+    shape : of the array
+    low, high : bounds of its elements
+    content : ``"real"`` numbers; ``"integer"``; ``"boolean"``; ``"definite"``, symmetric positive definite
+        matrices in the last two axes; ``"distinct"``, real numbers no two of which are close
+    """
+
+    shape: tuple[int, ...]
+    low: float = -2.0
+    high: float = 2.0
+    content: Content = "real"
+
+    def make(self, rng: np.random.Generator) -> Any:
+        """Return an array of this description."""
+        if self.content == "integer":
+            return rng.integers(int(self.low), int(self.high), size=self.shape, endpoint=True)
+        if self.content == "boolean":
+            return rng.integers(0, 2, size=self.shape).astype(bool)
+        if self.content == "definite":
+            root = rng.uniform(-1, 1, size=self.shape)
+            return root @ np.swapaxes(root, -1, -2) + 2 * np.eye(self.shape[-1])
+        if self.content == "distinct":
+            count = int(np.prod(self.shape))
+            steps = np.linspace(self.low, self.high, count + 2)[1:-1]
+            return rng.permutation(steps).reshape(self.shape)
+        return rng.uniform(self.low, self.high, size=self.shape)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A call with draws for its arrays; `differentiable` is whether gradients are to be checked there."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    differentiable: bool = True
+
+    def make(self, rng: np.random.Generator) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return arguments of a call, arrays as NumPy arrays."""
+        return tuple(_made(arg, rng) for arg in self.args), {k: _made(v, rng) for k, v in self.kwargs.items()}
+
+
+def draw(*shape: int, low: float = -2.0, high: float = 2.0, content: Content = "real") -> Draw:
+    """Describe an array to be drawn: ``draw(2, 3, low=0)``."""
+    return Draw(shape, low, high, content)
+
+
+def sample(*args: Any, differentiable: bool = True, **kwargs: Any) -> Sample:
+    """Describe a call: ``sample(draw(2, 3), axis=0)``."""
+    return Sample(args, kwargs, differentiable)
+
+
+def _made(value: Any, rng: np.random.Generator) -> Any:
+    if isinstance(value, Draw):
+        return value.make(rng)
+    if isinstance(value, (list, tuple)) and any(isinstance(member, Draw) for member in value):
+        return type(value)(_made(member, rng) for member in value)
+    return value
+
+
+def elementwise_samples(parameters: Parameters, domain: tuple[float, float], content: Content) -> list[Sample]:
+    """Return calls of an elementwise operation: equal shapes, broadcasting, 0-D, empty."""
+    shapes: Sequence[tuple[tuple[int, ...], ...]] = [((3,),), ((2, 3),), ((),), ((0, 2),)]
+    count = len(parameters.arrays)
+    if any(p.form is not Form.ONE for p in parameters.arrays):
+        return []
+    if count > 1:
+        shapes = [((3,),) * count, ((2, 3), (3,), (2, 1))[:count], ((), (2, 3), ())[:count], ((2, 1), (1, 3), (3,))[:count]]
+    low, high = domain
+    return [
+        Sample(tuple(Draw(shape, low, high, content) for shape in group))
+        for group in shapes
+    ]
+
+
+def reduction_samples(parameters: Parameters, content: Content = "distinct") -> list[Sample]:
+    """Return calls of a reduction: whole, along each axis, keeping axes."""
+    names = parameters.signature.parameters
+    x = Draw((2, 3), content=content)
+    samples = [Sample((x,)), Sample((Draw((4,), content=content),))]
+    if "axis" in names:
+        samples += [Sample((x,), {"axis": 0}), Sample((x,), {"axis": -1})]
+        if "keepdims" in names:
+            samples.append(Sample((x,), {"axis": 1, "keepdims": True}))
+    return samples

@@ -1,0 +1,55 @@
+"""How operations look to readers and type checkers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, overload
+
+if TYPE_CHECKING:
+    import inspect
+
+    from dispatchkit.tensor import Tensor
+
+    # Inside a body or rule an array is whatever `xp` computes on; to callers it is a Tensor.
+    Array: TypeAlias = Tensor
+else:
+    Array = Any
+
+__all__ = ["Array", "DType", "Index", "Namespace", "Operation", "Rule", "Shape"]
+
+Namespace: TypeAlias = Any
+DType: TypeAlias = Any
+Index: TypeAlias = Any
+Shape: TypeAlias = "int | tuple[int, ...] | list[int]"
+Rule: TypeAlias = Callable[..., Any]
+
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+
+
+class Operation(Protocol[P, R]):
+    """A public operation: a function with its declaration's signature, that custom types can override."""
+
+    __name__: str
+    __qualname__: str
+    __signature__: inspect.Signature
+
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    @overload
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+    def def_partial(self, rule: Rule | str, /) -> Rule:
+        """Declare the derivative of each output element by the same element of an argument."""
+
+    def def_transpose(self, rule: Rule | str, /) -> Rule:
+        """Declare the transpose of an operation that is linear in an argument."""
+
+    def def_vjp(self, rule: Rule | str, /) -> Rule:
+        """Declare the vector-Jacobian product for an argument."""
+
+    def def_jvp(self, rule: Rule | str, /) -> Rule:
+        """Declare the Jacobian-vector product for an argument."""
+
+
+Body: TypeAlias = Callable[Concatenate[Any, P], R]

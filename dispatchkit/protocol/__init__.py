@@ -1,0 +1,1 @@
+"""Who answers a call: resolution, registry, fallbacks, modes. Knows nothing of NumPy or of what it dispatches."""

@@ -1,0 +1,152 @@
+"""The functions that people call: one closure for each form of signature, and nothing else on the way.
+
+Each reads the table of its operation by the types of the arguments and calls what it finds. Modes are asked only
+while some exist in the process; a first answer that declines hands over to the chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dispatchkit.protocol.modes import ask_modes, live
+
+if TYPE_CHECKING:
+    from dispatchkit.protocol.overridable import Overridable
+
+__all__ = ["ask_the_rest", "decide", "make_function", "make_operator", "make_reflected"]
+
+Function = Callable[..., Any]
+
+
+def make_function(operation: Overridable) -> Function:
+    """Return the function of an operation, with its name, signature and docstring."""
+    parameters = operation.parameters
+    if parameters.unary:
+        call = _unary(operation)
+    elif parameters.binary:
+        call = _binary(operation)
+    elif parameters.leading:
+        call = _leading(operation)
+    else:
+        call = _general(operation)
+    return call
+
+
+def _unary(operation: Overridable) -> Function:
+    table = operation.table
+
+    def call(x: Any, /) -> Any:
+        if live and (answer := ask_modes(operation, (x,), {})) is not NotImplemented:
+            return answer
+        try:
+            first = table[type(x)]
+        except KeyError:
+            first = decide(operation, (x,), {}, type(x))
+        result = first(x)
+        if result is NotImplemented:
+            return ask_the_rest(operation, (x,), {})
+        return result
+
+    return call
+
+
+def _binary(operation: Overridable) -> Function:
+    table = operation.table
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        if live and (answer := ask_modes(operation, (x1, x2), {})) is not NotImplemented:
+            return answer
+        try:
+            first = table[type(x1)][type(x2)]
+        except KeyError:
+            first = decide(operation, (x1, x2), {}, type(x1), type(x2))
+        result = first(x1, x2)
+        if result is NotImplemented:
+            return ask_the_rest(operation, (x1, x2), {})
+        return result
+
+    return call
+
+
+def _leading(operation: Overridable) -> Function:
+    table = operation.table
+
+    def call(x: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if live and (answer := ask_modes(operation, (x, *args), kwargs)) is not NotImplemented:
+            return answer
+        try:
+            first = table[type(x)]
+        except KeyError:
+            first = decide(operation, (x, *args), kwargs, type(x))
+        result = first(x, *args, **kwargs)
+        if result is NotImplemented:
+            return ask_the_rest(operation, (x, *args), kwargs)
+        return result
+
+    return call
+
+
+def _general(operation: Overridable) -> Function:
+    table = operation.table
+    key_of = operation.parameters.key
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if live and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
+            return answer
+        key = key_of(args, kwargs)
+        try:
+            first = table[key]
+        except KeyError:
+            first = decide(operation, args, kwargs, key)
+        result = first(*args, **kwargs)
+        if result is NotImplemented:
+            return ask_the_rest(operation, args, kwargs)
+        return result
+
+    return call
+
+
+def make_operator(operation: Overridable) -> Function:
+    """Return the method behind a binary operator, `__add__` of `add`; strangers are left to Python."""
+    function = operation.function
+
+    def operator(x1: Any, x2: Any, /) -> Any:
+        if operation.protocol.is_stranger(type(x2)):
+            return NotImplemented
+        return function(x1, x2)
+
+    return operator
+
+
+def make_reflected(operation: Overridable) -> Function:
+    """Return the method behind a reflected operator: `__radd__` of `add`."""
+    function = operation.function
+
+    def reflected(x2: Any, x1: Any, /) -> Any:
+        if operation.protocol.is_stranger(type(x1)):
+            return NotImplemented
+        return function(x1, x2)
+
+    return reflected
+
+
+def decide(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], *path: Any) -> Function:
+    """Decide who answers, and keep the decision unless something was registered meanwhile."""
+    protocol = operation.protocol
+    generation = protocol.generation
+    chain = protocol.chain(operation, operation.parameters.key(args, kwargs))
+    first = chain.head()
+    if not chain.foreign:
+        with protocol.lock:
+            if protocol.generation == generation:
+                table = operation.table
+                for cls in path[:-1]:
+                    table = table.setdefault(cls, {})
+                table[path[-1]] = first
+    return first
+
+
+def ask_the_rest(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Go on after the first answer declined."""
+    return operation.protocol.chain(operation, operation.parameters.key(args, kwargs)).run(args, kwargs, 1)

@@ -1,0 +1,40 @@
+"""Declining a call with a reason.
+
+A handler declines by returning `NotImplemented`, which a call can recognise at the price of one comparison. The
+reason travels beside it in a context variable, and is read by whoever goes on with the call.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from types import NotImplementedType
+
+__all__ = ["decline", "take_reason"]
+
+_reason: ContextVar[str] = ContextVar("dispatchkit.decline", default="")
+
+
+def decline(reason: str) -> NotImplementedType:
+    """Decline a call from inside a handler: ``return decline("shapes differ")``.
+
+    Parameters
+    ----------
+    reason : why, shown by `explain` and by the error when everybody declines
+
+    Returns
+    -------
+    `NotImplemented`, which is what the handler returns
+
+    >>> decline("needs a square matrix")
+    NotImplemented
+    """
+    _reason.set(reason)
+    return NotImplemented
+
+
+def take_reason() -> str:
+    """Return the reason given with the last decline of this context, and forget it."""
+    reason = _reason.get()
+    if reason:
+        _reason.set("")
+    return reason

@@ -1,0 +1,80 @@
+"""The protocol of this library's own operations, and the modes over it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.modes import Mode
+from dispatchkit.protocol.overridable import Overridable
+
+__all__ = ["TensorFunctionMode", "disable_dispatch", "tensor_protocol"]
+
+tensor_protocol = DispatchProtocol("__tensor_function__", namespace="dispatchkit")
+
+
+class FunctionMode(Mode):
+    """A mode that answers through the method its protocol is named after."""
+
+    def answer(
+        self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        return getattr(self, operation.protocol.method)(operation.function, types, args, kwargs)
+
+
+class TensorFunctionMode(FunctionMode):
+    """Base of modes: sees every call of an operation made inside its `with` block.
+
+    Define ``__tensor_function__(self, func, types, args, kwargs)``. What it returns is the result of the call;
+    `NotImplemented` or `decline` pass the call on to the next mode outward, and then to the types. Calls that the
+    method makes itself do not come back to it.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> class Names(dk.TensorFunctionMode):
+    ...     def __tensor_function__(self, func, types, args, kwargs):
+    ...         print(func.__name__)
+    ...         return func(*args, **kwargs)
+    >>> with Names():
+    ...     x = dk.ones(2) + 1
+    ones
+    add
+    """
+
+    protocol = tensor_protocol
+
+    def __tensor_function__(
+        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        return NotImplemented
+
+
+class disable_dispatch(Mode):  # noqa: N801  # used like a function, in `with`
+    """Switch overrides off inside a `with` block: subclasses of `Tensor` are computed as plain tensors.
+
+    Types that are no tensors have nothing to fall back on there, and raise.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> class Loud(dk.Tensor):
+    ...     @classmethod
+    ...     def __tensor_function__(cls, func, types, args, kwargs):
+    ...         raise RuntimeError("asked")
+    >>> with dk.disable_dispatch():
+    ...     dk.sum(Loud([1.0, 2.0]))
+    tensor(3.)
+    """
+
+    protocol = tensor_protocol
+
+    def stays_on(self) -> bool:
+        return True
+
+    def answer(
+        self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        keywords = dict(kwargs)
+        return operation.protocol.plain_chain(operation, operation.parameters.key(args, keywords)).run(args, keywords)

@@ -1,0 +1,121 @@
+"""The record behind every function that types can override.
+
+One `Overridable` stands behind the function, its operators, its methods and its aliases. It holds what decides a
+call (signature, kind, rules) and the tables in which decisions are kept.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from dispatchkit.protocol.callers import make_function, make_operator
+from dispatchkit.protocol.modes import ask_modes
+from dispatchkit.protocol.parameters import Key, Parameters
+
+if TYPE_CHECKING:
+    from dispatchkit.protocol.engine import DispatchProtocol
+    from dispatchkit.protocol.kinds import Kind
+    from dispatchkit.protocol.resolution import Chain
+    from dispatchkit.protocol.rules import Rule
+
+__all__ = ["Overridable", "of"]
+
+Handler = Callable[..., Any]
+
+
+class Overridable:
+    """What a protocol knows of one function.
+
+    Attributes
+    ----------
+    protocol : it belongs to
+    name, namespace : qualified name, in two parts
+    kind : the family it is in
+    parameters : its signature
+    function : the public function
+    body : what computes it; None where there is nothing to decompose into
+    table : first answers by type, in the nesting the function's call form reads
+    chains : all answers by key
+    defaults : what the library's own protocol method of a type answers, by type and key
+    rules : the rules registered for it, held weakly: the types own them
+    """
+
+    def __init__(
+        self,
+        protocol: DispatchProtocol,
+        name: str,
+        namespace: str,
+        kind: Kind,
+        parameters: Parameters,
+        body: Handler | None,
+    ) -> None:
+        self.protocol = protocol
+        self.name = name
+        self.namespace = namespace
+        self.kind = kind
+        self.parameters = parameters
+        self.body = body
+        self.function: Handler = _unset
+        self.table: dict[Any, Any] = {}
+        self.chains: dict[Key, Chain] = {}
+        self.defaults: dict[tuple[type, Key], Chain] = {}
+        self.rules: list[weakref.ref[Rule]] = []
+
+    def __repr__(self) -> str:
+        return f"<operation {self.qualified_name}>"
+
+    @property
+    def qualified_name(self) -> str:
+        """The name with its namespace, as messages print it."""
+        return f"{self.namespace}.{self.name}"
+
+    def default(self, key: Key, result: type | None) -> Handler | None:
+        """Return what answers a call among the protocol's base type and its subclasses.
+
+        Parameters
+        ----------
+        key : types of the array arguments
+        result : the class that the result is to have, None where no argument says
+        """
+        return self.body
+
+    def decomposition(self) -> Handler | None:
+        """Return what computes the function by way of others; None where there is none."""
+        return self.body
+
+    def make_function(self) -> Handler:
+        """Return the public function."""
+        return make_function(self)
+
+    def make_operator(self) -> Handler:
+        """Return the method behind the operator that the function is."""
+        return make_operator(self)
+
+    def participating(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[type, ...]:
+        """Return the distinct types of a call that take part in the protocol, in signature order."""
+        return self.protocol.participating(self.parameters.key(args, kwargs))
+
+    def clear(self) -> None:
+        """Forget every decision."""
+        self.table.clear()
+        self.chains.clear()
+        self.defaults.clear()
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Answer a call by the long way, modes included."""
+        result = ask_modes(self, args, kwargs)
+        if result is not NotImplemented:
+            return result
+        return self.protocol.chain(self, self.parameters.key(args, kwargs)).run(args, kwargs)
+
+
+def _unset(*args: Any, **kwargs: Any) -> Any:
+    raise AssertionError("an operation has a function")
+
+
+def of(function: Any) -> Overridable | None:
+    """Return the record behind a function or a method that views one; None where it is not overridable."""
+    found = getattr(function, "__overridable__", None)
+    return found if isinstance(found, Overridable) else None

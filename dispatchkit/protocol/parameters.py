@@ -1,0 +1,158 @@
+"""What a signature says about a call: which arguments are arrays, and how their types are read."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from typing import Any
+
+__all__ = ["ArrayParameter", "Form", "Key", "Parameters", "flatten"]
+
+# The types of the array parameters of a call, in signature order: one type each, and for a parameter that takes
+# several arrays the tuple of the distinct types among them.
+Key = tuple[Any, ...]
+
+ABSENT = type(None)
+
+
+class Form(Enum):
+    """What an array parameter takes."""
+
+    ONE = "an array"
+    SEQUENCE = "a sequence of arrays"
+    STAR = "any number of arrays"
+    INDEX = "an index, which may hold arrays"
+    LOOSE = "anything, also a list or tuple of arrays"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayParameter:
+    """A parameter whose argument takes part in dispatch.
+
+    Attributes
+    ----------
+    name : of the parameter
+    position : among the positional ones; None where it is keyword-only
+    form : what it takes
+    """
+
+    name: str
+    position: int | None
+    form: Form
+
+    def find(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Return the argument of a call, None where it is absent."""
+        position = self.position
+        if position is not None:
+            if self.form is Form.STAR:
+                return args[position:]
+            if position < len(args):
+                return args[position]
+        return kwargs.get(self.name)
+
+    def key(self, value: Any) -> Any:
+        """Return the type of an argument, or the distinct types of its members."""
+        form = self.form
+        if form is Form.ONE:
+            return type(value)
+        if form is Form.INDEX:
+            members = value if type(value) is tuple else (value,)
+            return tuple(dict.fromkeys(map(type, members)))
+        if isinstance(value, (list, tuple)):
+            return tuple(dict.fromkeys(map(type, value)))
+        return type(value)
+
+    def members(self, value: Any) -> Iterator[Any]:
+        """Yield the arrays of an argument."""
+        if self.form is Form.ONE or not isinstance(value, (list, tuple)):
+            yield value
+        else:
+            yield from value
+
+    def replace(self, value: Any, change: Callable[[Any], Any]) -> Any:
+        """Return the argument with `change` made to each of its arrays, a list staying a list."""
+        if self.form is Form.ONE or not isinstance(value, (list, tuple)):
+            return change(value)
+        members = [change(member) for member in value]
+        if isinstance(value, tuple):
+            return type(value)(*members) if hasattr(value, "_fields") else tuple(members)
+        return members
+
+
+class Parameters:
+    """The signature of an operation, read once.
+
+    Parameters
+    ----------
+    signature : of the public function
+    forms : what each array parameter takes, by name; None means every parameter, loosely
+    """
+
+    __slots__ = ("arrays", "binary", "leading", "nullary", "signature", "strict", "unary")
+
+    def __init__(self, signature: inspect.Signature, forms: Mapping[str, Form] | None = None) -> None:
+        self.signature = signature
+        self.strict = forms is not None
+        self.arrays = tuple(_array_parameters(signature, forms))
+        plain = [p.form is Form.ONE and p.position == i for i, p in enumerate(self.arrays)]
+        alone = len(self.arrays) == len(signature.parameters) and self._all_positional_only()
+        self.unary = alone and plain == [True]
+        self.binary = alone and plain == [True, True]
+        self.leading = plain == [True]
+        self.nullary = not self.arrays
+
+    def _all_positional_only(self) -> bool:
+        return all(p.kind is p.POSITIONAL_ONLY for p in self.signature.parameters.values())
+
+    def key(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Key:
+        """Return the types that decide who answers a call."""
+        return tuple([p.key(p.find(args, kwargs)) for p in self.arrays])
+
+    def values(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[ArrayParameter, Any]]:
+        """Return each array of a call with its parameter, in signature order."""
+        return [(p, member) for p in self.arrays for member in p.members(p.find(args, kwargs))]
+
+    def replace(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], change: Callable[[str, Any], Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments with each array put through ``change(parameter name, array)``."""
+        new_args, new_kwargs = list(args), dict(kwargs)
+        for p in self.arrays:
+            changed = partial(change, p.name)
+            if p.form is Form.STAR and p.position is not None:
+                new_args[p.position :] = [changed(value) for value in args[p.position :]]
+            elif p.position is not None and p.position < len(args):
+                new_args[p.position] = p.replace(args[p.position], changed)
+            elif p.name in new_kwargs:
+                new_kwargs[p.name] = p.replace(new_kwargs[p.name], changed)
+        return tuple(new_args), new_kwargs
+
+
+def flatten(key: Key) -> list[type]:
+    """Return the distinct types of a key, in order.
+
+    >>> flatten((int, (str, int)))
+    [<class 'int'>, <class 'str'>]
+    """
+    found: dict[type, None] = {}
+    for entry in key:
+        found.update(dict.fromkeys(entry if isinstance(entry, tuple) else (entry,)))
+    return list(found)
+
+
+def _array_parameters(
+    signature: inspect.Signature, forms: Mapping[str, Form] | None
+) -> Iterator[ArrayParameter]:
+    for position, p in enumerate(signature.parameters.values()):
+        if forms is not None and p.name not in forms:
+            continue
+        form = Form.LOOSE if forms is None else forms[p.name]
+        if p.kind is p.VAR_POSITIONAL:
+            yield ArrayParameter(p.name, position, Form.STAR)
+        elif p.kind is p.KEYWORD_ONLY:
+            yield ArrayParameter(p.name, None, form)
+        elif p.kind is not p.VAR_KEYWORD:
+            yield ArrayParameter(p.name, position, form)

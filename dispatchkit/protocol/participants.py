@@ -1,0 +1,153 @@
+"""Which types take part in a protocol, and what each has declared.
+
+What belongs to a type is kept on the type itself (`__dispatch_records__`), so that a type and its handlers are
+collected together once nobody uses them. Types that take no attributes are kept in the protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dispatchkit.errors import RegistrationError
+
+if TYPE_CHECKING:
+    from dispatchkit.protocol.fallbacks import Fallback
+
+__all__ = ["Declaration", "Record", "Records", "Undo"]
+
+Undo = Callable[[], None]
+ATTRIBUTE = "__dispatch_records__"
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What a type has said of itself; None means not said, and is looked up in its superclasses."""
+
+    fallback: Fallback | None = None
+    priority: float | None = None
+    fields: tuple[str, ...] | None = None
+    dense: str | Callable[[Any], Any] | None = None
+
+
+@dataclass(slots=True)
+class Record:
+    """What a protocol keeps for one type."""
+
+    declaration: Declaration | None = None
+    owned: list[Any] = field(default_factory=list)
+
+
+class Records:
+    """The records of one protocol, by type.
+
+    Parameters
+    ----------
+    name : of the protocol, which is its key on the types
+    method : name of the method by which types take part
+    """
+
+    def __init__(self, method: str) -> None:
+        self.method = method
+        self._static: dict[type, Record] = {}
+
+    def find(self, cls: type) -> Record | None:
+        """Return the record of exactly this type, if there is one."""
+        records: dict[int, Record] | None = cls.__dict__.get(ATTRIBUTE)
+        if records is not None and id(self) in records:
+            return records[id(self)]
+        return self._static.get(cls)
+
+    def make(self, cls: type) -> Record:
+        """Return the record of exactly this type, made if needed."""
+        record = self.find(cls)
+        if record is not None:
+            return record
+        record = Record()
+        try:
+            if ATTRIBUTE not in cls.__dict__:
+                setattr(cls, ATTRIBUTE, {})
+            cls.__dict__[ATTRIBUTE][id(self)] = record
+        except (AttributeError, TypeError):
+            self._static[cls] = record
+        return record
+
+    def declare(self, cls: type, declaration: Declaration) -> Undo:
+        """Store what a type declares; return what puts back the state before."""
+        record = self.make(cls)
+        before = record.declaration
+        record.declaration = declaration
+
+        def undo() -> None:
+            record.declaration = before
+
+        return undo
+
+    def declared(self, cls: type, name: str) -> Any:
+        """Return what the type, or the nearest of its superclasses, declares; None where nobody does."""
+        for ancestor in cls.__mro__:
+            record = self.find(ancestor)
+            if record is not None and record.declaration is not None:
+                value = getattr(record.declaration, name)
+                if value is not None:
+                    return value
+        return None
+
+    def participates(self, cls: type) -> bool:
+        """Return whether calls ask this type."""
+        if self.own_method(cls) is not None:
+            return True
+        return any(
+            record is not None and record.declaration is not None
+            for record in map(self.find, cls.__mro__)
+        )
+
+    def own_method(self, cls: type) -> Any:
+        """Return the protocol method as it stands in the class body: a function, classmethod or staticmethod."""
+        for ancestor in cls.__mro__:
+            if self.method in ancestor.__dict__:
+                return ancestor.__dict__[self.method]
+        return None
+
+    def is_generated(self, cls: type) -> bool:
+        """Return whether the protocol method of a type was written by the library, not by its author."""
+        method = self.own_method(cls)
+        return bool(getattr(getattr(method, "__func__", method), "__generated__", False))
+
+    def to_dense(self, cls: type) -> Callable[[Any], Any] | None:
+        """Return what makes a plain array of an instance, if the type has it."""
+        dense = self.declared(cls, "dense")
+        if callable(dense):
+            return dense  # type: ignore[no-any-return]  # what the declaration holds
+        name = dense or "to_dense"
+        method = getattr(cls, name, None)
+        if method is None:
+            return None
+
+        def call(value: Any) -> Any:
+            return getattr(value, name)()
+
+        return call
+
+    def field_names(self, cls: type) -> tuple[str, ...]:
+        """Return the fields that hold an instance's content.
+
+        Raises
+        ------
+        RegistrationError : if the constructor's parameters cannot be told
+        """
+        declared: tuple[str, ...] | None = self.declared(cls, "fields")
+        if declared is not None:
+            return declared
+        dataclass_fields = getattr(cls, "__dataclass_fields__", None)
+        if dataclass_fields is not None:
+            return tuple(dataclass_fields)
+        code = getattr(cls.__init__, "__code__", None)
+        if code is None:
+            raise RegistrationError(
+                f"{cls.__qualname__} has neither dataclass fields nor a constructor to read them from; "
+                f"declare them: array_type(fields=('value', ...))"
+            )
+        count = code.co_argcount + code.co_kwonlyargcount
+        return tuple(code.co_varnames[1:count])

@@ -1,0 +1,411 @@
+"""Who answers a call: the candidates in order, and the chain of answers they give.
+
+The chain depends on the types of the arguments alone, so it is built once for each combination of types. What it
+holds are steps: the methods and rules of the candidates first, then the default of the protocol's base type, then
+the fallbacks the candidates have declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from dispatchkit.errors import (
+    AmbiguousImplementationError,
+    ForeignArgumentError,
+    NoImplementationError,
+    UnsupportedArgumentError,
+)
+from dispatchkit.protocol.decline import decline, take_reason
+from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.parameters import Form, Key, flatten
+from dispatchkit.protocol.rules import Rule, type_name
+
+if TYPE_CHECKING:
+    from dispatchkit.protocol.overridable import Overridable
+
+__all__ = ["Chain", "Source", "Step", "build_chain", "build_plain_chain", "candidates", "default_chain", "rule_steps"]
+
+
+class Source(Enum):
+    """Where an answer comes from."""
+
+    METHOD = "own method"
+    RULE = "rule"
+    KIND = "rule for the kind"
+    DEFAULT = "default"
+    AMBIGUOUS = "ambiguous rules"
+    FOREIGN = "stranger"
+    DENSE = "dense"
+    REWRAP = "rewrap"
+    DECOMPOSE = "decompose"
+    CONVERT = "convert"
+
+
+@dataclass(eq=False, slots=True)
+class Step:
+    """One answer of a chain.
+
+    Attributes
+    ----------
+    source : where it comes from
+    cls : the type that gives it
+    call : takes the arguments as the caller wrote them
+    text : what it is, in words
+    rule : the rule behind it, if one is
+    """
+
+    source: Source
+    cls: type
+    call: Callable[..., Any]
+    text: str
+    rule: Rule | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Chain:
+    """Everything known about calls with one combination of types.
+
+    Attributes
+    ----------
+    operation : the operation
+    types : distinct types that take part, in signature order
+    order : the candidates in the order they are asked
+    steps : the answers, in order
+    passed : (type, reason) of every answer known beforehand not to come
+    """
+
+    operation: Overridable
+    types: tuple[type, ...]
+    order: list[type]
+    steps: list[Step] = field(default_factory=list)
+    passed: list[tuple[type, str]] = field(default_factory=list)
+
+    @property
+    def foreign(self) -> bool:
+        """Whether an argument is a stranger to the protocol."""
+        return bool(self.steps) and self.steps[0].source is Source.FOREIGN
+
+    def head(self) -> Callable[..., Any]:
+        """Return the first answer; it declines where there is none."""
+        return self.steps[0].call if self.steps else _nobody
+
+    def attempt(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], start: int = 0
+    ) -> tuple[Any, list[tuple[type, str]]]:
+        """Return the first answer from step `start` on, NotImplemented where all decline, and who declined why."""
+        declined: list[tuple[type, str]] = []
+        if start and self.steps:
+            declined.append((self.steps[0].cls, _why(self.steps[0])))
+        for step in self.steps[start:]:
+            result = step.call(*args, **kwargs)
+            if result is not NotImplemented:
+                return result, declined
+            declined.append((step.cls, _why(step)))
+        return NotImplemented, declined
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], start: int = 0) -> Any:
+        """Return the first answer from step `start` on that does not decline.
+
+        Raises
+        ------
+        NoImplementationError : if all decline
+        """
+        result, declined = self.attempt(args, kwargs, start)
+        if result is NotImplemented:
+            raise self.error(args, kwargs, declined)
+        return result
+
+    def error(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], declined: list[tuple[type, str]]
+    ) -> NoImplementationError:
+        """Return the error that tells who declined and what would help."""
+        operation = self.operation
+        asked = [f"{type_name(cls)}: {reason}" for cls, reason in [*declined, *self.passed]]
+        data: dict[str, Any] = {
+            "function": operation.qualified_name,
+            "method": operation.protocol.method,
+            "types": [type_name(cls) for cls in self.types],
+            "asked": asked,
+            "nearest": _nearest(operation, self.types),
+            "stub": operation.protocol.stub(operation, self.types),
+        }
+        refused = [step.rule.refusal(args, kwargs) for step in self.steps if step.rule is not None]
+        arguments = [text for texts in refused for text in texts]
+        if arguments and all(refused):
+            return UnsupportedArgumentError(**data, arguments=list(dict.fromkeys(arguments)))
+        return NoImplementationError(**data)
+
+
+def candidates(types: Sequence[type], priority: Callable[[type], float]) -> list[type]:
+    """Order types as they are asked: priority, then a subclass before its superclass, then left to right.
+
+    >>> class A: ...
+    >>> class B: ...
+    >>> class S(A): ...
+    >>> [cls.__name__ for cls in candidates([A, B, S], lambda cls: 0)]
+    ['S', 'A', 'B']
+    """
+    order: list[type] = []
+    for cls in types:
+        place = next((i for i, other in enumerate(order) if issubclass(cls, other)), len(order))
+        order.insert(place, cls)
+    return sorted(order, key=priority, reverse=True)
+
+
+def build_chain(
+    operation: Overridable, key: Key, without: type | None = None, limited: bool = False
+) -> Chain:
+    """Decide who answers calls of these types.
+
+    Parameters
+    ----------
+    operation : that is called
+    key : types of its array arguments
+    without : a type that is taken to have declined
+    limited : whether fallbacks after decomposition are off
+    """
+    protocol = operation.protocol
+    types = protocol.participating(key)
+    base = protocol.base
+    order = candidates([cls for cls in types if cls is not base], protocol.priority)
+    chain = Chain(operation, types, order)
+    stranger = _stranger(operation, key)
+    if stranger is not None:
+        chain.steps.append(stranger)
+        return chain
+    for cls in order:
+        if cls is without:
+            chain.passed.append((cls, "taken to have declined"))
+        else:
+            found = [*_own_method(operation, cls), *rule_steps(operation, key, cls)]
+            known = {id(step.rule) for step in chain.steps if step.rule is not None}
+            chain.steps += [step for step in found if id(step.rule) not in known]
+            if not found:
+                chain.passed.append((cls, f"no rule for {operation.name}"))
+    default = _default(operation, key, order)
+    if default is not None:
+        chain.steps.append(default)
+        return chain
+    for cls in order:
+        protocol.fallback(cls).extend(chain, key, cls, limited)
+    return chain
+
+
+def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:
+    """Return the rules by which a type answers, the most specific first; those for kinds after the others."""
+    steps = _ranked(operation, key, cls, operation.rules, Source.RULE)
+    for kind in operation.kind.lineage():
+        steps += _ranked(operation, key, cls, operation.protocol.kind_rules(kind), Source.KIND)
+    return steps
+
+
+def _ranked(operation: Overridable, key: Key, cls: type, rules: Iterable[Any], source: Source) -> list[Step]:
+    order = operation.protocol.counts_as
+    fitting: list[tuple[tuple[int, ...], Rule]] = []
+    for reference in list(rules):
+        rule = reference()
+        if rule is None or not rule.serves(cls, order):
+            continue
+        far = rule.distances(key, operation.parameters, cls, order)
+        if far is not None:
+            fitting.append((far, rule))
+    fitting.sort(key=lambda pair: (-pair[1].demands(), sum(pair[0])))
+    steps: list[Step] = []
+    for index, (far, rule) in enumerate(fitting):
+        rivals = [
+            other
+            for other_far, other in fitting[index + 1 :]
+            if other.demands() == rule.demands() and not _dominates(far, other_far, rule, other)
+        ]
+        if rivals:
+            steps.append(_ambiguous(operation, cls, key, [rule, *rivals]))
+            return steps
+        steps.append(_rule_step(operation, key, cls, rule, source))
+    return steps
+
+
+def _dominates(near: tuple[int, ...], far: tuple[int, ...], rule: Rule, other: Rule) -> bool:
+    """Return whether `rule` is at least as specific everywhere, and more so somewhere."""
+    if rule.anywhere is not other.anywhere or len(near) != len(far):
+        return other.anywhere and not rule.anywhere
+    return all(a <= b for a, b in zip(near, far, strict=True)) and near != far
+
+
+def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: Source) -> Step:
+    call = rule.handler
+    if isinstance(rule.target, Kind):
+        call = _with_operation(operation, call)
+    change = _wrapped_positions(operation, key, rule)
+    if any(change):
+        call = _wrapping(operation, call, change)
+    if not rule.takes_everything(operation.parameters):
+        call = _guarded(rule, call)
+    return Step(source, cls, call, str(rule), rule)
+
+
+def _with_operation(operation: Overridable, handler: Callable[..., Any]) -> Callable[..., Any]:
+    def kind_rule(*args: Any, **kwargs: Any) -> Any:
+        return handler(operation.function, *args, **kwargs)
+
+    return kind_rule
+
+
+def _wrapped_positions(operation: Overridable, key: Key, rule: Rule) -> list[bool]:
+    """Return for each array parameter whether its arguments reach the handler as instances of the base type.
+
+    Arrays of the base type's library always do; scalars where the handler asks for the base type.
+    """
+    protocol = operation.protocol
+    if protocol.base is None:
+        return []
+    asks_base = [
+        not rule.anywhere and len(rule.types) == len(key) and issubclass(rule.types[i], protocol.base)
+        for i in range(len(key))
+    ]
+    return [
+        any(protocol.wrapped_always(cls) or (asks and protocol.is_companion(cls)) for cls in flatten((entry,)))
+        for entry, asks in zip(key, asks_base, strict=True)
+    ]
+
+
+def _wrapping(operation: Overridable, handler: Callable[..., Any], change: Sequence[bool]) -> Callable[..., Any]:
+    protocol = operation.protocol
+    names = {p.name for p, wanted in zip(operation.parameters.arrays, change, strict=True) if wanted}
+
+    def wrap(name: str, value: Any) -> Any:
+        return protocol.wrap(value) if name in names and protocol.is_companion(type(value)) else value
+
+    def with_wrapped_arrays(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = operation.parameters.replace(args, kwargs, wrap)
+        return handler(*args, **kwargs)
+
+    return with_wrapped_arrays
+
+
+def _guarded(rule: Rule, handler: Callable[..., Any]) -> Callable[..., Any]:
+    def where_accepted(*args: Any, **kwargs: Any) -> Any:
+        refused = rule.refusal(args, kwargs)
+        if refused:
+            return decline(f"{rule} cannot be called with {', '.join(refused)}")
+        return handler(*args, **kwargs)
+
+    return where_accepted
+
+
+def _own_method(operation: Overridable, cls: type) -> list[Step]:
+    """Return the step for a `__tensor_function__` that the type wrote itself."""
+    protocol = operation.protocol
+    found = protocol.records.own_method(cls)
+    if found is None or protocol.records.is_generated(cls):
+        return []
+    function = operation.function
+    plain = not isinstance(found, (classmethod, staticmethod))
+    name = protocol.method
+
+    def own_method(*args: Any, **kwargs: Any) -> Any:
+        types = operation.participating(args, kwargs)
+        owner: Any = cls
+        if plain:
+            owner = next(v for _, v in operation.parameters.values(args, kwargs) if type(v) is cls)
+        return getattr(owner, name)(function, types, args, kwargs)
+
+    return [Step(Source.METHOD, cls, own_method, f"{type_name(cls)}.{name}")]
+
+
+def _default(operation: Overridable, key: Key, order: Sequence[type]) -> Step | None:
+    """Return the default of the base type, where every type of the call takes it."""
+    protocol = operation.protocol
+    if not all(protocol.takes_default(cls) for cls in order):
+        return None
+    return _default_step(operation, key, order[0] if order else protocol.base)
+
+
+def _default_step(operation: Overridable, key: Key, result: type | None) -> Step | None:
+    call = operation.default(key, result)
+    if call is None:
+        return None
+    base = operation.protocol.base
+    return Step(Source.DEFAULT, result or object, call, "default" if base is None else f"default of {type_name(base)}")
+
+
+def default_chain(operation: Overridable, key: Key, cls: type) -> Chain:
+    """Return what the library's own protocol method of one type answers: its rules, default and fallback."""
+    protocol = operation.protocol
+    types = protocol.participating(key)
+    chain = Chain(operation, types, [cls], rule_steps(operation, key, cls))
+    family = protocol.base is not None and all(issubclass(t, protocol.base) for t in types)
+    default = _default_step(operation, key, cls) if family else None
+    if default is not None:
+        chain.steps.append(default)
+    elif not (protocol.base is not None and issubclass(cls, protocol.base)):
+        protocol.fallback(cls).extend(chain, key, cls, False)
+    return chain
+
+
+def build_plain_chain(operation: Overridable, key: Key) -> Chain:
+    """Return what answers where overrides are off: the default, if only the base type's family is there."""
+    protocol = operation.protocol
+    types = protocol.participating(key)
+    chain = Chain(operation, types, [])
+    if protocol.base is None or all(issubclass(cls, protocol.base) for cls in types):
+        default = _default_step(operation, key, protocol.base)
+        chain.steps += [] if default is None else [default]
+    chain.passed = [(cls, "overrides are switched off") for cls in types if cls is not protocol.base]
+    return chain
+
+
+def _stranger(operation: Overridable, key: Key) -> Step | None:
+    """Return a step that raises for the first argument that is no array."""
+    parameters, protocol = operation.parameters, operation.protocol
+    if not parameters.strict:
+        return None
+    for p, entry in zip(parameters.arrays, key, strict=True):
+        if p.form in (Form.INDEX, Form.LOOSE):
+            continue
+        for cls in flatten((entry,)):
+            if not protocol.admits(cls):
+                return Step(Source.FOREIGN, cls, _raising(ForeignArgumentError, operation.qualified_name, p.name, cls.__name__, protocol.advice), f"{cls.__name__} is no array")
+    return None
+
+
+def _ambiguous(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule]) -> Step:
+    settled = [
+        min((rule.types[i] for rule in rules), key=lambda t: -len(t.__mro__))
+        for i in range(min(len(rule.types) for rule in rules))
+    ]
+    refuse = _raising(
+        AmbiguousImplementationError,
+        operation.qualified_name,
+        [type_name(t) for t in flatten(key)],
+        [str(rule) for rule in rules],
+        ", ".join(map(type_name, settled)),
+    )
+    return Step(Source.AMBIGUOUS, cls, refuse, "ambiguous: " + "; ".join(map(str, rules)))
+
+
+def _raising(error: Callable[..., Exception], *data: Any) -> Callable[..., Any]:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise error(*data)
+
+    return refuse
+
+
+def _nearest(operation: Overridable, types: Sequence[type]) -> list[str]:
+    """Return the rules of the same operation, and of the same types for its kind, that came closest."""
+    rules = [rule for reference in operation.rules if (rule := reference()) is not None]
+    related = {ancestor for cls in types for ancestor in cls.__mro__ if ancestor is not object}
+    rules.sort(key=lambda rule: -len(related.intersection(rule.types)))
+    return [str(rule) for rule in rules[:3]]
+
+
+def _why(step: Step) -> str:
+    reason = take_reason()
+    return f"{step.text} declined" + (f": {reason}" if reason else "")
+
+
+def _nobody(*args: Any, **kwargs: Any) -> Any:
+    return NotImplemented
+

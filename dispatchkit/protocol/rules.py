@@ -1,0 +1,308 @@
+"""Rules: handlers registered for an operation or a kind, and which of them fits a call best."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import itertools
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import TypeAliasType
+
+from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.parameters import Form, Key, Parameters
+
+if TYPE_CHECKING:
+    from dispatchkit.protocol.overridable import Overridable
+
+__all__ = ["Rule", "annotated_signatures", "departures", "position_distance", "type_name"]
+
+ANY = object
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+WIDENING: dict[type, tuple[type, ...]] = {bool: (int, float, complex), int: (float, complex), float: (complex,)}
+
+
+@dataclass(eq=False)
+class Rule:
+    """A handler with the types it answers for.
+
+    Attributes
+    ----------
+    target : the operation or kind
+    types : one type that may stand anywhere, or one for each array parameter
+    anywhere : whether the single type may stand in any position
+    handler : the user's function
+    takes : its signature, without the leading operation of a kind rule
+    """
+
+    target: Overridable | Kind
+    types: tuple[type, ...]
+    anywhere: bool
+    handler: Callable[..., Any]
+    takes: inspect.Signature
+
+    @property
+    def location(self) -> str:
+        """File and line of the handler."""
+        code = getattr(inspect.unwrap(self.handler), "__code__", None)
+        return "built in" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+
+    @property
+    def types_text(self) -> str:
+        """The types as people write them."""
+        names = ", ".join(map(type_name, self.types))
+        return f"{names} in any position" if self.anywhere else names
+
+    def __str__(self) -> str:
+        name = getattr(self.handler, "__name__", repr(self.handler))
+        return f"{name}({self.types_text}) at {self.location}"
+
+    def refusal(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+        """Return what the handler cannot be given of a call's arguments; empty when it can be called."""
+        parameters = list(self.takes.parameters.values())
+        names = {p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
+        refused: list[str] = []
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            refused += [f"the keyword '{name}'" for name in kwargs if name not in names]
+        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        if not any(p.kind is p.VAR_POSITIONAL for p in parameters) and len(args) > len(positional):
+            refused.append(f"{len(args)} positional arguments")
+        given = {p.name for p in positional[: len(args)]} | kwargs.keys()
+        for p in parameters:
+            optional = p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+            if not optional and p.name not in given:
+                refused.append(f"no '{p.name}'")
+        return refused
+
+    def takes_everything(self, parameters: Parameters) -> bool:
+        """Return whether every call of the operation can be passed on as it is."""
+        required: list[Any] = []
+        optional: dict[str, Any] = {}
+        most: list[Any] = []
+        for p in parameters.signature.parameters.values():
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
+                most.append(None)
+                if p.default is p.empty:
+                    required.append(None)
+                elif p.kind is p.POSITIONAL_OR_KEYWORD:
+                    optional[p.name] = None
+            elif p.kind is p.KEYWORD_ONLY:
+                optional[p.name] = None
+            elif p.kind is p.VAR_KEYWORD:
+                optional["any keyword at all"] = None
+            else:
+                most += [None] * 99
+        return not (
+            self.refusal(required, {}) or self.refusal(required, optional) or self.refusal(most, {})
+        )
+
+    def distances(
+        self, key: Key, parameters: Parameters, asked: type, order: Callable[[type], Sequence[type]]
+    ) -> tuple[int, ...] | None:
+        """Return how far the rule's types are from a call's, position by position; None where it does not fit.
+
+        A position without a demand is infinitely far, told as a large number.
+        """
+        if self.anywhere:
+            near = position_distance(asked, self.types[0], order)
+            return None if near is None else (near,)
+        if len(self.types) == len(key):
+            entries: Iterable[Any] = key
+        elif len(parameters.arrays) == 1 and isinstance(key[0], tuple) and len(key[0]) == len(self.types):
+            entries = key[0]
+        else:
+            return None
+        found: list[int] = []
+        for entry, wanted in zip(entries, self.types, strict=True):
+            options = entry if isinstance(entry, tuple) else (entry,)
+            near_each = [position_distance(one, wanted, order) for one in options]
+            reached = [n for n in near_each if n is not None]
+            if not reached:
+                return None
+            found.append(min(reached))
+        return tuple(found)
+
+    def demands(self) -> int:
+        """Return how many positions the rule speaks about."""
+        return sum(cls is not ANY for cls in self.types)
+
+    def serves(self, asked: type, order: Callable[[type], Sequence[type]]) -> bool:
+        """Return whether one of the rule's own types is the asked one or a superclass of it."""
+        return any(
+            cls is not ANY and position_distance(asked, cls, order) is not None for cls in self.types
+        )
+
+
+def position_distance(found: type, wanted: type, order: Callable[[type], Sequence[type]]) -> int | None:
+    """Return the place of `wanted` among what `found` counts as; None where it is not among them."""
+    if wanted is ANY:
+        return 1_000_000
+    try:
+        return order(found).index(wanted)
+    except ValueError:
+        return None
+
+
+def type_name(cls: type) -> str:
+    """Name a type as in a message: built-in ones by name, others with their module's last part."""
+    return "any" if cls is ANY else cls.__qualname__.replace("<locals>.", "")
+
+
+def annotated_signatures(
+    handler: Callable[..., Any], parameters: Parameters, skip: int = 0
+) -> list[tuple[type, ...]]:
+    """Return the signatures that a handler's annotations declare, unions expanded.
+
+    Parameters
+    ----------
+    handler : the function to read
+    parameters : of the operation; for a kind every positional parameter counts
+    skip : leading parameters that are no arrays (a kind rule's operation)
+
+    Raises
+    ------
+    RegistrationError : where an annotation cannot be resolved or names no class
+    """
+    name = getattr(handler, "__qualname__", repr(handler))
+    hints = _resolved_hints(handler)
+    own = list(inspect.signature(handler).parameters.values())[skip:]
+    choices: list[tuple[type, ...]] = []
+    for array in parameters.arrays:
+        position = array.position
+        if position is not None and position < len(own) and own[position].kind is not own[position].KEYWORD_ONLY:
+            parameter: inspect.Parameter | None = own[position]
+        else:
+            parameter = next((p for p in own if p.name == array.name), None)
+        hint = hints.get(parameter.name, ANY) if parameter is not None else ANY
+        choices.append(tuple(_classes(hint, array.form, name)))
+    return [combo for combo in itertools.product(*choices)]
+
+
+def _resolved_hints(handler: Callable[..., Any]) -> dict[str, Any]:
+    """Return annotations as objects; names local to the enclosing functions are found in the callers' frames."""
+    raw = dict(getattr(handler, "__annotations__", {}))
+    raw.pop("return", None)
+    if not any(isinstance(hint, str) for hint in raw.values()):
+        return raw
+    function = inspect.unwrap(handler)
+    scope = _enclosing_names(function)
+    module = getattr(function, "__globals__", {})
+    resolved: dict[str, Any] = {}
+    for name, hint in raw.items():
+        try:
+            resolved[name] = eval(hint, module, scope) if isinstance(hint, str) else hint  # noqa: S307
+        except Exception as error:
+            raise RegistrationError(
+                f"the annotation {hint!r} of parameter '{name}' of {function.__qualname__} cannot be resolved "
+                f"({error}); pass the types instead: implements(operation, Type, ...)"
+            ) from error
+    return resolved
+
+
+def _enclosing_names(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the local names of the functions around one that is being defined, the innermost winning."""
+    around = function.__qualname__.split(".<locals>.")
+    enclosing = {".<locals>.".join(around[:depth]) for depth in range(1, len(around))}
+    frame = inspect.currentframe()
+    found: list[Mapping[str, Any]] = []
+    while frame is not None:
+        code = frame.f_code
+        if code.co_qualname in enclosing and code.co_filename == function.__code__.co_filename:
+            found.append(frame.f_locals)
+        frame = frame.f_back
+    scope: dict[str, Any] = {}
+    for names in reversed(found):
+        scope.update(names)
+    return scope
+
+
+def _classes(hint: Any, form: Form, handler: str) -> list[type]:
+    """Return the classes an annotation stands for."""
+    if hint is Any or hint is inspect.Parameter.empty:
+        return [ANY]
+    if hint is None:
+        return [type(None)]
+    if isinstance(hint, TypeAliasType):
+        return _classes(hint.__value__, form, handler)
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return [cls for part in inner for cls in _classes(part, form, handler)]
+    if origin is typing.Annotated:
+        return _classes(inner[0], form, handler)
+    if origin is not None and form is not Form.ONE and _is_sequence(origin):
+        parts = [part for part in inner if part is not Ellipsis]
+        return [cls for part in parts for cls in _classes(part, form, handler)] or [ANY]
+    if isinstance(hint, typing.TypeVar):
+        return _classes(hint.__bound__ if hint.__bound__ is not None else Any, form, handler)
+    if origin is not None:
+        return _classes(origin, form, handler)
+    if not isinstance(hint, type):
+        raise RegistrationError(
+            f"the annotation {hint!r} in {handler} names no class; pass the types instead: "
+            f"implements(operation, Type, ...)"
+        )
+    if form is not Form.ONE and hint in (list, tuple):
+        return [ANY]
+    return [hint]
+
+
+def _is_sequence(origin: Any) -> bool:
+    return isinstance(origin, type) and issubclass(origin, Iterable)
+
+
+def departures(takes: inspect.Signature, parameters: Parameters) -> tuple[list[str], list[str]]:
+    """Compare a handler's signature with its operation's.
+
+    Returns
+    -------
+    faults : what makes it impossible to call the handler at all
+    remarks : where its results would differ from what the operation's signature promises
+    """
+    theirs = parameters.signature.parameters
+    return _faults(takes, list(theirs.values())), _remarks(takes, list(theirs.values()))
+
+
+def _faults(takes: inspect.Signature, theirs: Sequence[inspect.Parameter]) -> list[str]:
+    own = list(takes.parameters.values())
+    passed = [p for p in theirs if p.kind in POSITIONAL]
+    positional = [p for p in own if p.kind in POSITIONAL]
+    faults: list[str] = []
+    required = sum(p.default is p.empty for p in passed)
+    if len(positional) < required and not any(p.kind is p.VAR_POSITIONAL for p in own):
+        faults.append(f"it takes {len(positional)} positional arguments, the operation passes {required}")
+    endless = any(p.kind is p.VAR_POSITIONAL for p in theirs)
+    names = {p.name for p in theirs}
+    any_keyword = any(p.kind is p.VAR_KEYWORD for p in theirs)
+    for index, p in enumerate(own):
+        if p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            continue
+        by_position = p.kind in POSITIONAL and (index < len(passed) or endless)
+        if not (by_position or p.name in names or any_keyword):
+            faults.append(f"it requires '{p.name}', which the operation never passes")
+    return faults
+
+
+def _remarks(takes: inspect.Signature, theirs: Sequence[inspect.Parameter]) -> list[str]:
+    spare = [
+        p.name for p in takes.parameters.values() if p.default is not p.empty and p.name not in {t.name for t in theirs}
+    ]
+    remarks: list[str] = []
+    for their in theirs:
+        if their.default is their.empty:
+            continue
+        mine = takes.parameters.get(their.name)
+        if mine is None:
+            for near in difflib.get_close_matches(their.name, spare, n=1):
+                remarks.append(f"'{near}' is never passed; did you mean '{their.name}'?")
+        elif mine.default is not mine.empty and not _same(mine.default, their.default):
+            remarks.append(f"'{mine.name}' is {mine.default!r} by default here, {their.default!r} in the operation")
+    return remarks
+
+
+def _same(left: Any, right: Any) -> bool:
+    return left is right or (type(left) is type(right) and bool(left == right))

@@ -1,0 +1,138 @@
+"""The one table of operators, methods and properties that view operations.
+
+Operations enter their names here as they are declared. The base type of a protocol takes its surface from the
+table, and `array_type` gives it to the classes it decorates.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dispatchkit.protocol.callers import make_reflected
+from dispatchkit.protocol.overridable import Overridable
+
+__all__ = ["Member", "Property", "Surface", "REFLECTED"]
+
+REFLECTED = {
+    f"__{name}__": f"__r{name}__"
+    for name in (
+        *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"),
+        *("and", "or", "xor", "lshift", "rshift"),
+    )
+}
+
+
+class Property:
+    """An attribute that calls an operation; an instance attribute of the same name goes first."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__doc__ = function.__doc__
+        self.__overridable__ = getattr(function, "__overridable__", None)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else self.function(instance)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An entry of the table.
+
+    Attributes
+    ----------
+    name : of the attribute on the class
+    operation : that it views
+    value : what stands on the class
+    """
+
+    name: str
+    operation: Overridable
+    value: Any
+
+
+class Surface:
+    """The operators, methods and properties of a protocol's array types."""
+
+    def __init__(self) -> None:
+        self.members: dict[str, Member] = {}
+
+    def __iter__(self) -> Iterator[Member]:
+        return iter(self.members.values())
+
+    def add_operator(self, name: str, operation: Overridable) -> None:
+        """Enter an operator, and with it the reflected one where Python has one."""
+        if operation.parameters.binary:
+            self._enter(name, operation, _named(operation.make_operator(), name, operation))
+            if name in REFLECTED:
+                reflected = _named(make_reflected(operation), REFLECTED[name], operation)
+                self._enter(REFLECTED[name], operation, reflected)
+        else:
+            self._enter(name, operation, operation.function)
+
+    def add_method(self, name: str, operation: Overridable, varargs: str | None = None) -> None:
+        """Enter a method: the operation with the instance as its first array.
+
+        Parameters
+        ----------
+        name : of the method
+        operation : that it views
+        varargs : a parameter that the method also takes spread out, as in ``x.view(2, 2)``
+        """
+        parameters = operation.parameters
+        if parameters.unary or parameters.binary:
+            self._enter(name, operation, operation.function)
+        else:
+            self._enter(name, operation, _named(_method(operation, varargs), name, operation))
+
+    def add_property(self, name: str, operation: Overridable) -> None:
+        """Enter a property: the operation on the instance alone."""
+        self._enter(name, operation, Property(operation.function))
+
+    def _enter(self, name: str, operation: Overridable, value: Any) -> None:
+        self.members[name] = Member(name, operation, value)
+
+    def install(self, cls: type, keep: tuple[str, ...] = ()) -> None:
+        """Give a class every member that neither it nor a superclass defines.
+
+        Parameters
+        ----------
+        cls : the class
+        keep : names that are left alone, such as those of instance attributes
+        """
+        defined = {name for ancestor in cls.__mro__ if ancestor is not object for name in ancestor.__dict__}
+        for member in self:
+            if member.name not in defined and member.name not in keep:
+                setattr(cls, member.name, member.value)
+
+
+def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
+    function = operation.function
+    signature = operation.parameters.signature
+    named = [p.name for p in signature.parameters.values() if p.kind is not p.POSITIONAL_ONLY]
+    fixed = len(signature.parameters) - len(named) - 1
+
+    def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if not args:
+            return function(self, **kwargs)
+        rest = args[fixed:]
+        if varargs is not None and rest and not isinstance(rest[0], (tuple, list)):
+            return function(self, *args[:fixed], **{varargs: rest}, **kwargs)
+        if len(rest) > len(named):
+            raise TypeError(
+                f"{operation.name}() takes at most {fixed + len(named)} arguments, {len(args)} were given"
+            )
+        return function(self, *args[:fixed], **dict(zip(named, rest, strict=False)), **kwargs)
+
+    return method
+
+
+def _named(method: Callable[..., Any], name: str, operation: Overridable) -> Callable[..., Any]:
+    functools.update_wrapper(method, operation.function, assigned=("__doc__", "__module__"), updated=())
+    method.__name__ = name
+    method.__qualname__ = name
+    method.__overridable__ = operation  # type: ignore[attr-defined]
+    del method.__wrapped__
+    return method

@@ -1,0 +1,79 @@
+"""The one list of checks: a laptop and CI run the same words.
+
+`nox` runs lint, types, layers and tests; `nox -s NAME` one session; `nox -s tests -P 3.12` another Python.
+What follows `--` goes to the tool: `nox -s tests -- -k add`, `nox -s bench -- --only mlp`.
+"""
+
+import nox
+
+nox.needs_version = ">=2025.5.1"
+nox.options.sessions = ["lint", "types", "layers", "tests"]
+nox.options.reuse_existing_virtualenvs = True
+
+PYPROJECT = nox.project.load_toml("pyproject.toml")
+
+
+def install(session: nox.Session, *groups: str, package: bool = True) -> None:
+    """Install dependency groups, and dispatchkit itself as it stands in the checkout."""
+    # Resolved by nox, so that a pip too old for `--group` does as well.
+    requirements = nox.project.dependency_groups(PYPROJECT, *groups)
+    editable = ("-e", ".") if package else ()
+    session.install(*requirements, *editable)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Lint and check the formatting; `ruff check --fix` and `ruff format` mend most of what it finds."""
+    install(session, "lint", package=False)
+    session.run("ruff", "check", *session.posargs)
+    session.run("ruff", "format", "--check")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check the types of package and tests, strictly."""
+    install(session, "types")
+    session.run("mypy", *session.posargs)
+
+
+@nox.session
+def layers(session: nox.Session) -> None:
+    """Check that imports go down only."""
+    install(session, "layers")
+    session.run("lint-imports", "--no-logo", *session.posargs)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run the tests and the examples of the docstrings."""
+    install(session, "test")
+    session.run("pytest", "-n", "auto", *session.posargs)
+
+
+@nox.session
+def long(session: nox.Session) -> None:
+    """Run the tests with many more Hypothesis examples."""
+    install(session, "test")
+    session.run("pytest", "-n", "auto", *session.posargs, env={"HYPOTHESIS_PROFILE": "long"})
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Run the code of README.md and docs/."""
+    install(session, "test")
+    session.run("pytest", "tests/test_markdown.py", *session.posargs)
+
+
+@nox.session
+def peers(session: nox.Session) -> None:
+    """Run the tests with PyTorch installed, then the benchmarks against it."""
+    install(session, "test", "bench", "peers")
+    session.run("pytest", "-n", "auto", *session.posargs)
+    session.run("python", "-m", "tests.benchmarks")
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Print the benchmark table; PyTorch's rows need `.nox/bench/bin/python -m pip install torch==2.13.0`."""
+    install(session, "bench")
+    session.run("python", "-m", "tests.benchmarks", *session.posargs)

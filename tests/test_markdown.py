@@ -1,0 +1,41 @@
+"""The code of README.md and docs/ does what the page says.
+
+A fenced block marked `python` is run; one that holds `>>>` prompts (`python` or `pycon`) is a doctest. The
+blocks of a page share their names, as a reader who follows the page would.
+"""
+
+import doctest
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dispatchkit as dk
+
+ROOT = Path(__file__).parent.parent
+PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if page.exists()]
+BLOCK = re.compile(r"^```(?:python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def run_block(page: Path, text: str, line: int, names: dict[str, Any]) -> None:
+    """Run the block that starts `line` lines into the page."""
+    if ">>>" in text:
+        test = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), line)
+        report: list[str] = []
+        if doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=report.append, clear_globs=False).failed:
+            pytest.fail("".join(report), pytrace=False)
+        names.update(test.globs)
+    else:
+        # The empty lines make tracebacks point at the line of the page.
+        exec(compile("\n" * line + text, page, "exec"), names)  # noqa: S102 running the page is the test
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.relative_to(ROOT).as_posix()) for page in PAGES])
+def test_page(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    names: dict[str, Any] = {"__name__": page.stem}
+    with dk.local_registrations():
+        for block in BLOCK.finditer(text):
+            run_block(page, block[1], text.count("\n", 0, block.start(1)), names)
