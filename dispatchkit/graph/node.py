@@ -26,8 +26,13 @@ class Differentiable(Protocol):
     def keeps_output(self) -> bool:
         """Whether the rules read the output."""
 
-    def pull(self, node: Node, g: Any, create_graph: bool) -> Sequence[Any]:
-        """Return one cotangent for each edge, None where there is none."""
+    @property
+    def pull_raw(self) -> Callable[[Any, Any], Sequence[Any]]:
+        """Gives one raw cotangent for each edge, None where there is none, of a node and its cotangent."""
+
+    @property
+    def pull_live(self) -> Callable[[Any, Any], Sequence[Any]]:
+        """Does so with tensors, so that the cotangents are differentiable again."""
 
 
 class Extras:
@@ -109,10 +114,6 @@ class Node(Vertex):
 
     def _spoilt(self, array: Any, expected: int, found: int) -> None:
         raise InplaceError(self.name, tuple(array.shape), str(array.dtype), expected, found)
-
-    def free(self) -> None:
-        """Let go of everything the rules read."""
-        self.saved = self.output = None
 
 
 class CallNode(Node):

@@ -14,11 +14,6 @@ __all__ = ["NumpyNamespace", "numpy_namespace"]
 
 _add, _multiply = np.add.reduce, np.multiply.reduce
 _maximum, _minimum = np.maximum.reduce, np.minimum.reduce
-_SMALL_INTEGERS = {
-    np.dtype(small): np.dtype(wide)
-    for kind, wide in (("int", "int64"), ("uint", "uint64"))
-    for small in (f"{kind}{bits}" for bits in (8, 16, 32))
-}
 
 
 class NumpyNamespace:
@@ -34,12 +29,12 @@ class NumpyNamespace:
     @staticmethod
     def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
         """Sum without the Python layers of `numpy.sum`."""
-        return _add(x, axis, dtype or _SMALL_INTEGERS.get(x.dtype), None, keepdims)
+        return _add(x, axis, dtype, None, keepdims)
 
     @staticmethod
     def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
         """Multiply without the Python layers of `numpy.prod`."""
-        return _multiply(x, axis, dtype or _SMALL_INTEGERS.get(x.dtype), None, keepdims)
+        return _multiply(x, axis, dtype, None, keepdims)
 
     @staticmethod
     def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -61,6 +56,35 @@ class NumpyNamespace:
         return total / x.dtype.type(count)
 
     @staticmethod
+    def floor_divide(x1: Any, x2: Any, /) -> Any:
+        """Divide and round down; where one operand is infinite, ``floor(x1 / x2)`` as the standard asks."""
+        y = np.floor_divide(x1, x2)
+        if y.dtype.kind == "f":
+            x1, x2 = np.asarray(x1, dtype=y.dtype), np.asarray(x2, dtype=y.dtype)
+            infinite = np.isinf(x1) | np.isinf(x2)
+            if infinite.any():
+                return np.where(infinite, np.floor(x1 / x2), y)
+        return y
+
+    @staticmethod
+    def expm1(x: Any, /) -> Any:
+        """Raise e to a power and subtract one; complex zeros and infinities go by ``exp(x) - 1``."""
+        y = np.expm1(x)
+        if y.dtype.kind == "c":
+            return np.where(np.isfinite(x) & (x != 0), y, np.exp(x) - 1)
+        return y
+
+    @staticmethod
+    def real(x: Any, /) -> Any:
+        """Copy the real part: results of element-wise operations have memory of their own."""
+        return np.array(x.real)
+
+    @staticmethod
+    def imag(x: Any, /) -> Any:
+        """Copy the imaginary part: results of element-wise operations have memory of their own."""
+        return np.array(x.imag)
+
+    @staticmethod
     def matrix_transpose(x: Any, /) -> Any:
         """Swap the last two axes without NumPy's dispatch layer."""
         return x.mT
@@ -80,6 +104,30 @@ class NumpyNamespace:
             return np.argsort(x, axis=axis, kind="stable" if stable else None)
         flipped = np.argsort(np.flip(x, axis=axis), axis=axis, kind="stable")
         return x.shape[axis] - 1 - np.flip(flipped, axis=axis)
+
+    @staticmethod
+    def index_put(x: Any, key: Any, value: Any, /, *, accumulate: bool = False) -> Any:
+        """Return a copy of an array with other elements at `key`, or with `value` added there."""
+        out = x.copy()
+        if not accumulate:
+            out[key] = value
+        elif _selects_once(key):
+            out[key] += value
+        else:
+            np.add.at(out, key, value)
+        return out
+
+
+def _selects_once(key: Any) -> bool:
+    """Return whether an index selects no element twice: it holds no integer arrays."""
+    parts = key if isinstance(key, tuple) else (key,)
+    return all(
+        part is None
+        or part is Ellipsis
+        or isinstance(part, (int, slice, np.integer))
+        or (isinstance(part, np.ndarray) and part.dtype == bool)
+        for part in parts
+    )
 
 
 numpy_namespace = NumpyNamespace()

@@ -14,10 +14,14 @@ import numpy as np
 
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.arrays import namespace_of, project
-from dispatchkit.graph.node import CallNode, Leaf, Node, Output
+from dispatchkit.graph.node import CallNode, Node, Output
 from dispatchkit.graph.storage import Storage, Vertex
 
 __all__ = ["FREED", "sweep"]
+
+# References to a gradient that nobody outside the sweep holds: the sweep's and the accumulating function's names for
+# it, what iterates over the cotangents, and the argument of the count itself.
+OWN_REFERENCES = 4
 
 FREED = (
     "the graph of {name} was freed by an earlier backward pass; pass retain_graph=True there to go through it "
@@ -59,32 +63,53 @@ def sweep(
     needed = None if wanted is None else _on_a_path(pending, wanted)
     grads: dict[Vertex, Any] = {}
     found: dict[Vertex, Any] = {}
-    ready: list[Vertex] = []
     for vertex, g in roots:
-        _deposit(grads, vertex, g, create_graph)
-        if pending[vertex] == 0 and vertex not in ready:
-            ready.append(vertex)
+        _deposit(grads, vertex, g)
+    ready = [vertex for vertex in grads if pending[vertex] == 0]
     while ready:
         vertex = ready.pop()
         g = grads.pop(vertex, None)
-        if g is not None and vertex.extras is not None:
-            g = _arrived(vertex, g, wrap, create_graph)
-        if wanted is not None and vertex in wanted and g is not None:
-            found[vertex] = g
-        if type(vertex) is Leaf:
+        if g is not None:
+            if vertex.extras is not None:
+                g = _arrived(vertex, g, wrap, create_graph)
+            if wanted is not None and vertex in wanted:
+                found[vertex] = g
+        if vertex.is_leaf:
             if g is not None and accumulate and (wanted is None or vertex in wanted):
                 _accumulate(vertex, g, wrap, create_graph)
             continue
-        edges, incoming = _flow(vertex, g, needed, retain_graph, create_graph)
-        for index, edge in enumerate(edges):
+        edges = _edges(vertex)
+        if g is None or (needed is not None and needed.isdisjoint(edges)):
+            incoming: Sequence[Any] = (None,) * len(edges)
+        elif type(vertex) is Output:
+            incoming = ((vertex.index, g),)
+        else:
+            incoming = _pulled(vertex, g, retain_graph, create_graph)
+        for edge, g in zip(edges, incoming):  # noqa: B905, PLW2901  # one each, and this is the hot loop
             if edge is None:
                 continue
-            if incoming is not None and incoming[index] is not None:
-                _deposit(grads, edge, incoming[index], create_graph)
-            pending[edge] -= 1
-            if pending[edge] == 0:
+            if g is not None:
+                if type(g) is tuple or g.shape != edge.shape or g.dtype is not edge.dtype or edge in grads:
+                    _deposit(grads, edge, g)
+                else:
+                    grads[edge] = g
+            count = pending[edge] - 1
+            pending[edge] = count
+            if count == 0:
                 ready.append(edge)
     return found
+
+
+def _pulled(node: Any, g: Any, retain_graph: bool, create_graph: bool) -> Sequence[Any]:
+    """Return the cotangents of a node's inputs, and let go of what it saved."""
+    if node.saved is None:
+        raise AutogradError(FREED.format(name=node.name))
+    incoming: Sequence[Any] = (
+        node.operation.pull_live(node, g) if create_graph else node.operation.pull_raw(node, g)
+    )
+    if not retain_graph:
+        node.saved = node.output = None
+    return incoming
 
 
 def _count_edges(roots: Iterable[Vertex]) -> dict[Vertex, int]:
@@ -125,42 +150,18 @@ def _on_a_path(pending: dict[Vertex, int], wanted: set[Vertex]) -> set[Vertex]:
     return needed
 
 
-def _flow(
-    vertex: Vertex, g: Any, needed: set[Vertex] | None, retain_graph: bool, create_graph: bool
-) -> tuple[tuple[Vertex | None, ...], Sequence[Any] | None]:
-    """Return the edges of a vertex with the cotangents that go along them."""
-    if type(vertex) is Output:
-        return (vertex.main,), None if g is None else [(vertex.index, g)]
-    assert isinstance(vertex, Node)
-    edges = vertex.edges
-    if g is None or (needed is not None and not any(edge in needed for edge in edges)):
-        return edges, None
-    if vertex.saved is None:
-        raise AutogradError(FREED.format(name=vertex.name))
-    vertex.check_versions()
-    incoming = vertex.operation.pull(vertex, g, create_graph)
-    if not retain_graph:
-        vertex.free()
-    return edges, incoming
-
-
-def _deposit(grads: dict[Vertex, Any], vertex: Vertex, g: Any, create_graph: bool) -> None:
-    """Add a cotangent to what has arrived at a vertex."""
+def _deposit(grads: dict[Vertex, Any], vertex: Vertex, g: Any) -> None:
+    """Add a cotangent to what has arrived at a vertex; that of one of several outputs goes to its place."""
     if type(g) is tuple:
-        _deposit_output(grads, vertex, g)
+        assert isinstance(vertex, CallNode)
+        assert vertex.outputs is not None
+        index, g = g
+        grads.setdefault(vertex, [None] * len(vertex.outputs))[index] = g
         return
     if g.shape != vertex.shape or g.dtype != vertex.dtype:
         g = project(namespace_of(g), g, vertex.shape, vertex.dtype)
     before = grads.get(vertex)
     grads[vertex] = g if before is None else before + g
-
-
-def _deposit_output(grads: dict[Vertex, Any], main: Vertex, arrival: tuple[int, Any]) -> None:
-    """Put the cotangent of one output in its place among those of its operation."""
-    assert isinstance(main, CallNode)
-    assert main.outputs is not None
-    index, g = arrival
-    grads.setdefault(main, [None] * len(main.outputs))[index] = g
 
 
 def _arrived(vertex: Vertex, g: Any, wrap: Any, create_graph: bool) -> Any:
@@ -177,7 +178,7 @@ def _arrived(vertex: Vertex, g: Any, wrap: Any, create_graph: bool) -> Any:
     return g
 
 
-def _accumulate(leaf: Leaf, g: Any, wrap: Any, create_graph: bool) -> None:
+def _accumulate(leaf: Vertex, g: Any, wrap: Any, create_graph: bool) -> None:
     """Add a gradient to what its leaf has, without copying an array that nobody else holds."""
     extras = leaf.extras
     assert extras is not None
@@ -185,7 +186,7 @@ def _accumulate(leaf: Leaf, g: Any, wrap: Any, create_graph: bool) -> None:
     if create_graph:
         extras.grad = g if before is None else before + g
     elif before is None:
-        owned = isinstance(g, np.ndarray) and g.base is None and sys.getrefcount(g) <= 4
+        owned = isinstance(g, np.ndarray) and g.base is None and sys.getrefcount(g) <= OWN_REFERENCES
         extras.grad = wrap(g if owned else namespace_of(g).asarray(g, copy=True))
     elif isinstance(before, Storage) and before._node is None:
         extras.grad = wrap(before.array + g)

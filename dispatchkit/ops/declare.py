@@ -62,6 +62,7 @@ def operation(
     domain: tuple[float, float] = ...,
     content: Content = ...,
     samples: Sequence[Sample] | None = ...,
+    record: type[DeclaredOperation] = ...,
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]: ...
 def operation(
     body: Callable[..., Any] | None = None,
@@ -77,6 +78,7 @@ def operation(
     domain: tuple[float, float] = (-2.0, 2.0),
     content: Content | None = None,
     samples: Sequence[Sample] | None = None,
+    record: type[DeclaredOperation] = DeclaredOperation,
 ) -> Any:
     """Declare an operation by its body.
 
@@ -94,6 +96,7 @@ def operation(
     domain : bounds of the elements it is defined and smooth for, from which elementwise samples are drawn
     content : what those elements are, see `Draw`
     samples : valid calls, where arity and kind do not tell them
+    record : the class of what stands behind the function
 
     Returns
     -------
@@ -117,9 +120,11 @@ def operation(
 
     def make(fn: Callable[..., Any]) -> Any:
         signature = _public_signature(fn)
+        if kind in CREATING:
+            signature = _with_requires_grad(signature)
         place = namespace or fn.__module__.partition(".")[0]
         parameters = Parameters(signature, _forms(fn, signature))
-        entry = DeclaredOperation(tensor_protocol, fn.__name__, place, kind, parameters, fn, differentiable)
+        entry = record(tensor_protocol, fn.__name__, place, kind, parameters, fn, differentiable)
         call = tensor_protocol.add(entry)
         entry.samples = _samples(entry, domain, content) if samples is None else list(samples)
         _dress(call, fn, signature)
@@ -128,6 +133,15 @@ def operation(
         return call
 
     return make if body is None else make(body)
+
+
+CREATING = (kinds.creation, kinds.random)
+
+
+def _with_requires_grad(signature: inspect.Signature) -> inspect.Signature:
+    """Return the signature of a function that makes leaves: its body's, and whether they require a gradient."""
+    flag = inspect.Parameter("requires_grad", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool")
+    return signature.replace(parameters=[*signature.parameters.values(), flag])
 
 
 def _samples(entry: DeclaredOperation, domain: tuple[float, float], content: Content | None) -> list[Sample]:
@@ -262,6 +276,7 @@ class _Declarer:
         domain: tuple[float, float] = ...,
         content: Content = ...,
         samples: Sequence[Sample] = ...,
+        record: type[DeclaredOperation] = ...,
     ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]: ...
     def __call__(self, body: Any = None, /, **options: Any) -> Any:
         """Declare an operation of one kind."""

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from dispatchkit.graph.arrays import namespace_of
 from dispatchkit.graph.node import CallNode, Node, Output
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.storage import Storage
@@ -16,13 +13,15 @@ from dispatchkit.ops.handlers import (
     binary_function,
     call_handler,
     finalized,
+    leading_handler,
     plain_handler,
     spec_of,
     unary_function,
     wrapped,
 )
 from dispatchkit.ops.namespace import tensor_namespace
-from dispatchkit.ops.rules import ArgumentRule, Rules
+from dispatchkit.ops.plan import Plan, all_cotangents, pull_all
+from dispatchkit.ops.rules import Rules
 from dispatchkit.ops.samples import Sample
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.kinds import Kind
@@ -67,7 +66,7 @@ class DeclaredOperation(Overridable):
         self.kernel = _kernel(body, path)
         self.samples: list[Sample] = []
         self.settlers: list[Callable[[], None]] = []
-        self._argument_rules: list[tuple[str, Form, ArgumentRule | None]] | None = None
+        self._plan: Plan | None = None
 
     def make_function(self) -> Callable[..., Any]:
         """Return the public function, which computes plain tensors without a look at the table."""
@@ -82,7 +81,7 @@ class DeclaredOperation(Overridable):
 
     def forget_rules(self) -> None:
         """Read the rules anew at the next call."""
-        self._argument_rules = None
+        self._plan = None
         self.clear()
 
     def clear(self) -> None:
@@ -91,60 +90,50 @@ class DeclaredOperation(Overridable):
             settle()
 
     @property
-    def argument_rules(self) -> list[tuple[str, Form, ArgumentRule | None]]:
-        """For each array parameter: name, form, and how gradients reach it."""
-        if self._argument_rules is None:
-            self._argument_rules = [
-                (p.name, p.form, self.derivatives.for_argument(p.name)) for p in self.parameters.arrays
-            ]
-        return self._argument_rules
-
-    def keeps(self, index: int) -> bool:
-        """Return whether a rule reads the value of an array argument."""
-        name = self.parameters.arrays[index].name
-        return any(rule is not None and name in rule.reads for _, _, rule in self.argument_rules)
+    def plan(self) -> Plan:
+        """What follows from the rules, read once."""
+        if self._plan is None:
+            self._plan = Plan(self.qualified_name, self.parameters, self.derivatives)
+        return self._plan
 
     @property
     def keeps_output(self) -> bool:
         """Whether a rule reads the output."""
-        return any(rule is not None and "y" in rule.reads for _, _, rule in self.argument_rules)
-
-    @property
-    def saves_specs(self) -> bool:
-        """Whether a rule reads shape and dtype of an argument whose value is not kept."""
-        return any(rule is not None and rule.specs for _, _, rule in self.argument_rules)
+        return self.plan.keeps_output
 
     def save(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the array arguments as the rules need them: the value, its shape and dtype, or nothing."""
-        return tuple(self._kept(name, value) for (name, _, _), value in zip(self.argument_rules, args, strict=True))
-
-    def _kept(self, name: str, value: Any) -> Any:
-        rules = [rule for _, _, rule in self.argument_rules if rule is not None]
-        if any(name in rule.reads for rule in rules):
-            return value
-        return spec_of(value)
+        """Return the array arguments as the rules need them: the value, or its shape and dtype alone."""
+        keeps = self.plan.keeps
+        return tuple([value if keep else spec_of(value) for keep, value in zip(keeps, args, strict=True)])
 
     def save_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments of a call as the rules need them."""
         saved, keywords = list(args), dict(kwargs)
-        for p in self.parameters.arrays:
+        for p, keep in zip(self.parameters.arrays, self.plan.keeps, strict=True):
+            if keep:
+                continue
             if p.form is Form.STAR and p.position is not None:
-                saved[p.position :] = [self._kept(p.name, value) for value in args[p.position :]]
+                saved[p.position :] = [spec_of(value) for value in args[p.position :]]
             elif p.position is not None and p.position < len(args):
-                saved[p.position] = self._kept(p.name, args[p.position])
+                saved[p.position] = spec_of(args[p.position])
             elif p.name in keywords:
-                keywords[p.name] = self._kept(p.name, keywords[p.name])
+                keywords[p.name] = spec_of(keywords[p.name])
         return tuple(saved), keywords
 
     def default(self, key: Key, result: type | None) -> Callable[..., Any] | None:
         cls = result if result is not None else self.protocol.base
         assert cls is not None
         parameters = self.parameters
-        if self.composite or not (parameters.unary or parameters.binary):
+        tensors = [issubclass(t, Storage) if isinstance(t, type) else False for t in key]
+        if self.composite or not tensors:
             handler = call_handler(self, cls)
+        elif parameters.unary or parameters.binary:
+            handler = plain_handler(self, cls, tensors)
+        elif parameters.leading and tensors[0]:
+            handler = leading_handler(self, cls)
         else:
-            handler = plain_handler(self, cls, [issubclass(t, Storage) for t in key])
-        return handler if cls is self.protocol.base else finalized(self, cls, handler)
+            handler = call_handler(self, cls)
+        return handler if cls is self.protocol.base else finalized(self, cls, handler, tensors)
 
     @property
     def composite(self) -> bool:
@@ -163,32 +152,19 @@ class DeclaredOperation(Overridable):
         """Compute by way of other operations."""
         return self.body_of_namespace(tensor_namespace, *args, **kwargs)
 
-    def pull(self, node: Node, g: Any, create_graph: bool) -> list[Any]:
-        """Return the cotangents of the inputs of a recorded call."""
-        saved = node.saved
-        assert saved is not None
-        y = node.output if self.keeps_output else None
+    @property
+    def pull_raw(self) -> Callable[[Any, Any], Sequence[Any]]:
+        """What computes the raw cotangents of a recorded call's inputs."""
+        return self.plan.pull_raw
+
+    def pull_live(self, node: Node, g: Any) -> list[Any]:
+        """Return the cotangents of the inputs of a recorded call as tensors."""
+        node.check_versions()
+        y = self._outputs_of(node, node.output) if self.keeps_output else None
         kwargs = node.keywords if type(node) is CallNode else {}
         if type(node) is CallNode and node.outputs is not None:
-            g = _all_cotangents(node, g, create_graph)
-        if create_graph:
-            xp: Any = tensor_namespace
-            y = None if y is None else self._outputs_of(node, y)
-        else:
-            saved, kwargs = _raw_values(saved), {k: _raw_value(v) for k, v in kwargs.items()}
-            probe = g[0] if type(g) is list else g
-            xp = numpy_namespace if isinstance(probe, (np.ndarray, np.generic)) else namespace_of(probe)
-        found: list[Any] = []
-        for p, (name, form, rule) in zip(self.parameters.arrays, self.argument_rules, strict=True):
-            if form is Form.ONE:
-                edge = node.edges[len(found)]
-                found.append(None if edge is None else self._pull_one(rule, name, xp, g, y, saved, kwargs))
-            elif form is not Form.INDEX:
-                members = list(p.members(p.find(saved, kwargs)))
-                edges = node.edges[len(found) : len(found) + len(members)]
-                wanted = any(edge is not None for edge in edges)
-                found += self._pull_one(rule, name, xp, g, y, saved, kwargs) if wanted else [None] * len(members)
-        return found
+            g = all_cotangents(tensor_namespace, node, g)
+        return pull_all(self.parameters, self.plan.pulls, node, tensor_namespace, g, y, node.saved or (), kwargs)
 
     def _outputs_of(self, node: Node, y: Any) -> Any:
         """Return the output of a recorded call as a tensor of the graph."""
@@ -198,36 +174,6 @@ class DeclaredOperation(Overridable):
             ys = [wrapped(base, one, Output(node, i, one.shape, one.dtype)) for i, one in enumerate(y)]
             return type(y)(*ys) if hasattr(y, "_fields") else tuple(ys)
         return wrapped(base, y, node)
-
-    def _pull_one(
-        self, rule: ArgumentRule | None, name: str, xp: Any, g: Any, y: Any, saved: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
-        if rule is None:
-            raise NotImplementedError(f"{self.qualified_name} has no derivative with respect to '{name}'")
-        return rule.pull(xp, g, y, *saved, **kwargs)
-
-
-def _raw_value(value: Any) -> Any:
-    if isinstance(value, Storage):
-        return value.array
-    if type(value) is list:
-        return [_raw_value(member) for member in value]
-    if type(value) is tuple:
-        return tuple(map(_raw_value, value))
-    return value
-
-
-def _raw_values(saved: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple([value.array if isinstance(value, Storage) else _raw_value(value) for value in saved])
-
-
-def _all_cotangents(node: CallNode, g: list[Any], create_graph: bool) -> list[Any]:
-    """Return the cotangent of each output, zeros where none arrived."""
-    assert node.outputs is not None
-    xp = tensor_namespace if create_graph else namespace_of(next(one for one in g if one is not None))
-    return [
-        xp.zeros(shape, dtype=dtype) if one is None else one for one, (shape, dtype) in zip(g, node.outputs, strict=True)
-    ]
 
 
 class _Symbol:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dispatchkit.errors import AutogradError
 from dispatchkit.graph.arrays import Spec, foreign, namespace_of, raw_array
-from dispatchkit.graph.node import CallNode, Node, Output, note_versions
+from dispatchkit.graph.node import CallNode, Leaf, Node, Output, note_versions
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, share_memory
@@ -27,6 +28,8 @@ __all__ = [
     "binary_function",
     "call_handler",
     "finalized",
+    "leading_handler",
+    "make_leaf",
     "plain_handler",
     "spec_of",
     "unary_function",
@@ -89,8 +92,9 @@ def unary_function(operation: DeclaredOperation) -> Handler:
         nonlocal base, keep_x, keep_y, differentiable, save
         base = operation.fast_base
         differentiable = operation.differentiable
-        keep_x, keep_y = operation.keeps(0), operation.keeps_output
-        save = operation.save if operation.saves_specs else None
+        plan = operation.plan
+        (keep_x,), keep_y = plan.keeps, plan.keeps_output
+        save = operation.save if plan.saves_specs else None
 
     operation.settlers.append(settle)
     return call
@@ -129,6 +133,7 @@ def binary_function(operation: DeclaredOperation, as_operator: bool = False) -> 
             y._node = n = Node()
             n.operation = operation
             n.edges = (v1, v2)
+            n.extras = None
             if keep_any:
                 n.saved = (x1 if keep_1 else None, x2 if keep_2 else None) if save is None else save((x1, x2))
                 if x1._memory is not None or x2._memory is not None:
@@ -139,7 +144,6 @@ def binary_function(operation: DeclaredOperation, as_operator: bool = False) -> 
                 n.output = r
             n.shape = r.shape
             n.dtype = r.dtype
-            n.extras = None
             return y
         try:
             first = table[t][type(x2)]
@@ -156,8 +160,9 @@ def binary_function(operation: DeclaredOperation, as_operator: bool = False) -> 
         nonlocal base, keep_any, keep_1, keep_2, keep_y, differentiable, save
         base = operation.fast_base
         differentiable = operation.differentiable
-        keep_1, keep_2, keep_y = operation.keeps(0), operation.keeps(1), operation.keeps_output
-        save = operation.save if operation.saves_specs else None
+        plan = operation.plan
+        (keep_1, keep_2), keep_y = plan.keeps, plan.keeps_output
+        save = operation.save if plan.saves_specs else None
         keep_any = keep_1 or keep_2 or save is not None
 
     operation.settlers.append(settle)
@@ -222,42 +227,86 @@ def _node(operation: DeclaredOperation, r: Any, edges: tuple[Any, ...], args: tu
     return n
 
 
+def leading_handler(operation: DeclaredOperation, cls: type) -> Handler:
+    """Return what computes an operation of one tensor, given first, with parameters: reductions, shape changes."""
+    body, differentiable = operation.body_of_namespace, operation.differentiable
+
+    def handler(x: Any, /, *args: Any, **kwargs: Any) -> Any:
+        a = x.array
+        xp = numpy_namespace if type(a) is ndarray else namespace_of(a)
+        r = body(xp, a, *args, **kwargs)
+        v = x._node
+        tracked = v is not None and differentiable and is_grad_enabled()
+        if type(r) is not ndarray:
+            if isinstance(r, (tuple, list)):
+                return _several(operation, cls, r, [x], (x, *args), kwargs, tracked)
+            r = raw_array(r)
+        y = new(cls)
+        y.array = r
+        y._node = y._memory = None
+        if tracked and r.dtype.kind in "fc":
+            y._node = n = CallNode()
+            n.operation = operation
+            n.edges = (v,)
+            n.saved = (x if operation.plan.keeps[0] else spec_of(x), *args)
+            n.keywords = kwargs
+            n.outputs = n.extras = None
+            n.shape = r.shape
+            n.dtype = r.dtype
+            if operation.plan.keeps_output:
+                n.output = r
+            if x._memory is not None:
+                note_versions(n)
+        if r is a or type(r) is not ndarray or r.base is not None:
+            _note_sharing(y, (x,))
+        return y
+
+    return handler
+
+
 def call_handler(operation: DeclaredOperation, cls: type) -> Handler:
-    """Return what computes an operation with parameters, sequences of arrays or several outputs."""
-    body = operation.body_of_namespace
+    """Return what computes an operation of any signature: several arrays, sequences, none at all."""
+    body, composite = operation.body_of_namespace, operation.composite
     parameters = operation.parameters
-    leading = parameters.leading
-    composite = operation.differentiable and not operation.derivatives
+    makes_leaves = "requires_grad" in parameters.signature.parameters
 
     def handler(*args: Any, **kwargs: Any) -> Any:
-        if leading:
-            x = args[0]
-            tensors = [x] if isinstance(x, Storage) else []
-            raw_args: tuple[Any, ...] = (x.array if tensors else x, *args[1:])
-            raw_kwargs = kwargs
-        else:
-            tensors = [v for _, v in parameters.values(args, kwargs) if isinstance(v, Storage)]
-            raw_args, raw_kwargs = parameters.replace(args, kwargs, _raw)
+        requires_grad = makes_leaves and kwargs.pop("requires_grad", False)
+        tensors = [v for _, v in parameters.values(args, kwargs) if isinstance(v, Storage)]
         tracked = (
             operation.differentiable and any(t._node is not None for t in tensors) and is_grad_enabled()
         )
         if tracked and composite:
             return operation.decomposed(*args, **kwargs)
+        raw_args, raw_kwargs = parameters.replace(args, kwargs, _raw)
         xp = _namespace(tensors) if foreign else numpy_namespace
         result = body(xp, *raw_args, **raw_kwargs)
         if isinstance(result, (tuple, list)):
             return _several(operation, cls, result, tensors, args, kwargs, tracked)
-        y = _wrapped(cls, raw_array(result), tensors)
+        y = wrapped(cls, raw_array(result))
         if tracked and y.array.dtype.kind in "fc":
             y._node = _call_node(operation, args, kwargs)
             y._node.shape, y._node.dtype = y.array.shape, y.array.dtype
-            if operation.keeps_output:
+            if operation.plan.keeps_output:
                 y._node.output = y.array
-        if y._memory is not None and y._node is not None:
-            y._node.watch(y._memory)
+        elif requires_grad:
+            y._node = make_leaf(y.array)
+        _note_sharing(y, tensors)
         return y
 
     return handler
+
+
+def make_leaf(array: Any) -> Leaf:
+    """Return the vertex of a tensor that is to require a gradient.
+
+    Raises
+    ------
+    AutogradError : for an array of integers or booleans
+    """
+    if not namespace_of(array).isdtype(array.dtype, ("real floating", "complex floating")):
+        raise AutogradError(f"only floating-point and complex tensors can require gradients, not {array.dtype}")
+    return Leaf(tuple(array.shape), array.dtype)
 
 
 def _raw(name: str, value: Any) -> Any:
@@ -271,14 +320,14 @@ def _namespace(tensors: list[Any]) -> Any:
     return numpy_namespace
 
 
-def _wrapped(cls: type, r: Any, tensors: list[Any]) -> Any:
-    """Return a tensor of a raw result, noting whose memory it looks at."""
-    y = wrapped(cls, r)
+def _note_sharing(y: Storage, tensors: Sequence[Storage]) -> None:
+    """Note whose memory a new tensor looks at."""
+    r = y.array
+    view = type(r) is not ndarray or r.base is not None
     for x in tensors:
-        if r is x.array or (type(r) is ndarray and r.base is not None and np.may_share_memory(r, x.array)):
+        if r is x.array or (view and type(r) is ndarray and np.may_share_memory(r, x.array)):
             share_memory(y, x)
             break
-    return y
 
 
 def _call_node(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallNode:
@@ -309,7 +358,7 @@ def _several(
     tracked: bool,
 ) -> Any:
     """Wrap each of several outputs; they share one node."""
-    ys = [_wrapped(cls, raw_array(r), tensors) for r in result]
+    ys = [wrapped(cls, raw_array(r)) for r in result]
     if tracked and any(y.array.dtype.kind in "fc" for y in ys):
         n = _call_node(operation, args, kwargs)
         n.shape, n.dtype = (), None
@@ -319,8 +368,8 @@ def _several(
         for index, y in enumerate(ys):
             if y.array.dtype.kind in "fc":
                 y._node = Output(n, index, y.array.shape, y.array.dtype)
-                if y._memory is not None:
-                    y._node.watch(y._memory)
+    for y in ys:
+        _note_sharing(y, tensors)
     return type(result)(*ys) if hasattr(result, "_fields") else type(result)(ys)
 
 
@@ -333,22 +382,38 @@ def wrapped(cls: type, array: Any, vertex: Any = None) -> Any:
     return y
 
 
-def finalized(operation: DeclaredOperation, cls: type, handler: Handler) -> Handler:
-    """Return a handler whose results are told of the tensors they come from."""
-    parameters = operation.parameters
+def finalized(operation: DeclaredOperation, cls: Any, handler: Handler, tensors: Sequence[bool]) -> Handler:
+    """Return a handler whose results are told of the tensors they come from.
 
-    def handler_of_subclass(*args: Any, **kwargs: Any) -> Any:
+    Parameters
+    ----------
+    operation, cls, handler : as it computes, and what the results are
+    tensors : for an operation of one or two arrays, which of them are tensors
+    """
+    parameters, function = operation.parameters, operation.function
+    finalize = cls.__tensor_finalize__
+
+    def of_one(x: Any) -> Any:
+        y = handler(x)
+        finalize(y, function, (x,))
+        return y
+
+    def of_two(x1: Any, x2: Any) -> Any:
+        y = handler(x1, x2)
+        finalize(y, function, (x1, x2))
+        return y
+
+    def of_any(*args: Any, **kwargs: Any) -> Any:
         result = handler(*args, **kwargs)
-        if parameters.unary:
-            sources: tuple[Any, ...] = args
-        else:
-            sources = tuple([v for _, v in parameters.values(args, kwargs) if isinstance(v, Storage)])
+        sources = tuple([v for _, v in parameters.values(args, kwargs) if isinstance(v, Storage)])
         for y in result if isinstance(result, (tuple, list)) else (result,):
             if type(y) is cls:
-                y.__tensor_finalize__(operation.function, sources)
+                finalize(y, function, sources)
         return result
 
-    return handler_of_subclass
+    if operation.composite or not all(tensors):
+        return of_any
+    return of_one if parameters.unary else of_two if parameters.binary else of_any
 
 
 def spec_of(value: Any) -> Any:

@@ -15,6 +15,11 @@ class TensorNamespace(SimpleNamespace):
     """An array API namespace made of operations."""
 
     __name__ = "dispatchkit"
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
+
+    def __repr__(self) -> str:
+        return f"<namespace {self.__name__}>"
 
 
 tensor_namespace: Any = TensorNamespace()
@@ -27,7 +32,7 @@ def enter(path: str, value: Any) -> None:
     *outer, name = path.split(".")
     for part in outer:
         if not hasattr(place, part):
-            setattr(place, part, TensorNamespace())
+            setattr(place, part, TensorNamespace(__name__=f"{place.__name__}.{part}"))
         place = getattr(place, part)
     setattr(place, name, value)
 

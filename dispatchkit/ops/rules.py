@@ -8,10 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from dispatchkit.errors import RegistrationError
 
 __all__ = ["ArgumentRule", "Rules", "check_rule", "reads"]
 
+DOUBLE = np.dtype("float64")
 LOADS = ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE", "STORE_FAST_LOAD_FAST", "MAKE_CELL")
 Pull = Callable[..., Any]
 
@@ -97,7 +100,7 @@ def _from_partial(rule: Callable[..., Any]) -> ArgumentRule:
 
     def pull(xp: Any, g: Any, y: Any, *args: Any) -> Any:
         partial = rule(xp, y, *args)
-        if g.dtype.kind == "c":
+        if g.dtype is not DOUBLE and g.dtype.kind == "c":
             partial = xp.conj(xp.asarray(partial))
         return g * partial
 

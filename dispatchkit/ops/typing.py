@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 else:
     Array = Any
 
-__all__ = ["Array", "DType", "Index", "Namespace", "Operation", "Rule", "Shape"]
+__all__ = ["Array", "ArrayLike", "DType", "Index", "Namespace", "Operation", "Rule", "Shape"]
 
 Namespace: TypeAlias = Any
+ArrayLike: TypeAlias = Any
 DType: TypeAlias = Any
 Index: TypeAlias = Any
 Shape: TypeAlias = "int | tuple[int, ...] | list[int]"

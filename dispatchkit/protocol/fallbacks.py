@@ -10,7 +10,7 @@ from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.modes import Mode, ask_modes
 from dispatchkit.protocol.parameters import Key, flatten
-from dispatchkit.protocol.resolution import Chain, Source, Step, rule_steps
+from dispatchkit.protocol.resolution import Chain, Passed, Source, Step, rule_steps
 from dispatchkit.protocol.rules import type_name
 
 if TYPE_CHECKING:
@@ -56,10 +56,7 @@ class Fallback:
             parts = parts[: parts.index(DECOMPOSE) + 1] if DECOMPOSE in parts else ()
         for part in parts:
             made = part.step(chain.operation, key, cls)
-            if isinstance(made, str):
-                chain.passed.append((cls, made))
-            else:
-                chain.steps.append(made)
+            chain.entries.append(Passed(cls, made) if isinstance(made, str) else made)
 
 
 class Part:

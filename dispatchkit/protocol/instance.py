@@ -9,7 +9,20 @@ from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.modes import Mode
 from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["TensorFunctionMode", "disable_dispatch", "tensor_protocol"]
+__all__ = [
+    "FunctionMode",
+    "TensorFunctionMode",
+    "array_type",
+    "converts",
+    "disable_dispatch",
+    "explain",
+    "implements",
+    "local_registrations",
+    "overridable",
+    "redispatch",
+    "register_type",
+    "tensor_protocol",
+]
 
 tensor_protocol = DispatchProtocol("__tensor_function__", namespace="dispatchkit")
 
@@ -78,3 +91,13 @@ class disable_dispatch(Mode):  # noqa: N801  # used like a function, in `with`
     ) -> Any:
         keywords = dict(kwargs)
         return operation.protocol.plain_chain(operation, operation.parameters.key(args, keywords)).run(args, keywords)
+
+
+array_type = tensor_protocol.array_type
+converts = tensor_protocol.converts
+explain = tensor_protocol.explain
+implements = tensor_protocol.implements
+local_registrations = tensor_protocol.local_registrations
+overridable = tensor_protocol.overridable
+redispatch = tensor_protocol.redispatch
+register_type = tensor_protocol.register_type

@@ -26,7 +26,7 @@ from dispatchkit.protocol.rules import Rule, type_name
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Chain", "Source", "Step", "build_chain", "build_plain_chain", "candidates", "default_chain", "rule_steps"]
+__all__ = ["Chain", "Passed", "Source", "Step", "build_chain", "build_plain_chain", "candidates", "default_chain", "rule_steps"]
 
 
 class Source(Enum):
@@ -65,6 +65,20 @@ class Step:
 
 
 @dataclass(eq=False, slots=True)
+class Passed:
+    """An answer known beforehand not to come.
+
+    Attributes
+    ----------
+    cls : the type that does not give it
+    text : why
+    """
+
+    cls: type
+    text: str
+
+
+@dataclass(eq=False, slots=True)
 class Chain:
     """Everything known about calls with one combination of types.
 
@@ -73,33 +87,43 @@ class Chain:
     operation : the operation
     types : distinct types that take part, in signature order
     order : the candidates in the order they are asked
-    steps : the answers, in order
-    passed : (type, reason) of every answer known beforehand not to come
+    entries : the answers, and those known not to come, in order
     """
 
     operation: Overridable
     types: tuple[type, ...]
     order: list[type]
-    steps: list[Step] = field(default_factory=list)
-    passed: list[tuple[type, str]] = field(default_factory=list)
+    entries: list[Step | Passed] = field(default_factory=list)
+
+    @property
+    def steps(self) -> list[Step]:
+        """The answers, in order."""
+        return [entry for entry in self.entries if isinstance(entry, Step)]
+
+    @property
+    def passed(self) -> list[tuple[type, str]]:
+        """Type and reason of each answer known not to come."""
+        return [(entry.cls, entry.text) for entry in self.entries if isinstance(entry, Passed)]
 
     @property
     def foreign(self) -> bool:
         """Whether an argument is a stranger to the protocol."""
-        return bool(self.steps) and self.steps[0].source is Source.FOREIGN
+        return any(step.source is Source.FOREIGN for step in self.steps[:1])
 
     def head(self) -> Callable[..., Any]:
         """Return the first answer; it declines where there is none."""
-        return self.steps[0].call if self.steps else _nobody
+        steps = self.steps
+        return steps[0].call if steps else _nobody
 
     def attempt(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], start: int = 0
     ) -> tuple[Any, list[tuple[type, str]]]:
         """Return the first answer from step `start` on, NotImplemented where all decline, and who declined why."""
         declined: list[tuple[type, str]] = []
-        if start and self.steps:
-            declined.append((self.steps[0].cls, _why(self.steps[0])))
-        for step in self.steps[start:]:
+        steps = self.steps
+        if start and steps:
+            declined.append((steps[0].cls, _why(steps[0])))
+        for step in steps[start:]:
             result = step.call(*args, **kwargs)
             if result is not NotImplemented:
                 return result, declined
@@ -174,20 +198,20 @@ def build_chain(
     chain = Chain(operation, types, order)
     stranger = _stranger(operation, key)
     if stranger is not None:
-        chain.steps.append(stranger)
+        chain.entries.append(stranger)
         return chain
     for cls in order:
         if cls is without:
-            chain.passed.append((cls, "taken to have declined"))
+            chain.entries.append(Passed(cls, "taken to have declined"))
         else:
             found = [*_own_method(operation, cls), *rule_steps(operation, key, cls)]
             known = {id(step.rule) for step in chain.steps if step.rule is not None}
-            chain.steps += [step for step in found if id(step.rule) not in known]
+            chain.entries += [step for step in found if step.rule is None or id(step.rule) not in known]
             if not found:
-                chain.passed.append((cls, f"no rule for {operation.name}"))
+                chain.entries.append(Passed(cls, f"no rule for {operation.name}"))
     default = _default(operation, key, order)
     if default is not None:
-        chain.steps.append(default)
+        chain.entries.append(default)
         return chain
     for cls in order:
         protocol.fallback(cls).extend(chain, key, cls, limited)
@@ -339,7 +363,7 @@ def default_chain(operation: Overridable, key: Key, cls: type) -> Chain:
     family = protocol.base is not None and all(issubclass(t, protocol.base) for t in types)
     default = _default_step(operation, key, cls) if family else None
     if default is not None:
-        chain.steps.append(default)
+        chain.entries.append(default)
     elif not (protocol.base is not None and issubclass(cls, protocol.base)):
         protocol.fallback(cls).extend(chain, key, cls, False)
     return chain
@@ -350,10 +374,15 @@ def build_plain_chain(operation: Overridable, key: Key) -> Chain:
     protocol = operation.protocol
     types = protocol.participating(key)
     chain = Chain(operation, types, [])
+    stranger = _stranger(operation, key)
+    if stranger is not None:
+        chain.entries.append(stranger)
+        return chain
     if protocol.base is None or all(issubclass(cls, protocol.base) for cls in types):
         default = _default_step(operation, key, protocol.base)
-        chain.steps += [] if default is None else [default]
-    chain.passed = [(cls, "overrides are switched off") for cls in types if cls is not protocol.base]
+        if default is not None:
+            chain.entries.append(default)
+    chain.entries += [Passed(cls, "overrides are switched off") for cls in types if cls is not protocol.base]
     return chain
 
 

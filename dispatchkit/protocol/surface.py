@@ -44,12 +44,12 @@ class Member:
     Attributes
     ----------
     name : of the attribute on the class
-    operation : that it views
+    operation : that it views; None for an attribute that views several
     value : what stands on the class
     """
 
     name: str
-    operation: Overridable
+    operation: Overridable | None
     value: Any
 
 
@@ -91,7 +91,11 @@ class Surface:
         """Enter a property: the operation on the instance alone."""
         self._enter(name, operation, Property(operation.function))
 
-    def _enter(self, name: str, operation: Overridable, value: Any) -> None:
+    def add_attribute(self, name: str, value: Any) -> None:
+        """Enter something that views no single operation."""
+        self._enter(name, None, value)
+
+    def _enter(self, name: str, operation: Overridable | None, value: Any) -> None:
         self.members[name] = Member(name, operation, value)
 
     def install(self, cls: type, keep: tuple[str, ...] = ()) -> None:

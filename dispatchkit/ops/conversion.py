@@ -1,0 +1,171 @@
+"""Making tensors of what people have: `asarray`, `tensor`, `from_dlpack`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.errors import AutogradError, ForeignArgumentError
+from dispatchkit.graph.arrays import is_raw, namespace_of
+from dispatchkit.graph.storage import Storage
+from dispatchkit.ops.declare import creation
+from dispatchkit.ops.dtypes import get_default_dtype
+from dispatchkit.ops.namespace import enter
+from dispatchkit.ops.samples import draw, sample
+from dispatchkit.ops.typing import Array, ArrayLike, DType, Namespace
+
+__all__ = ["as_tensor", "asarray", "from_dlpack", "tensor", "to_raw"]
+
+
+def to_raw(name: str, data: Any, dtype: DType = None, copy: bool | None = None) -> Any:
+    """Return the raw array of anything that `asarray` takes.
+
+    Parameters
+    ----------
+    name : of the function, for messages
+    data : array, scalar, or nested sequence of them
+    dtype : of the result; Python floats become the default dtype
+    copy : always, never, or (None) where needed
+
+    Raises
+    ------
+    ForeignArgumentError : if it holds something that is no number
+    """
+    if isinstance(data, Storage):
+        data = data.array
+    if is_raw(data) and not isinstance(data, np.ndarray):
+        return namespace_of(data).asarray(data, dtype=dtype, copy=copy)
+    if not isinstance(data, np.ndarray):
+        data = _numbers(data)
+    if dtype is None and not hasattr(data, "dtype"):
+        found = np.asarray(data)
+        if found.dtype.kind in "fc" and not _holds_arrays(data):
+            wide = np.result_type(get_default_dtype(), found.dtype.type(0) if found.dtype.kind == "c" else 0.0)
+            dtype = np.result_type(get_default_dtype(), np.complex64) if found.dtype.kind == "c" else wide
+    array = np.asarray(data, dtype=dtype, copy=copy)
+    if array.dtype.kind not in "biufc":
+        raise ForeignArgumentError(f"dispatchkit.{name}", "obj", type(data).__name__, "give numbers or arrays of them")
+    return array
+
+
+def _numbers(data: Any) -> Any:
+    if isinstance(data, (list, tuple)):
+        return [_numbers(member) for member in data]
+    return data.array if isinstance(data, Storage) else data
+
+
+def _holds_arrays(data: Any) -> bool:
+    if isinstance(data, list):
+        return any(_holds_arrays(member) for member in data)
+    return hasattr(data, "dtype")
+
+
+@creation(samples=[sample(draw(2, 3)), sample(draw(3), copy=True)])
+def asarray(
+    xp: Namespace,
+    obj: ArrayLike,
+    /,
+    *,
+    dtype: DType = None,
+    device: Any = None,
+    copy: bool | None = None,
+) -> Array:
+    """Convert to a tensor, sharing memory where possible.
+
+    Parameters
+    ----------
+    obj : array of any library, scalar, or nested sequence of numbers
+    dtype : of the result; taken from `obj` by default, Python floats become the default dtype
+    device : where the result is to be; ``"cpu"`` or None
+    copy : True copies always, False never (and raises where it would have to), None where needed
+    requires_grad : whether the result is a leaf that gradients are collected in
+
+    Raises
+    ------
+    ValueError : if a copy is needed and `copy` is False
+    ForeignArgumentError : if `obj` holds something that is no number
+
+    Notes
+    -----
+    Of a NumPy array the tensor sees every change, and the array every change of the tensor. Source: array API
+    standard, `asarray`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.asarray([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    return to_raw("asarray", obj, dtype, copy)
+
+
+@asarray.def_transpose
+def asarray_transpose(xp: Namespace, g: Array, obj: Any, **kwargs: Any) -> Any:
+    if isinstance(obj, (list, tuple)):
+        raise AutogradError(
+            "asarray cuts the graph of the tensors inside a list; use stack(tensors) to let gradients flow"
+        )
+    return g
+
+
+@creation(differentiable=False, samples=[sample(draw(2, 3))])
+def tensor(xp: Namespace, data: ArrayLike, /, *, dtype: DType = None, device: Any = None) -> Array:
+    """Make a tensor of a copy of the data, outside any graph.
+
+    Parameters
+    ----------
+    data : array of any library, scalar, or nested sequence of numbers
+    dtype : of the result; taken from `data` by default, Python floats become the default dtype
+    device : where the result is to be; ``"cpu"`` or None
+    requires_grad : whether the result is a leaf that gradients are collected in
+
+    Raises
+    ------
+    ForeignArgumentError : if `data` holds something that is no number
+
+    Notes
+    -----
+    Source: PyTorch, `torch.tensor`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.tensor([1.0, 2.0], requires_grad=True)
+    tensor([1., 2.], requires_grad=True)
+    """
+    return to_raw("tensor", data, dtype, True)
+
+
+@creation(differentiable=False, samples=[sample(draw(2, 3))])
+def from_dlpack(xp: Namespace, x: ArrayLike, /, *, device: Any = None, copy: bool | None = None) -> Array:
+    """Make a tensor of an array of another library by the DLPack protocol.
+
+    Parameters
+    ----------
+    x : object with ``__dlpack__`` and ``__dlpack_device__``
+    device : where the result is to be
+    copy : True copies always, False never, None where needed
+
+    Raises
+    ------
+    AttributeError : if `x` does not speak DLPack
+
+    Notes
+    -----
+    Source: array API standard, `from_dlpack`.
+
+    Examples
+    --------
+    >>> import numpy as np, dispatchkit as dk
+    >>> dk.from_dlpack(np.arange(3))
+    tensor([0, 1, 2])
+    """
+    if device is None and copy is None:
+        return np.from_dlpack(x)  # type: ignore[return-value]  # a raw array here
+    return np.from_dlpack(x, device=device, copy=copy)  # type: ignore[return-value]
+
+
+as_tensor = asarray
+enter("as_tensor", asarray)

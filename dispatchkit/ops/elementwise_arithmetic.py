@@ -1,0 +1,313 @@
+"""Element-wise arithmetic: what the operators ``+ - * / // %`` compute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchkit.ops.declare import alias, elementwise
+from dispatchkit.ops.typing import Array, Namespace
+
+__all__ = [
+    "add",
+    "div",
+    "divide",
+    "floor_divide",
+    "mod",
+    "mul",
+    "multiply",
+    "neg",
+    "negative",
+    "positive",
+    "remainder",
+    "sub",
+    "subtract",
+    "true_divide",
+]
+
+
+def is_complex(xp: Namespace, x: Any) -> bool:
+    """Return whether an array or scalar is complex."""
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        return isinstance(x, complex)
+    # Asking NumPy's dtype itself is fifteen times faster than `isdtype`.
+    kind = getattr(dtype, "kind", None)
+    return bool(xp.isdtype(dtype, "complex floating")) if kind is None else kind == "c"
+
+
+@elementwise(operator="__add__")
+def add(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Add two arrays: ``x1 + x2``.
+
+    Parameters
+    ----------
+    x1, x2 : arrays of numbers that broadcast together; one may be a Python scalar
+
+    Returns
+    -------
+    array of the broadcast shape and the promoted dtype
+
+    Notes
+    -----
+    ``dy/dx1 = dy/dx2 = 1``. Source: array API standard, `add`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.add(dk.asarray([1.0, 2.0]), dk.asarray([3.0, 4.0]))
+    tensor([4., 6.])
+    """
+    return xp.add(x1, x2)
+
+
+@add.def_partial("x1")
+def add_partial_x1(xp: Namespace, y: Array, x1: Array, x2: Array) -> int:
+    return 1
+
+
+@add.def_partial("x2")
+def add_partial_x2(xp: Namespace, y: Array, x1: Array, x2: Array) -> int:
+    return 1
+
+
+@elementwise(operator="__sub__")
+def subtract(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Subtract one array from another: ``x1 - x2``.
+
+    Parameters
+    ----------
+    x1, x2 : arrays of numbers that broadcast together; one may be a Python scalar
+
+    Returns
+    -------
+    array of the broadcast shape and the promoted dtype
+
+    Notes
+    -----
+    ``dy/dx1 = 1``, ``dy/dx2 = -1``. Source: array API standard, `subtract`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.subtract(dk.asarray([1.0, 2.0]), dk.asarray([3.0, 1.0]))
+    tensor([-2.,  1.])
+    """
+    return xp.subtract(x1, x2)
+
+
+@subtract.def_partial("x1")
+def subtract_partial_x1(xp: Namespace, y: Array, x1: Array, x2: Array) -> int:
+    return 1
+
+
+@subtract.def_partial("x2")
+def subtract_partial_x2(xp: Namespace, y: Array, x1: Array, x2: Array) -> int:
+    return -1
+
+
+@elementwise(operator="__mul__")
+def multiply(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Multiply two arrays element by element: ``x1 * x2``.
+
+    Parameters
+    ----------
+    x1, x2 : arrays of numbers that broadcast together; one may be a Python scalar
+
+    Returns
+    -------
+    array of the broadcast shape and the promoted dtype
+
+    Notes
+    -----
+    ``dy/dx1 = x2``, ``dy/dx2 = x1``. Source: array API standard, `multiply`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.multiply(dk.asarray([1.0, 2.0]), 3)
+    tensor([3., 6.])
+    """
+    return xp.multiply(x1, x2)
+
+
+@multiply.def_partial("x1")
+def multiply_partial_x1(xp: Namespace, y: Array, x1: Array, x2: Array) -> Array:
+    return x2
+
+
+@multiply.def_partial("x2")
+def multiply_partial_x2(xp: Namespace, y: Array, x1: Array, x2: Array) -> Array:
+    return x1
+
+
+@elementwise(operator="__truediv__", domain=(0.5, 2.0))
+def divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Divide one array by another: ``x1 / x2``.
+
+    Parameters
+    ----------
+    x1, x2 : arrays of numbers that broadcast together; one may be a Python scalar
+
+    Returns
+    -------
+    array of the broadcast shape, floating-point also for integers
+
+    Notes
+    -----
+    ``dy/dx1 = 1 / x2``, ``dy/dx2 = -y / x2``. Source: array API standard, `divide`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.divide(dk.asarray([2, 4]), 2)
+    tensor([1., 2.])
+    """
+    return xp.divide(x1, x2)
+
+
+@divide.def_transpose("x1")
+def divide_transpose_x1(xp: Namespace, g: Array, x1: Array, x2: Array) -> Array:
+    return g / xp.conj(x2) if is_complex(xp, x2) else g / x2
+
+
+@divide.def_partial("x2")
+def divide_partial_x2(xp: Namespace, y: Array, x1: Array, x2: Array) -> Array:
+    return -y / x2
+
+
+@elementwise(operator="__floordiv__", domain=(0.5, 2.0))
+def floor_divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Divide and round down: ``x1 // x2``.
+
+    Parameters
+    ----------
+    x1, x2 : arrays of real numbers that broadcast together; one may be a Python scalar
+
+    Returns
+    -------
+    array of the broadcast shape and the promoted dtype; with infinities it is ``floor(x1 / x2)``
+
+    Notes
+    -----
+    The derivative is 0. Source: array API standard, `floor_divide`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.floor_divide(dk.asarray([7, -7]), 2)
+    tensor([ 3, -4])
+    """
+    return xp.floor_divide(x1, x2)
+
+
+@floor_divide.def_partial("x1")
+def floor_divide_partial_x1(xp: Namespace, y: Array, x1: Array, x2: Array) -> int:
+    return 0
+
+
+@floor_divide.def_partial("x2")
+def floor_divide_partial_x2(xp: Namespace, y: Array, x1: Array, x2: Array) -> int:
+    return 0
+
+
+@elementwise(operator="__mod__", domain=(0.5, 2.0))
+def remainder(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Return what division leaves, with the sign of the divisor: ``x1 % x2``.
+
+    Parameters
+    ----------
+    x1, x2 : arrays of real numbers that broadcast together; one may be a Python scalar
+
+    Returns
+    -------
+    array of the broadcast shape and the promoted dtype
+
+    Notes
+    -----
+    ``dy/dx1 = 1``, ``dy/dx2 = -floor(x1 / x2)``. Source: array API standard, `remainder`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.remainder(dk.asarray([7, -7]), 4)
+    tensor([3, 1])
+    """
+    return xp.remainder(x1, x2)
+
+
+@remainder.def_partial("x1")
+def remainder_partial_x1(xp: Namespace, y: Array, x1: Array, x2: Array) -> int:
+    return 1
+
+
+@remainder.def_partial("x2")
+def remainder_partial_x2(xp: Namespace, y: Array, x1: Array, x2: Array) -> Array:
+    return -xp.floor_divide(x1, x2)
+
+
+@elementwise(operator="__neg__")
+def negative(xp: Namespace, x: Array, /) -> Array:
+    """Change the sign of each element: ``-x``.
+
+    Parameters
+    ----------
+    x : array of numbers, of any shape
+
+    Returns
+    -------
+    array of the shape and dtype of `x`
+
+    Notes
+    -----
+    ``dy/dx = -1``. Source: array API standard, `negative`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.negative(dk.asarray([1.0, -2.0]))
+    tensor([-1.,  2.])
+    """
+    return xp.negative(x)
+
+
+@negative.def_partial
+def negative_partial(xp: Namespace, y: Array, x: Array) -> int:
+    return -1
+
+
+@elementwise(operator="__pos__")
+def positive(xp: Namespace, x: Array, /) -> Array:
+    """Return a copy of each element: ``+x``.
+
+    Parameters
+    ----------
+    x : array of numbers, of any shape
+
+    Returns
+    -------
+    array of the shape and dtype of `x`
+
+    Notes
+    -----
+    ``dy/dx = 1``. Source: array API standard, `positive`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.positive(dk.asarray([1.0, -2.0]))
+    tensor([ 1., -2.])
+    """
+    return xp.positive(x)
+
+
+@positive.def_partial
+def positive_partial(xp: Namespace, y: Array, x: Array) -> int:
+    return 1
+
+
+sub = alias("sub", subtract)
+mul = alias("mul", multiply)
+div = alias("div", divide)
+true_divide = alias("true_divide", divide)
+mod = alias("mod", remainder)
+neg = alias("neg", negative)

@@ -1,0 +1,175 @@
+"""Indexing: `getitem`, `setitem`, and `index_put`, which is assignment as a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dispatchkit.graph.arrays import raw_array
+from dispatchkit.graph.recording import is_grad_enabled
+from dispatchkit.graph.storage import Storage
+from dispatchkit.ops.declare import indexing
+from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.ops.handlers import wrapped
+from dispatchkit.ops.inplace import check_may_change, touch, write_back
+from dispatchkit.ops.samples import draw, sample
+from dispatchkit.ops.typing import Array, Index, Namespace
+from dispatchkit.protocol.parameters import Key
+
+__all__ = ["getitem", "index_put", "setitem"]
+
+
+@indexing(
+    operator="__getitem__",
+    samples=[
+        sample(draw(3, 2), 1),
+        sample(draw(3, 2), (slice(None), -1)),
+        sample(draw(4), slice(None, None, 2)),
+        sample(draw(3, 2), (Ellipsis, None)),
+        sample(draw(4), [0, 2, 0]),
+    ],
+)
+def getitem(xp: Namespace, x: Array, key: Index, /) -> Array:
+    """Select elements: ``x[key]``.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    key : integers, slices, ``...``, None, and integer or boolean arrays, or a tuple of them
+
+    Returns
+    -------
+    a view for integers and slices, a copy for arrays; 0-D where one element is left
+
+    Raises
+    ------
+    IndexError : if an index is out of range or too many are given
+
+    Notes
+    -----
+    The gradient is added up at the selected elements. Source: array API standard, "Indexing".
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.getitem(dk.asarray([1.0, 2.0, 3.0]), slice(1, None))
+    tensor([2., 3.])
+    """
+    return x[key]
+
+
+@getitem.def_transpose("x")
+def getitem_transpose(xp: Namespace, g: Array, x: Array, key: Index) -> Array:
+    return xp.index_put(xp.zeros(x.shape, dtype=g.dtype), key, g, accumulate=True)
+
+
+@indexing(
+    samples=[
+        sample(draw(3, 2), 1, draw(2)),
+        sample(draw(4), slice(1, 3), draw(2), accumulate=True),
+        sample(draw(4), [0, 2, 0], draw(3), accumulate=True),
+    ]
+)
+def index_put(xp: Namespace, x: Array, key: Index, value: Array, /, *, accumulate: bool = False) -> Array:
+    """Return a copy of `x` in which the selected elements are others.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    key : what to replace, as in ``x[key]``
+    value : array that broadcasts to the shape of ``x[key]``, or a scalar
+    accumulate : add to the elements instead; an element selected twice gets both
+
+    Returns
+    -------
+    array of the shape and dtype of `x`
+
+    Notes
+    -----
+    The function behind a differentiable ``x[key] = value``. Source: PyTorch, `torch.index_put`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.index_put(dk.zeros(3), 1, 5.0)
+    tensor([0., 5., 0.])
+    """
+    return xp.index_put(x, key, value, accumulate=accumulate)
+
+
+@index_put.def_transpose("x")
+def index_put_transpose_x(
+    xp: Namespace, g: Array, x: Array, key: Index, value: Array, *, accumulate: bool = False
+) -> Array:
+    return g if accumulate else xp.index_put(g, key, 0.0)
+
+
+@index_put.def_transpose("value")
+def index_put_transpose_value(
+    xp: Namespace, g: Array, x: Array, key: Index, value: Array, *, accumulate: bool = False
+) -> Array:
+    return g[key]
+
+
+class Assignment(DeclaredOperation):
+    """`setitem`: the one operation whose result is a change of its argument."""
+
+    def default(self, key: Key, result: type | None) -> Callable[..., Any]:
+        return assign
+
+
+def assign(x: Any, key: Any, value: Any) -> None:
+    """Assign to elements of a tensor, as `setitem` does by default."""
+    tracked = is_grad_enabled() and (x._node is not None or getattr(value, "_node", None) is not None)
+    if tracked:
+        check_may_change("setitem", x, recorded=True)
+        source = wrapped(type(x), x.array, x._node)
+        write_back("setitem", x, index_put(source, key, value))
+        return
+    raw = _raw_key(key)
+    new = value.array if isinstance(value, Storage) else value
+    try:
+        x.array[raw] = new
+    except ValueError as error:
+        raise ValueError(
+            f"setitem: a value of shape {getattr(new, 'shape', ())} does not broadcast to the selected elements, of "
+            f"shape {raw_array(x.array[raw]).shape}"
+        ) from error
+    touch(x)
+
+
+def _raw_key(key: Any) -> Any:
+    if isinstance(key, tuple):
+        return tuple(_raw_key(part) for part in key)
+    return key.array if isinstance(key, Storage) else key
+
+
+@indexing(operator="__setitem__", differentiable=False, record=Assignment)
+def setitem(xp: Namespace, x: Array, key: Index, value: Array, /) -> None:
+    """Assign to elements in place: ``x[key] = value``.
+
+    Parameters
+    ----------
+    x : array of shape (...), which is changed
+    key : what to assign to, as in ``x[key]``
+    value : array that broadcasts to the shape of ``x[key]``, or a scalar
+
+    Raises
+    ------
+    IndexError : if an index is out of range
+    ValueError : if `value` does not broadcast to the selected elements
+    AutogradError : if `x` is a leaf that requires a gradient, or shares memory with views that need one
+
+    Notes
+    -----
+    Gradients flow to `value` and to the elements of `x` that stay. Source: array API standard, "Indexing".
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.zeros(3)
+    >>> x[1] = 5.0
+    >>> x
+    tensor([0., 5., 0.])
+    """
+    raise AssertionError("assignment has a handler of its own")

@@ -1,0 +1,144 @@
+"""Changes in place: written back into the tensor's memory, counted, and taken into the graph.
+
+An in-place operation computes its result like any other call, by the same rules and overrides, and then writes it
+back. Nothing is touched before everything that can fail has succeeded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.errors import AutogradError
+from dispatchkit.graph.recording import is_grad_enabled
+from dispatchkit.graph.storage import Storage, memory_of
+from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.ops.handlers import wrapped
+from dispatchkit.protocol.modes import live
+
+__all__ = ["apply_in_place", "check_may_change", "make_inplace_operator", "touch", "write_back"]
+
+LEAF = (
+    "{name}: a leaf tensor that requires grad cannot be changed in place while a graph is recorded; change it inside "
+    "no_grad(), or work on a copy"
+)
+SHARED = (
+    "{name}: the tensor shares memory with {count} other living tensor(s) made from it by views, whose gradients would "
+    "become wrong; change a copy (x = x.clone()), or use the result of the operation instead of changing in place"
+)
+
+
+def touch(x: Storage) -> None:
+    """Count a change of a tensor's memory."""
+    memory_of(x).version.count += 1
+
+
+def check_may_change(name: str, x: Storage, *, recorded: bool) -> None:
+    """Raise if a change in place would spoil the graph.
+
+    Parameters
+    ----------
+    name : of the operation, for the message
+    x : to be changed
+    recorded : whether the change itself is recorded
+
+    Raises
+    ------
+    AutogradError : for a leaf that requires a gradient, or a recorded change of memory that views share
+    """
+    if x._node is not None and x._node.is_leaf and is_grad_enabled():
+        raise AutogradError(LEAF.format(name=name))
+    if recorded and x._memory is not None:
+        relatives = x._memory.relatives(x)
+        if relatives:
+            raise AutogradError(SHARED.format(name=name, count=len(relatives)))
+
+
+def write_back(name: str, x: Storage, result: Any) -> None:
+    """Make a result the new value of a tensor.
+
+    Raises
+    ------
+    TypeError : if the result is no tensor, or its dtype does not fit
+    ValueError : if its shape is another
+    """
+    if not isinstance(result, Storage):
+        raise TypeError(
+            f"{name}: the result is a {type(result).__name__}, which cannot be written into a "
+            f"{type(x).__name__}; use the result of the operation instead of changing in place"
+        )
+    r = result.array
+    if r.shape != x.array.shape:
+        raise ValueError(f"{name}: the result has shape {r.shape}, the tensor changed in place {x.array.shape}")
+    if isinstance(r, np.ndarray) and not np.can_cast(r.dtype, x.array.dtype, casting="same_kind"):
+        raise TypeError(f"{name}: the result is {r.dtype}, which the tensor's dtype {x.array.dtype} cannot hold")
+    if isinstance(x.array, np.ndarray) and not x.array.flags.writeable:
+        raise ValueError(f"{name}: the tensor's memory is read-only; change a copy")
+    check_may_change(name, x, recorded=result._node is not None)
+    memory = memory_of(x)
+    x.array[...] = r
+    memory.version.count += 1
+    if result._node is not None or is_grad_enabled():
+        x._node = result._node
+
+
+def apply_in_place(operation: DeclaredOperation, x: Storage, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Compute an operation with `x` as its first array, and make the result the value of `x`.
+
+    The rules may read what `x` was before: where they do, they are given a copy.
+    """
+    name = f"{operation.name}_"
+    source: Any = x
+    if x._node is not None or any(isinstance(arg, Storage) and arg._node is not None for arg in args):
+        check_may_change(name, x, recorded=False)
+        keeps = operation.composite or operation.plan.keeps[0]
+        source = wrapped(type(x), x.array.copy() if keeps else x.array, x._node)
+        if hasattr(x, "__dict__"):
+            source.__dict__.update(x.__dict__)
+    write_back(name, x, operation.function(source, *args, **kwargs))
+    return x
+
+
+def make_inplace_operator(operation: DeclaredOperation, base: type) -> Callable[[Any, Any], Any]:
+    """Return the method behind an in-place operator: `__iadd__` of `add`.
+
+    Plain tensors outside the graph are changed by the kernel itself.
+    """
+    kernel = operation.kernel
+    direct = isinstance(kernel, np.ufunc)
+    plain = (int, float, complex, np.ndarray)
+
+    def inplace(self: Any, other: Any, /) -> Any:
+        if operation.protocol.is_stranger(type(other)):
+            return NotImplemented
+        cls = type(other)
+        if direct and not live and type(self) is base and (cls is base or cls in plain) and type(self.array) is np.ndarray:
+            tracked = self._node is not None or (cls is base and other._node is not None)
+            if not tracked or not is_grad_enabled():
+                b = other.array if cls is base else other
+                if type(b) is np.ndarray or cls is not base:
+                    _compute_into(operation, self, b)
+                    return self
+        return apply_in_place(operation, self, (other,), {})
+
+    inplace.__name__ = inplace.__qualname__ = f"{operation.name}_"
+    inplace.__doc__ = f"{operation.name}, written back into the tensor."
+    return inplace
+
+
+def _compute_into(operation: DeclaredOperation, x: Storage, b: Any) -> None:
+    try:
+        operation.kernel(x.array, b, out=x.array)
+    except ValueError as error:
+        shape = getattr(b, "shape", ())
+        raise ValueError(
+            f"{operation.name}_: an array of shape {shape} does not broadcast to {x.array.shape}, the shape of the "
+            f"tensor changed in place"
+        ) from error
+    except TypeError as error:
+        raise TypeError(
+            f"{operation.name}_: the result cannot be held by the tensor's dtype {x.array.dtype}"
+        ) from error
+    touch(x)

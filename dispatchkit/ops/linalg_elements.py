@@ -1,0 +1,188 @@
+"""Diagonals of matrices, and products of all pairs or of three-dimensional vectors."""
+
+from __future__ import annotations
+
+from dispatchkit.ops.declare import linalg
+from dispatchkit.ops.matrices import LINALG, axis_moved_back, conjugate, require_matrix, require_ndim
+from dispatchkit.ops.namespace import enter
+from dispatchkit.ops.samples import draw, sample
+from dispatchkit.ops.typing import Array, DType, Namespace
+
+__all__ = ["cross", "diagonal", "outer", "trace"]
+
+
+@linalg(
+    namespace=LINALG,
+    methods=("trace",),
+    samples=[sample(draw(3, 3)), sample(draw(2, 3, 4), offset=1), sample(draw(3, 2), offset=-1)],
+)
+def trace(xp: Namespace, x: Array, /, *, offset: int = 0, dtype: DType = None) -> Array:
+    """Sum of the diagonal elements of matrices.
+
+    Parameters
+    ----------
+    x : array of shape (..., M, N)
+    offset : which diagonal: above the main one if positive, below it if negative
+    dtype : of the sum; that of `x` by default, small integers become int64
+
+    Returns
+    -------
+    array of shape (...)
+
+    Raises
+    ------
+    ValueError : if `x` has less than two axes
+
+    Notes
+    -----
+    Source: array API standard, `linalg.trace`; ``dispatchkit.trace`` is the same.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.trace(dk.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor(5.)
+    """
+    require_matrix(trace, x)
+    return xp.sum(xp.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype)
+
+
+@trace.def_transpose
+def trace_transpose(xp: Namespace, g: Array, x: Array, *, offset: int = 0, dtype: DType = None) -> Array:
+    mask = xp.eye(*x.shape[-2:], k=offset, dtype=xp.bool, device=g.device)
+    return xp.where(mask, g[..., None, None], xp.zeros((), dtype=g.dtype, device=g.device))
+
+
+@linalg(
+    namespace=LINALG,
+    methods=("diagonal",),
+    samples=[sample(draw(3, 3)), sample(draw(2, 3, 4), offset=1), sample(draw(4, 2), offset=-1)],
+)
+def diagonal(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
+    """Diagonal elements of matrices.
+
+    Parameters
+    ----------
+    x : array of shape (..., M, N)
+    offset : which diagonal: above the main one if positive, below it if negative
+
+    Returns
+    -------
+    array of shape (..., K), which looks at the memory of `x` and cannot be written to
+
+    Raises
+    ------
+    ValueError : if `x` has less than two axes
+
+    Notes
+    -----
+    The cotangent stands on the diagonal of zeros. Source: array API standard, `linalg.diagonal`;
+    ``dispatchkit.diagonal`` is the same.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.diagonal(dk.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([1., 4.])
+    """
+    return xp.linalg.diagonal(x, offset=offset)
+
+
+@diagonal.def_transpose
+def diagonal_transpose(xp: Namespace, g: Array, x: Array, *, offset: int = 0) -> Array:
+    rows, columns = x.shape[-2:]
+    above, count = max(-offset, 0), g.shape[-1]
+    parts = [(*g.shape[:-1], above), (*g.shape[:-1], rows - above - count)]
+    before, after = (xp.zeros(shape, dtype=g.dtype, device=g.device) for shape in parts)
+    by_row = xp.concat([before, g, after], axis=-1)
+    mask = xp.eye(rows, columns, k=offset, dtype=xp.bool, device=g.device)
+    return xp.where(mask, by_row[..., None], xp.zeros((), dtype=g.dtype, device=g.device))
+
+
+@linalg(
+    namespace=LINALG,
+    methods=("cross",),
+    samples=[
+        sample(draw(3), draw(3)),
+        sample(draw(2, 3), draw(3)),
+        sample(draw(3, 2), draw(3, 2), axis=0),
+        sample(draw(4, 3, 1), draw(3, 2), axis=-2),
+    ],
+)
+def cross(xp: Namespace, x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
+    """Cross product of vectors of three elements.
+
+    Parameters
+    ----------
+    x1, x2 : arrays that broadcast, with length 3 along `axis`
+    axis : of the vectors
+
+    Returns
+    -------
+    array of the broadcast shape
+
+    Raises
+    ------
+    ValueError : if the vectors are not of length 3
+
+    Notes
+    -----
+    Cotangents: ``cross(x2, g)`` and ``cross(g, x1)``, the factors conjugated. Source: array API standard,
+    `linalg.cross`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.linalg.cross(dk.tensor([1.0, 0.0, 0.0]), dk.tensor([0.0, 1.0, 0.0]))
+    tensor([0., 0., 1.])
+    """
+    return xp.linalg.cross(x1, x2, axis=axis)
+
+
+@cross.def_transpose("x1")
+def cross_transpose_x1(xp: Namespace, g: Array, x1: Array, x2: Array, *, axis: int = -1) -> Array:
+    factor, g = xp.moveaxis(conjugate(xp, x2), axis, -1), xp.moveaxis(g, axis, -1)
+    return axis_moved_back(xp, xp.linalg.cross(factor, g), x1, axis)
+
+
+@cross.def_transpose("x2")
+def cross_transpose_x2(xp: Namespace, g: Array, x1: Array, x2: Array, *, axis: int = -1) -> Array:
+    factor, g = xp.moveaxis(conjugate(xp, x1), axis, -1), xp.moveaxis(g, axis, -1)
+    return axis_moved_back(xp, xp.linalg.cross(g, factor), x2, axis)
+
+
+@linalg(namespace=LINALG, methods=("outer",), samples=[sample(draw(2), draw(3)), sample(draw(1), draw(1))])
+def outer(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Multiply every element of one vector with every element of another.
+
+    Parameters
+    ----------
+    x1 : array of shape (M,)
+    x2 : array of shape (N,)
+
+    Returns
+    -------
+    array of shape (M, N)
+
+    Raises
+    ------
+    ValueError : if an argument is no vector
+
+    Notes
+    -----
+    Nothing is conjugated. Source: array API standard, `linalg.outer`; ``dispatchkit.outer`` is the same.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.outer(dk.tensor([1.0, 2.0]), dk.tensor([1.0, 0.0, -1.0]))
+    tensor([[ 1.,  0., -1.],
+            [ 2.,  0., -2.]])
+    """
+    require_ndim(outer, "x1", x1, 1, "multiply")
+    require_ndim(outer, "x2", x2, 1, "multiply")
+    return xp.expand_dims(x1, axis=1) * xp.expand_dims(x2, axis=0)
+
+
+for _function in (diagonal, outer, trace):
+    enter(_function.__name__, _function)

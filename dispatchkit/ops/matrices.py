@@ -1,0 +1,152 @@
+"""What the chapters of linear algebra share: checks that name the operation, adjoints, diagonals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from numpy.linalg import LinAlgError
+
+from dispatchkit.graph.arrays import project
+from dispatchkit.ops.typing import Namespace
+
+__all__ = [
+    "LINALG",
+    "adjoint",
+    "axis_moved_back",
+    "conjugate",
+    "diagonal_matrix",
+    "inverse_gaps",
+    "is_complex",
+    "named_errors",
+    "require_matrix",
+    "require_ndim",
+    "require_square",
+]
+
+LINALG = "dispatchkit.linalg"
+
+
+class Named(Protocol):
+    """An operation, as messages see it."""
+
+    __name__: str
+
+
+def require_ndim(operation: Named, parameter: str, x: Any, ndim: int, instead: str) -> None:
+    """Raise if an array has not the number of axes that an operation is for.
+
+    Parameters
+    ----------
+    operation : that was called
+    parameter : name of the argument
+    x : the argument
+    ndim : the number of axes
+    instead : what to call otherwise
+
+    Raises
+    ------
+    ValueError : naming operation, argument, shape, and what takes it
+    """
+    if x.ndim != ndim:
+        wanted = ("a number", "a vector", "a matrix", "a batch of matrices")[ndim]
+        raise ValueError(
+            f"{operation.__name__}: {parameter} must be {wanted} ({ndim}-D), found shape {tuple(x.shape)}; "
+            f"use {instead} for other shapes"
+        )
+
+
+def require_matrix(operation: Named, x: Any) -> None:
+    """Raise if an array is no matrix or batch of them.
+
+    Raises
+    ------
+    ValueError : naming operation and shape
+    """
+    if x.ndim < 2:
+        raise ValueError(
+            f"{operation.__name__}: wants matrices, of shape (..., M, N), found shape {tuple(x.shape)}"
+        )
+
+
+def require_square(operation: Named, x: Any) -> None:
+    """Raise if an array is no square matrix or batch of them.
+
+    Raises
+    ------
+    ValueError : naming operation and shape
+    """
+    shape = tuple(x.shape)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise ValueError(
+            f"{operation.__name__}: wants square matrices, of shape (..., M, M), found shape {shape}"
+        )
+
+
+def named_errors(operation: Named, compute: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return ``compute(x, *args, **kwargs)``; an error of NumPy is given the operation's name and the shape.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError : for a singular or indefinite matrix, or where an iteration does not converge
+    """
+    try:
+        return compute(x, *args, **kwargs)
+    except LinAlgError as error:
+        what = str(error)
+        raise LinAlgError(
+            f"{operation.__name__}: {what[:1].lower()}{what[1:]}, in shape {tuple(x.shape)}"
+        ) from error
+
+
+def is_complex(xp: Namespace, x: Any) -> bool:
+    """Return whether an array is complex."""
+    kind = getattr(x.dtype, "kind", None)
+    return bool(xp.isdtype(x.dtype, "complex floating")) if kind is None else kind == "c"
+
+
+def conjugate(xp: Namespace, x: Any) -> Any:
+    """Return the complex conjugate, of a real array the array itself."""
+    return xp.conj(x) if is_complex(xp, x) else x
+
+
+def adjoint(xp: Namespace, x: Any) -> Any:
+    """Return the conjugate transpose of matrices."""
+    return conjugate(xp, x).mT
+
+
+def diagonal_matrix(xp: Namespace, values: Any) -> Any:
+    """Return matrices with the values of the last axis on their diagonal, zeros elsewhere."""
+    mask = xp.eye(values.shape[-1], dtype=xp.bool, device=values.device)
+    return xp.where(mask, values[..., None], xp.zeros((), dtype=values.dtype, device=values.device))
+
+
+def inverse_gaps(xp: Namespace, values: Any, wanted: Any) -> Any:
+    """Return matrices of the reciprocals of ``values[..., j] - values[..., i]``, 0 on the diagonal.
+
+    Parameters
+    ----------
+    xp : namespace that computes on `values`
+    values : array of shape (..., K)
+    wanted : boolean array of shape (..., 1, 1): whether equal values make an element NaN, rather than 0
+    """
+    gaps = values[..., None, :] - values[..., None]
+    own = xp.eye(values.shape[-1], dtype=xp.bool, device=values.device)
+    equal = gaps == 0
+    undefined = xp.where(wanted & ~own, float("nan"), xp.zeros_like(gaps))
+    return xp.where(equal, undefined, 1 / xp.where(equal, 1.0, gaps))
+
+
+def axis_moved_back(xp: Namespace, g: Any, x: Any, axis: int) -> Any:
+    """Return the cotangent of an array that was broadcast with its vectors in the last axis.
+
+    Parameters
+    ----------
+    xp : namespace that computes on `g`
+    g : the cotangent, vectors in the last axis
+    x : the array, of which only shape and dtype are read
+    axis : where the vectors are in `x`
+    """
+    shape = list(x.shape)
+    shape.append(shape.pop(axis))
+    return xp.moveaxis(project(xp, g, tuple(shape), g.dtype), -1, axis)

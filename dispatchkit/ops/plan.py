@@ -1,0 +1,174 @@
+"""What follows from an operation's rules: what a node saves, and how a backward sweep goes through it.
+
+The sweep runs on raw arrays unless it is to be differentiated itself. For operations of one or two arrays what it
+calls is a closure that does no more than the rules at hand need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.errors import AutogradError
+from dispatchkit.graph.arrays import namespace_of
+from dispatchkit.graph.node import CallNode, Node
+from dispatchkit.graph.numpy_namespace import numpy_namespace
+from dispatchkit.graph.storage import Storage
+from dispatchkit.ops.rules import Rules
+from dispatchkit.protocol.parameters import Form, Parameters
+
+__all__ = ["Plan", "all_cotangents", "pull_all"]
+
+Pull = Callable[..., Any]
+PullNode = Callable[[Any, Any], Sequence[Any]]
+
+
+class Plan:
+    """What an operation's rules ask of a recorded call.
+
+    Attributes
+    ----------
+    keeps : for each array parameter, whether a rule reads its value
+    keeps_output : whether a rule reads the output
+    saves_specs : whether a rule reads shape and dtype of an argument whose value is not kept
+    pulls : for each array parameter, what computes its cotangent
+    pull_raw : computes the raw cotangents of a node's inputs
+    """
+
+    def __init__(self, name: str, parameters: Parameters, derivatives: Rules) -> None:
+        names = [p.name for p in parameters.arrays]
+        rules = [derivatives.for_argument(one) for one in names]
+        read = frozenset[str]().union(*(rule.reads for rule in rules if rule is not None))
+        specs = frozenset[str]().union(*(rule.specs for rule in rules if rule is not None))
+        self.keeps = tuple(one in read for one in names)
+        self.keeps_output = "y" in read
+        self.saves_specs = bool(specs - read)
+        self.pulls = tuple(
+            _without_rule(name, one) if rule is None else rule.pull for one, rule in zip(names, rules, strict=True)
+        )
+        self.pull_raw = self._pull_raw(parameters)
+
+    def _pull_raw(self, parameters: Parameters) -> PullNode:
+        if parameters.unary:
+            return _unary(self.pulls[0], self.keeps[0], self.keeps_output)
+        if parameters.binary:
+            return _binary(self.pulls, self.keeps, self.keeps_output)
+        return _call(parameters, self.pulls, self.keeps_output)
+
+
+def _without_rule(operation: str, name: str) -> Pull:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise AutogradError(f"{operation} has no derivative with respect to '{name}'")
+
+    return refuse
+
+
+def _unary(pull: Pull, keeps: bool, keeps_output: bool) -> PullNode:
+    def pull_raw(node: Node, g: Any) -> Sequence[Any]:
+        x = node.saved[0]  # type: ignore[index]  # a graph that was freed does not come here
+        if node.extras is not None or (keeps and x._memory is not None):
+            node.check_versions()
+        xp = numpy_namespace if type(g) is np.ndarray else namespace_of(g)
+        return (pull(xp, g, node.output if keeps_output else None, x.array if keeps else x),)
+
+    return pull_raw
+
+
+def _binary(pulls: Sequence[Pull], keeps: Sequence[bool], keeps_output: bool) -> PullNode:
+    pull_1, pull_2 = pulls
+    keeps_any = any(keeps)
+
+    def pull_raw(node: Node, g: Any) -> Sequence[Any]:
+        x1, x2 = node.saved  # type: ignore[misc]
+        if keeps_any:
+            if isinstance(x1, Storage):
+                if x1._memory is not None:
+                    node.check_versions()
+                x1 = x1.array
+            if isinstance(x2, Storage):
+                if x2._memory is not None:
+                    node.check_versions()
+                x2 = x2.array
+        y = None
+        if keeps_output:
+            y = node.output
+            if node.extras is not None:
+                node.check_versions()
+        xp = numpy_namespace if type(g) is np.ndarray else namespace_of(g)
+        e1, e2 = node.edges
+        if e1 is None:
+            return (None, pull_2(xp, g, y, x1, x2))
+        return (pull_1(xp, g, y, x1, x2), None if e2 is None else pull_2(xp, g, y, x1, x2))
+
+    return pull_raw
+
+
+def _call(parameters: Parameters, pulls: Sequence[Pull], keeps_output: bool) -> PullNode:
+    def pull_raw(node: CallNode, g: Any) -> Sequence[Any]:
+        node.check_versions()
+        xp = namespace_of(next(one for one in g if one is not None) if type(g) is list else g)
+        if node.outputs is not None:
+            g = all_cotangents(xp, node, g)
+        y = node.output if keeps_output else None
+        saved = raw_values(node.saved)
+        keywords = {name: raw_values(value) for name, value in node.keywords.items()}
+        return pull_all(parameters, pulls, node, xp, g, y, saved, keywords)
+
+    return pull_raw
+
+
+def pull_all(
+    parameters: Parameters,
+    pulls: Sequence[Pull],
+    node: Node,
+    xp: Any,
+    g: Any,
+    y: Any,
+    saved: Sequence[Any],
+    kwargs: Mapping[str, Any],
+) -> list[Any]:
+    """Return the cotangents of all edges of a call with any signature.
+
+    Parameters
+    ----------
+    parameters, pulls : of the operation
+    node : recorded call
+    xp : namespace to compute with
+    g, y : cotangent and output, lists of them for several outputs
+    saved, kwargs : arguments of the call
+    """
+    found: list[Any] = []
+    for p, pull in zip(parameters.arrays, pulls, strict=True):
+        if p.form is Form.INDEX:
+            continue
+        value = p.find(saved, kwargs)
+        count = 1 if p.form is Form.ONE else len(list(p.members(value)))
+        if all(edge is None for edge in node.edges[len(found) : len(found) + count]):
+            found += [None] * count
+            continue
+        grads = pull(xp, g, y, *saved, **kwargs)
+        several = p.form is Form.STAR or (p.form is not Form.ONE and isinstance(value, (list, tuple)))
+        found += grads if several else [grads]
+    return found
+
+
+def raw_values(value: Any) -> Any:
+    """Return a saved argument with raw arrays for its tensors."""
+    if isinstance(value, Storage):
+        return value.array
+    if type(value) is list:
+        return [raw_values(member) for member in value]
+    if type(value) is tuple:
+        return tuple([raw_values(member) for member in value])
+    return value
+
+
+def all_cotangents(xp: Any, node: CallNode, g: Sequence[Any]) -> list[Any]:
+    """Return the cotangent of each of several outputs, zeros where none arrived."""
+    assert node.outputs is not None
+    return [
+        xp.zeros(shape, dtype=dtype) if one is None else one
+        for one, (shape, dtype) in zip(g, node.outputs, strict=True)
+    ]

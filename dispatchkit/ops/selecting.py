@@ -1,0 +1,181 @@
+"""Selecting elements without index expressions: by index arrays, or on one side of a diagonal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.ops.axes import along, normal_axis
+from dispatchkit.ops.declare import indexing, manipulation
+from dispatchkit.ops.samples import draw, sample
+from dispatchkit.ops.typing import Array, Namespace
+
+__all__ = ["take", "take_along_axis", "tril", "triu"]
+
+
+@indexing(
+    methods=("take",),
+    samples=[
+        sample(draw(4), np.asarray([0, 2, 0])),
+        sample(draw(2, 3), np.asarray([-1, 0]), axis=1),
+        sample(draw(3, 2), np.asarray([[0, 2], [1, 0]]), axis=0),
+    ],
+)
+def take(xp: Namespace, x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
+    """Take elements along an axis by their indices.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    indices : array of integers
+    axis : to take along; without it, indices are into the flattened array
+
+    Returns
+    -------
+    array in which the shape of `indices` stands in the place of the axis
+
+    Raises
+    ------
+    IndexError : if an index is out of range
+
+    Notes
+    -----
+    Linear in `x`: cotangents are added up at the elements taken. Source: array API standard, `take`, where
+    `axis` may be left out for one axis only.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.take(dk.asarray([1.0, 2.0, 3.0]), dk.asarray([2, 0]))
+    tensor([3., 1.])
+    """
+    return xp.take(x, indices, axis=axis)
+
+
+@take.def_transpose("x")
+def take_transpose(xp: Namespace, g: Array, x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
+    key = (indices,) if axis is None else along(normal_axis(axis, x.ndim), indices)
+    shape = (x.size,) if axis is None else x.shape
+    found = xp.index_put(xp.zeros(shape, dtype=g.dtype), key, g, accumulate=True)
+    return xp.reshape(found, x.shape)
+
+
+@indexing(
+    samples=[
+        sample(draw(4), np.asarray([0, 2, 0])),
+        sample(draw(2, 3), np.asarray([[2, 0], [1, 1]])),
+        sample(draw(2, 3), np.asarray([[1, 0, 1]]), axis=0),
+    ]
+)
+def take_along_axis(xp: Namespace, x: Array, indices: Array, /, *, axis: int = -1) -> Array:
+    """Take elements along an axis, at each place along the others by indices of its own.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    indices : array of integers with as many axes as `x`, which broadcasts with it but for the axis
+    axis : to take along
+
+    Returns
+    -------
+    array of the broadcast shape, along the axis as long as `indices`
+
+    Raises
+    ------
+    IndexError : if an index is out of range
+    ValueError : if `x` and `indices` differ in their number of axes
+
+    Notes
+    -----
+    Linear in `x`: cotangents are added up at the elements taken. Source: array API standard,
+    `take_along_axis`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.asarray([[3.0, 1.0], [5.0, 7.0]])
+    >>> dk.take_along_axis(x, dk.argsort(x))
+    tensor([[1., 3.],
+            [5., 7.]])
+    """
+    return xp.take_along_axis(x, indices, axis=axis)
+
+
+@take_along_axis.def_transpose("x")
+def take_along_axis_transpose(
+    xp: Namespace, g: Array, x: Array, indices: Array, /, *, axis: int = -1
+) -> Array:
+    place = normal_axis(axis, x.ndim)
+    key: list[Any] = [
+        xp.reshape(xp.arange(n), (-1,) + (1,) * (x.ndim - 1 - i)) for i, n in enumerate(x.shape)
+    ]
+    key[place] = indices
+    return xp.index_put(xp.zeros(x.shape, dtype=g.dtype), tuple(key), g, accumulate=True)
+
+
+TRIANGLE_SAMPLES = [sample(draw(3, 3)), sample(draw(2, 3), k=1), sample(draw(2, 3, 2), k=-1)]
+
+
+@manipulation(methods=("tril",), samples=TRIANGLE_SAMPLES)
+def tril(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
+    """Keep the lower triangle: the elements above a diagonal become 0.
+
+    Parameters
+    ----------
+    x : array of shape (..., m, n)
+    k : the diagonal, counted upwards from the main one
+
+    Returns
+    -------
+    array of the shape of `x`
+
+    Notes
+    -----
+    Linear: the cotangent's triangle is taken. Source: array API standard, `tril`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.tril(dk.asarray([[1, 2], [3, 4]]))
+    tensor([[1, 0],
+            [3, 4]])
+    """
+    return xp.tril(x, k=k)
+
+
+@manipulation(methods=("triu",), samples=TRIANGLE_SAMPLES)
+def triu(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
+    """Keep the upper triangle: the elements below a diagonal become 0.
+
+    Parameters
+    ----------
+    x : array of shape (..., m, n)
+    k : the diagonal, counted upwards from the main one
+
+    Returns
+    -------
+    array of the shape of `x`
+
+    Notes
+    -----
+    Linear: the cotangent's triangle is taken. Source: array API standard, `triu`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.triu(dk.asarray([[1, 2], [3, 4]]))
+    tensor([[1, 2],
+            [0, 4]])
+    """
+    return xp.triu(x, k=k)
+
+
+@tril.def_transpose
+def tril_transpose(xp: Namespace, g: Array, x: Array, /, *, k: int = 0) -> Array:
+    return xp.tril(g, k=k)
+
+
+@triu.def_transpose
+def triu_transpose(xp: Namespace, g: Array, x: Array, /, *, k: int = 0) -> Array:
+    return xp.triu(g, k=k)

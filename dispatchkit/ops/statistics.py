@@ -1,0 +1,212 @@
+"""Spread and soft maximum: `var`, `std`, `logsumexp`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchkit.ops.axes import Axis, count, restored
+from dispatchkit.ops.declare import reduction
+from dispatchkit.ops.matrices import is_complex
+from dispatchkit.ops.samples import draw, sample
+from dispatchkit.ops.typing import Array, Namespace
+
+__all__ = ["logsumexp", "std", "var"]
+
+SPREAD_SAMPLES = [
+    sample(draw(2, 3)),
+    sample(draw(4), correction=1),
+    sample(draw(2, 3), axis=-1, keepdims=True),
+    sample(draw(2, 3, 2), axis=(0, 2), correction=0.5),
+]
+
+
+@reduction(samples=SPREAD_SAMPLES)
+def var(
+    xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
+) -> Array:
+    """Compute the variance of the elements.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    axis : to compute it along, one or several; all by default
+    correction : taken from the number of elements that the sum of squares is divided by; 1 is unbiased
+    keepdims : whether the axes computed along stay, with length 1
+
+    Returns
+    -------
+    array of real numbers without the axes computed along
+
+    Notes
+    -----
+    For n elements ``sum(abs(x - mean(x))**2) / (n - correction)``, with derivative
+    ``2 * (x - mean(x)) / (n - correction)``. Source: array API standard, `var`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.var(dk.asarray([1.0, 2.0, 3.0, 4.0]))
+    tensor(1.2500)
+    """
+    d = _deviation(xp, x, axis)
+    return xp.sum(_product(xp, d, d), axis=axis, keepdims=keepdims) / _divisor(x, axis, correction)
+
+
+@var.def_vjp
+def var_vjp(
+    xp: Namespace,
+    g: Array,
+    y: Array,
+    x: Array,
+    /,
+    *,
+    axis: Axis = None,
+    correction: float = 0.0,
+    keepdims: bool = False,
+) -> Array:
+    scale = restored(xp, g * (2 / _divisor(x, axis, correction)), x.shape, axis, keepdims)
+    return scale * _deviation(xp, x, axis)
+
+
+@var.def_jvp
+def var_jvp(
+    xp: Namespace,
+    t: Array,
+    y: Array,
+    x: Array,
+    /,
+    *,
+    axis: Axis = None,
+    correction: float = 0.0,
+    keepdims: bool = False,
+) -> Array:
+    total = xp.sum(_product(xp, _deviation(xp, x, axis), t), axis=axis, keepdims=keepdims)
+    return total * (2 / _divisor(x, axis, correction))
+
+
+@reduction(samples=SPREAD_SAMPLES)
+def std(
+    xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
+) -> Array:
+    """Compute the standard deviation of the elements.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    axis : to compute it along, one or several; all by default
+    correction : taken from the number of elements that the sum of squares is divided by; 1 is unbiased
+    keepdims : whether the axes computed along stay, with length 1
+
+    Returns
+    -------
+    array of real numbers without the axes computed along
+
+    Notes
+    -----
+    The square root of `var`, with derivative ``(x - mean(x)) / ((n - correction) * y)``; where all elements
+    are equal that is 0, as in PyTorch. Source: array API standard, `std`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.std(dk.asarray([1.0, 2.0, 3.0, 4.0]), correction=1)
+    tensor(1.2910)
+    """
+    return xp.sqrt(xp.var(x, axis=axis, correction=correction, keepdims=keepdims))
+
+
+@std.def_vjp
+def std_vjp(
+    xp: Namespace,
+    g: Array,
+    y: Array,
+    x: Array,
+    /,
+    *,
+    axis: Axis = None,
+    correction: float = 0.0,
+    keepdims: bool = False,
+) -> Array:
+    inner = _over(xp, g, y) * (1 / _divisor(x, axis, correction))
+    return restored(xp, inner, x.shape, axis, keepdims) * _deviation(xp, x, axis)
+
+
+@std.def_jvp
+def std_jvp(
+    xp: Namespace,
+    t: Array,
+    y: Array,
+    x: Array,
+    /,
+    *,
+    axis: Axis = None,
+    correction: float = 0.0,
+    keepdims: bool = False,
+) -> Array:
+    total = xp.sum(_product(xp, _deviation(xp, x, axis), t), axis=axis, keepdims=keepdims)
+    return _over(xp, total, y) * (1 / _divisor(x, axis, correction))
+
+
+def _deviation(xp: Namespace, x: Any, axis: Axis) -> Any:
+    return x - xp.mean(x, axis=axis, keepdims=True)
+
+
+def _product(xp: Namespace, x1: Any, x2: Any) -> Any:
+    """Return the real part of one array, conjugated, times another."""
+    if is_complex(xp, x1):
+        return xp.real(xp.conj(x1) * x2)
+    return x1 * x2
+
+
+def _divisor(x: Any, axis: Axis, correction: float) -> float:
+    return max(count(x.shape, axis) - correction, 0)
+
+
+def _over(xp: Namespace, g: Any, y: Any) -> Any:
+    """Return a cotangent divided by the deviation, and 0 where that is 0."""
+    flat = xp.equal(y, 0)
+    return xp.where(flat, 0, g / xp.where(flat, 1, y))
+
+
+@reduction
+def logsumexp(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Compute the logarithm of the sum of exponentials, without overflow.
+
+    Parameters
+    ----------
+    x : array of shape (...), of real numbers
+    axis : to sum along, one or several; all by default
+    keepdims : whether the summed axes stay, with length 1
+
+    Returns
+    -------
+    array without the axes summed along
+
+    Notes
+    -----
+    The derivative is ``exp(x - y)``, the softmax. Source: PyTorch, `torch.logsumexp`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.logsumexp(dk.asarray([1000.0, 1000.0]))
+    tensor(1000.6931)
+    """
+    top = xp.max(x, axis=axis, keepdims=True)
+    top = xp.where(xp.isfinite(top), top, 0)
+    y = xp.log(xp.sum(xp.exp(x - top), axis=axis, keepdims=keepdims))
+    return y + (top if keepdims else xp.reshape(top, y.shape))
+
+
+@logsumexp.def_vjp
+def logsumexp_vjp(
+    xp: Namespace, g: Array, y: Array, x: Array, /, *, axis: Axis = None, keepdims: bool = False
+) -> Array:
+    return restored(xp, g, x.shape, axis, keepdims) * xp.exp(x - restored(xp, y, x.shape, axis, keepdims))
+
+
+@logsumexp.def_jvp
+def logsumexp_jvp(
+    xp: Namespace, t: Array, y: Array, x: Array, /, *, axis: Axis = None, keepdims: bool = False
+) -> Array:
+    return xp.sum(t * xp.exp(x - restored(xp, y, x.shape, axis, keepdims)), axis=axis, keepdims=keepdims)

@@ -1,0 +1,230 @@
+"""Introspection of what can be overridden: the twin of `torch.overrides`, derived from the operations."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from dispatchkit.ops.namespace import TensorNamespace, public_namespace
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.overridable import of
+from dispatchkit.protocol.surface import Property
+from dispatchkit.tensor import Tensor
+
+__all__ = [
+    "get_ignored_functions",
+    "get_overridable_functions",
+    "get_testing_overrides",
+    "handle_tensor_function",
+    "has_tensor_function",
+    "is_tensor_like",
+    "is_tensor_method_or_property",
+    "resolve_name",
+    "wrap_tensor_function",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
+    """Return every function that types can override, by the namespace it stands in.
+
+    Returns
+    -------
+    dict whose keys are namespaces (``dk``, ``dk.linalg``, ``dk.Tensor``, modules of functions made overridable) and
+    whose values are lists of functions; `Tensor`'s are the methods and properties that view operations
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.add in dk.overrides.get_overridable_functions()[dk]
+    True
+    """
+    found: dict[Any, list[Callable[..., Any]]] = {}
+    for operation in tensor_protocol.operations.values():
+        found.setdefault(_namespace(operation.namespace), []).append(operation.function)
+    found[Tensor] = [member.value for member in tensor_protocol.surface if member.operation is not None]
+    return found
+
+
+def _namespace(path: str) -> Any:
+    """Return the object that a namespace's name stands for, the name where there is none."""
+    place = public_namespace()
+    top, *parts = path.split(".")
+    if top != "dispatchkit":
+        return path
+    for part in parts:
+        place = getattr(place, part, None)
+        if place is None:
+            return path
+    return place
+
+
+def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., int]]:
+    """Return for every overridable function a dummy of the very same signature that returns -1.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dummy = dk.overrides.get_testing_overrides()[dk.add]
+    >>> dummy(1, 2)
+    -1
+    """
+    functions = [f for functions in get_overridable_functions().values() for f in functions]
+    return {function: _dummy(function) for function in functions}
+
+
+def _dummy(function: Any) -> Callable[..., int]:
+    target = function.function if isinstance(function, Property) else function
+    signature = inspect.signature(target)
+
+    def dummy(*args: Any, **kwargs: Any) -> int:
+        signature.bind(*args, **kwargs)
+        return -1
+
+    dummy.__name__ = getattr(target, "__name__", "dummy")
+    dummy.__signature__ = signature  # type: ignore[attr-defined]  # what inspect reads
+    return dummy
+
+
+def get_ignored_functions() -> tuple[Callable[..., Any], ...]:
+    """Return the public functions and methods of `Tensor` that cannot be overridden.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.set_printoptions in dk.overrides.get_ignored_functions()
+    True
+    """
+    found: dict[Any, None] = {}
+    module = public_namespace()
+    places = [module, *(value for value in vars(module).values() if isinstance(value, TensorNamespace))]
+    for place in places:
+        names = getattr(place, "__all__", None) or vars(place)
+        for name in names:
+            value = getattr(place, name)
+            if inspect.isfunction(value) and of(value) is None and not name.startswith("__"):
+                found[value] = None
+    for cls in Tensor.__mro__[:-1]:
+        for value in cls.__dict__.values():
+            if inspect.isfunction(value) and of(value) is None:
+                found[value] = None
+    return tuple(found)
+
+
+def resolve_name(func: Any) -> str | None:
+    """Return the qualified name of an overridable function, None of any other.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.overrides.resolve_name(dk.linalg.inv), dk.overrides.resolve_name(dk.Tensor.sum)
+    ('dispatchkit.linalg.inv', 'dispatchkit.Tensor.sum')
+    """
+    operation = of(func)
+    if operation is None:
+        return None
+    if operation.function is func:
+        return operation.qualified_name
+    member = next((m for m in tensor_protocol.surface if m.value is func), None)
+    return operation.qualified_name if member is None else f"dispatchkit.Tensor.{member.name}"
+
+
+def is_tensor_like(x: Any) -> bool:
+    """Return whether a value takes part in the protocol: a tensor, or an instance of an array type.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.overrides.is_tensor_like(dk.ones(2)), dk.overrides.is_tensor_like([1.0])
+    (True, False)
+    """
+    return tensor_protocol.records.participates(type(x))
+
+
+def is_tensor_method_or_property(func: Any) -> bool:
+    """Return whether a function stands on `Tensor` as a method or property that views an operation.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.overrides.is_tensor_method_or_property(dk.Tensor.sum)
+    True
+    """
+    return any(member.value is func for member in tensor_protocol.surface)
+
+
+def has_tensor_function(args: Iterable[Any]) -> bool:
+    """Return whether one of the arguments is of a type that may override.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.overrides.has_tensor_function((dk.ones(2), 1.0))
+    False
+    """
+    return any(type(arg) is not Tensor and is_tensor_like(arg) for arg in args)
+
+
+def handle_tensor_function(
+    func: Callable[..., Any], relevant_args: Iterable[Any], /, *args: Any, **kwargs: Any
+) -> Any:
+    """Ask the types of some arguments to answer a call of a function that dispatches by hand.
+
+    Parameters
+    ----------
+    func : the public function
+    relevant_args : the arguments whose types are asked
+    *args, **kwargs : of the call
+
+    Raises
+    ------
+    NoImplementationError : if all decline
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> def half(x):
+    ...     if dk.overrides.has_tensor_function((x,)):
+    ...         return dk.overrides.handle_tensor_function(half, (x,), x)
+    ...     return x / 2
+    >>> class Loud(dk.Tensor):
+    ...     @classmethod
+    ...     def __tensor_function__(cls, func, types, args, kwargs):
+    ...         return f"{func.__name__} of {cls.__name__}"
+    >>> half(Loud([1.0]))
+    'half of Loud'
+    """
+    return tensor_protocol.ask(func, tuple(relevant_args), args, kwargs)
+
+
+def wrap_tensor_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[F], F]:
+    """Let the types of some arguments answer a function's calls; `overridable` does more with less.
+
+    Parameters
+    ----------
+    dispatcher : takes what the function takes, and gives the arguments whose types are asked
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> @dk.overrides.wrap_tensor_function(lambda x: (x,))
+    ... def double(x):
+    ...     return x * 2
+    >>> double(dk.ones(1))
+    tensor([2.])
+    """
+
+    def decorate(func: F) -> F:
+        @functools.wraps(func)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            relevant = tuple(dispatcher(*args, **kwargs))
+            if has_tensor_function(relevant):
+                return handle_tensor_function(wrapped, relevant, *args, **kwargs)
+            return func(*args, **kwargs)
+
+        return wrapped  # type: ignore[return-value]  # of the same signature
+
+    return decorate

@@ -1,0 +1,143 @@
+"""`explain`: who would answer a call, in which order, and why the others do not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dispatchkit.errors import DispatchError
+from dispatchkit.protocol.decline import take_reason
+from dispatchkit.protocol.modes import current
+from dispatchkit.protocol.resolution import Chain, Passed, Source, Step
+from dispatchkit.protocol.rules import type_name
+
+if TYPE_CHECKING:
+    from dispatchkit.protocol.overridable import Overridable
+
+__all__ = ["Explanation", "Line", "explain_call"]
+
+AT_RUN_TIME = "decides at run time"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of an explanation.
+
+    Attributes
+    ----------
+    who : name of the type or mode that is asked
+    what : the answer it has, or why it has none
+    verdict : ``"answers"``, ``"decides at run time"``, ``"if declined"``, ``"declined"``, ``"answered"``, ``""``
+    """
+
+    who: str
+    what: str
+    verdict: str
+
+
+@dataclass(slots=True)
+class Explanation:
+    """Who answers a call; prints as a table.
+
+    Attributes
+    ----------
+    call : the operation with the types of its arguments
+    order : names of the types in the order they are asked
+    lines : one for each answer, in order
+    outcome : what comes of the call
+    result : of the call, where it was run
+    """
+
+    call: str
+    order: list[str]
+    lines: list[Line] = field(default_factory=list)
+    outcome: str = ""
+    result: Any = None
+
+    def __str__(self) -> str:
+        rows = [self.call, f"  asked in the order: {', '.join(self.order) or 'nobody'}"]
+        width = max((len(line.who) for line in self.lines), default=0)
+        for number, line in enumerate(self.lines, 1):
+            verdict = f"  [{line.verdict}]" if line.verdict else ""
+            rows.append(f"  {number}. {line.who:<{width}}  {line.what}{verdict}")
+        return "\n".join([*rows, f"  => {self.outcome}"])
+
+    __repr__ = __str__
+
+
+def explain_call(
+    operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], run: bool
+) -> Explanation:
+    """Return who answers a call; with `run` the call is made, and declines are shown."""
+    key = operation.parameters.key(args, kwargs)
+    chain = operation.protocol.chain(operation, key)
+    types = ", ".join(
+        "(" + ", ".join(map(type_name, entry)) + ")" if isinstance(entry, tuple) else type_name(entry)
+        for entry in key
+        if entry is not type(None)
+    )
+    base = operation.protocol.base
+    order = [type_name(cls) for cls in chain.order]
+    if base is not None and base in chain.types:
+        order.append(type_name(base))
+    found = Explanation(f"{operation.qualified_name}({types})", order)
+    found.lines += [Line(type(mode).__name__, "active mode", AT_RUN_TIME) for mode in _active(operation)]
+    if run:
+        _run(chain, args, kwargs, found)
+    else:
+        _foretell(chain, found)
+    return found
+
+
+def _active(operation: Overridable) -> list[Any]:
+    modes = []
+    cell = current()
+    while cell is not None:
+        if cell.mode.protocol is operation.protocol:
+            modes.append(cell.mode)
+        cell = cell.below
+    return modes
+
+
+def _foretell(chain: Chain, found: Explanation) -> None:
+    decided = False
+    open_ended = False
+    for entry in chain.entries:
+        if isinstance(entry, Passed):
+            verdict = ""
+        elif decided:
+            verdict = "if declined"
+        elif entry.source is Source.METHOD:
+            verdict, open_ended = AT_RUN_TIME, True
+        else:
+            verdict, decided = ("raises" if entry.source in (Source.AMBIGUOUS, Source.FOREIGN) else "answers"), True
+            found.outcome = f"{type_name(entry.cls)}: {entry.text}"
+        found.lines.append(Line(type_name(entry.cls), entry.text, verdict))
+    if not found.outcome:
+        found.outcome = AT_RUN_TIME if open_ended else "NoImplementationError"
+    elif open_ended:
+        found.outcome = f"{AT_RUN_TIME}, else {found.outcome}"
+
+
+def _run(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any], found: Explanation) -> None:
+    done = False
+    for entry in chain.entries:
+        verdict = ""
+        if isinstance(entry, Step) and not done:
+            try:
+                result = entry.call(*args, **kwargs)
+            except DispatchError as error:
+                result, done = None, True
+                verdict = f"raised {type(error).__name__}"
+                found.outcome = str(error).partition("\n")[0]
+            else:
+                reason = take_reason()
+                if result is NotImplemented:
+                    verdict = f"declined: {reason}" if reason else "declined"
+                else:
+                    verdict, done = "answered", True
+                    found.outcome, found.result = f"{type_name(entry.cls)}: {entry.text}", result
+        found.lines.append(Line(type_name(entry.cls), entry.text, verdict))
+    if not done:
+        found.outcome = "NoImplementationError"

@@ -1,0 +1,109 @@
+"""What a protocol knows of types: who takes part, who merely mixes, and what each counts as."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dispatchkit.protocol.fallbacks import Fallback, refuse
+from dispatchkit.protocol.parameters import Key, flatten
+from dispatchkit.protocol.participants import Records
+from dispatchkit.protocol.rules import WIDENING
+
+__all__ = ["Population"]
+
+
+class Population:
+    """The types of a protocol.
+
+    Attributes
+    ----------
+    method : name of the method by which types take part
+    records : what each type has declared
+    base : the plain array type, asked last; None where the protocol has none
+    wrap : makes an instance of the base type of a raw array or scalar
+    advice : what messages tell people who pass something that is no array
+    """
+
+    def __init__(self, method: str) -> None:
+        self.method = method
+        self.records = Records(method)
+        self.base: type | None = None
+        self.wrap: Callable[[Any], Any] = _same
+        self.advice = ""
+        self._arrays: tuple[type, ...] = ()
+        self._companions: tuple[type, ...] = (int, float, complex, type(None))
+
+    def set_base(
+        self, base: type, arrays: tuple[type, ...], scalars: tuple[type, ...], wrap: Callable[[Any], Any], advice: str
+    ) -> None:
+        """Name the plain array type: the last that is asked, and the default of its subclasses.
+
+        Parameters
+        ----------
+        base : the class
+        arrays : raw array types that count as the base type and reach handlers wrapped
+        scalars : further scalar types that mix with arrays
+        wrap : makes an instance of the base type of a raw array or scalar
+        advice : what messages tell people who pass something else
+        """
+        self.base, self.wrap, self.advice = base, wrap, advice
+        self._arrays = arrays
+        self._companions = (*self._companions, *arrays, *scalars)
+
+    def participating(self, key: Key) -> tuple[type, ...]:
+        """Return the distinct types of a key that take part in the protocol."""
+        return tuple(cls for cls in flatten(key) if self.records.participates(cls))
+
+    def is_companion(self, cls: type) -> bool:
+        """Return whether values of a type mix with arrays without taking part: scalars, raw arrays, None."""
+        return issubclass(cls, self._companions)
+
+    def admits(self, cls: type) -> bool:
+        """Return whether an array argument may be of this type."""
+        return self.is_companion(cls) or self.records.participates(cls)
+
+    def is_stranger(self, cls: type) -> bool:
+        """Return whether operators leave values of this type to Python."""
+        return not self.admits(cls)
+
+    def wrapped_always(self, cls: type) -> bool:
+        """Return whether values of a type reach handlers as instances of the base type."""
+        return issubclass(cls, self._arrays) and not issubclass(cls, (int, float, complex))
+
+    def counts_as(self, cls: type) -> tuple[type, ...]:
+        """Return what a value of a type counts as in signatures, the nearest first."""
+        if self.base is None or not self.is_companion(cls) or cls is type(None):
+            return cls.__mro__
+        own = cls.__mro__[:-1]
+        wider = [w for scalar in own for w in WIDENING.get(scalar, ()) if w not in own]
+        return (*own, *dict.fromkeys(wider), self.base, object)
+
+    def priority(self, cls: type) -> float:
+        """Return the declared priority of a type, 0 where none is declared."""
+        declared: float | None = self.records.declared(cls, "priority")
+        return 0 if declared is None else declared
+
+    def fallback(self, cls: type) -> Fallback:
+        """Return the declared fallback of a type, `refuse` where none is declared."""
+        declared: Fallback | None = self.records.declared(cls, "fallback")
+        return refuse if declared is None else declared
+
+    def takes_default(self, cls: type) -> bool:
+        """Return whether a type is computed as the base type is."""
+        if self.base is None or not issubclass(cls, self.base):
+            return False
+        return self.records.is_generated(cls)
+
+    def map_arrays(self, value: Any, change: Callable[[Any], Any], *also: type) -> Any:
+        """Return a result with `change` made to each array in it; tuples keep their type."""
+        if isinstance(value, (tuple, list)):
+            members = [self.map_arrays(member, change, *also) for member in value]
+            return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
+        if isinstance(value, also) or self.records.participates(type(value)):
+            return change(value)
+        return value
+
+
+def _same(value: Any) -> Any:
+    return value

@@ -1,0 +1,271 @@
+"""Registering handlers, types and conversions, and undoing it."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+from dispatchkit.errors import RegistrationError, SignatureWarning
+from dispatchkit.protocol.conversions import Conversion, Conversions
+from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.overridable import Overridable, of
+from dispatchkit.protocol.parameters import Form, Parameters
+from dispatchkit.protocol.participants import Declaration, Undo
+from dispatchkit.protocol.population import Population
+from dispatchkit.protocol.rules import ANY, Rule, annotated_signatures, departures, type_name
+
+__all__ = ["Registry"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_journal: ContextVar[list[Undo] | None] = ContextVar("dispatchkit.journal", default=None)
+
+
+class Registry(Population):
+    """What is registered with a protocol.
+
+    Attributes
+    ----------
+    operations : the overridable functions by qualified name
+    conversions : the graph of declared conversions
+    generation : grows with every registration; a decision made before one is not kept after it
+    lock : held while decisions are kept or forgotten
+    """
+
+    def __init__(self, method: str) -> None:
+        super().__init__(method)
+        self.operations: dict[str, Overridable] = {}
+        self.conversions = Conversions(self._edges)
+        self.generation = 0
+        self.lock = threading.RLock()
+        self._kind_rules: dict[Kind, list[weakref.ref[Rule]]] = {}
+
+    def set_base(
+        self, base: type, arrays: tuple[type, ...], scalars: tuple[type, ...], wrap: Callable[[Any], Any], advice: str
+    ) -> None:
+        super().set_base(base, arrays, scalars, wrap, advice)
+        self._changed()
+
+    def kind_rules(self, kind: Kind) -> list[weakref.ref[Rule]]:
+        """Return the rules registered for a kind."""
+        return self._kind_rules.setdefault(kind, [])
+
+    def _changed(self) -> None:
+        """Make every decision anew from now on."""
+        with self.lock:
+            self.generation += 1
+            for operation in self.operations.values():
+                operation.clear()
+
+    def _record(self, undo: Undo) -> None:
+        journal = _journal.get()
+        if journal is not None:
+            journal.append(undo)
+        self._changed()
+
+    def declare(self, cls: type, declaration: Declaration) -> None:
+        """Let a type take part, with what it declares."""
+        self._record(self.records.declare(cls, declaration))
+
+    def implements(self, target: Callable[..., Any] | Kind, *types: type) -> Callable[[F], F]:
+        """Register a handler for an operation, or for a whole kind.
+
+        Parameters
+        ----------
+        target : an overridable function, one of its views (a method), or a kind; the handler of a kind receives
+            the operation first
+        types : one type that may stand in any position, or one for each array parameter; by default the
+            handler's annotations say them
+
+        Returns
+        -------
+        a decorator that gives the handler back
+
+        Raises
+        ------
+        RegistrationError : if the target is not overridable, no type takes part, or the handler cannot be called
+        """
+        entry: Overridable | Kind | None = target if isinstance(target, Kind) else of(target)
+        if entry is None:
+            name = getattr(target, "__qualname__", repr(target))
+            raise RegistrationError(f"implements: {name} is not overridable; make it so with overridable({name})")
+        if isinstance(entry, Overridable) and entry.protocol is not self:
+            raise RegistrationError(f"implements: {entry.qualified_name} belongs to {entry.protocol!r}, not to {self!r}")
+
+        def register(handler: F) -> F:
+            for rule in self._make_rules(entry, handler, types):
+                self._store(rule)
+            return handler
+
+        return register
+
+    def _make_rules(self, target: Overridable | Kind, handler: Callable[..., Any], types: tuple[type, ...]) -> list[Rule]:
+        takes = inspect.signature(handler)
+        if isinstance(target, Kind):
+            parameters = list(takes.parameters.values())
+            if not parameters or parameters[0].kind in (parameters[0].KEYWORD_ONLY, parameters[0].VAR_KEYWORD):
+                raise RegistrationError(
+                    f"{_name(handler)} cannot answer for {target}: the handler of a kind takes the operation first"
+                )
+            if parameters[0].kind is not parameters[0].VAR_POSITIONAL:
+                takes = takes.replace(parameters=parameters[1:])
+        else:
+            faults, remarks = departures(takes, target.parameters)
+            if faults:
+                raise RegistrationError(
+                    f"{_name(handler)} can never be called for {target.qualified_name}"
+                    f"{target.parameters.signature}: {'; '.join(faults)}"
+                )
+            for remark in remarks:
+                warnings.warn(f"{_name(handler)} for {target.qualified_name}: {remark}", SignatureWarning, stacklevel=4)
+        signatures = [types] if types else self._signatures(target, handler, takes)
+        return [self._make_rule(target, handler, takes, signature, bool(types)) for signature in signatures]
+
+    def _signatures(
+        self, target: Overridable | Kind, handler: Callable[..., Any], takes: inspect.Signature
+    ) -> list[tuple[type, ...]]:
+        if isinstance(target, Overridable):
+            return annotated_signatures(handler, target.parameters)
+        first = [p for p in takes.parameters.values() if p.kind is not p.VAR_KEYWORD][:1]
+        return annotated_signatures(
+            handler, Parameters(inspect.Signature(first), {p.name: Form.ONE for p in first}), skip=1
+        )
+
+    def _make_rule(
+        self,
+        target: Overridable | Kind,
+        handler: Callable[..., Any],
+        takes: inspect.Signature,
+        types: tuple[type, ...],
+        explicit: bool,
+    ) -> Rule:
+        for cls in types:
+            if not isinstance(cls, type):
+                raise RegistrationError(f"implements: {cls!r} is not a class")
+        own = [cls for cls in types if cls is not ANY and cls is not self.base and not self.is_companion(cls)]
+        if not own and not (explicit and ANY not in types and self._plain_target(target)):
+            wanted = ", ".join(map(type_name, types)) or "nothing"
+            raise RegistrationError(
+                f"{_name(handler)} names no type of its own (found: {wanted}); annotate the array parameters, as in "
+                f"def handler(x: MyType), or pass the type: implements(operation, MyType)"
+            )
+        one_array = isinstance(target, Kind) or len(target.parameters.arrays) == 1
+        anywhere = len(types) == 1 and (explicit or one_array)
+        count = 1 if isinstance(target, Kind) else len(target.parameters.arrays)
+        if not anywhere and not one_array and len(types) != count:
+            raise RegistrationError(
+                f"implements: {len(types)} types for {target!r}, which has {count} array parameters; give one type "
+                f"for any position, or {count}"
+            )
+        return Rule(target, types, anywhere, handler, takes)
+
+    def _plain_target(self, target: Overridable | Kind) -> bool:
+        """Return whether rules for plain arrays are allowed: not for what the library itself computes."""
+        return isinstance(target, Overridable) and not target.parameters.strict
+
+    def _store(self, rule: Rule) -> None:
+        target = rule.target
+        rules = target.rules if isinstance(target, Overridable) else self.kind_rules(target)
+        owner = next((cls for cls in rule.types if not self.is_companion(cls) and cls not in (ANY, self.base)), rule.types[0])
+        with self.lock:
+            record = self.records.make(owner)
+            replaced = [
+                old
+                for old in record.owned
+                if isinstance(old, Rule)
+                and (old.target, old.types, old.anywhere) == (target, rule.types, rule.anywhere)
+            ]
+            undo_declaration = None
+            if record.declaration is None and not self.records.participates(owner) and not self.is_companion(owner):
+                undo_declaration = self.records.declare(owner, Declaration())
+            for old in replaced:
+                record.owned.remove(old)
+            record.owned.append(rule)
+            rules[:] = [ref for ref in rules if ref() is not None and ref() not in replaced]
+            rules.append(weakref.ref(rule))
+
+        def undo() -> None:
+            record.owned[:] = [*(old for old in record.owned if old is not rule), *replaced]
+            rules[:] = [*(ref for ref in rules if ref() is not rule), *map(weakref.ref, replaced)]
+            if undo_declaration is not None:
+                undo_declaration()
+
+        self._record(undo)
+
+    def converts(self, cost: float = 1, lossy: bool = False) -> Callable[[F], F]:
+        """Declare a conversion: ``@converts() def dense_of(x: A) -> B``.
+
+        Parameters
+        ----------
+        cost : what a path pays for this edge; the cheapest path is taken
+        lossy : whether something is lost; among equally dear paths one without loss goes first
+
+        Raises
+        ------
+        RegistrationError : if the annotations do not name two classes, or the cost is negative
+        """
+        if cost < 0:
+            raise RegistrationError(f"converts: cost is {cost}; it cannot be negative")
+
+        def register(function: F) -> F:
+            source, target = _conversion_types(function)
+            record = self.records.make(source)
+            edge = Conversion(source, target, function, cost, lossy)
+            replaced = [c for c in record.owned if isinstance(c, Conversion) and c.target is target]
+            record.owned[:] = [*(one for one in record.owned if one not in replaced), edge]
+
+            def undo() -> None:
+                record.owned[:] = [*(one for one in record.owned if one is not edge), *replaced]
+
+            self._record(undo)
+            return function
+
+        return register
+
+    def _edges(self, cls: type) -> list[Conversion]:
+        records = [record for record in map(self.records.find, cls.__mro__) if record is not None]
+        return [edge for record in records for edge in record.owned if isinstance(edge, Conversion)]
+
+    @contextmanager
+    def local_registrations(self) -> Iterator[None]:
+        """Undo on leaving what is registered inside the block."""
+        journal: list[Undo] = []
+        token = _journal.set(journal)
+        try:
+            yield
+        finally:
+            _journal.reset(token)
+            with self.lock:
+                for undo in reversed(journal):
+                    undo()
+            self._changed()
+
+
+def _name(handler: Callable[..., Any]) -> str:
+    return getattr(handler, "__qualname__", repr(handler))
+
+
+def _conversion_types(function: Callable[..., Any]) -> tuple[type, type]:
+    signature = inspect.signature(function)
+    first = next(iter(signature.parameters.values()), None)
+    parameters = Parameters(signature, {} if first is None else {first.name: Form.ONE})
+    sources = annotated_signatures(function, parameters)
+    shadow = Parameters(inspect.Signature([inspect.Parameter("target", inspect.Parameter.POSITIONAL_ONLY)]), {"target": Form.ONE})
+
+    def target(target: Any) -> None: ...
+
+    target.__annotations__ = {"target": function.__annotations__.get("return", object)}
+    target.__qualname__ = function.__qualname__
+    targets = annotated_signatures(target, shadow)
+    if len(sources) != 1 or len(targets) != 1 or ANY in (*sources[0], *targets[0]) or not sources[0]:
+        raise RegistrationError(
+            f"converts: {_name(function)} must name one class it takes and one it gives, as in def f(x: A) -> B"
+        )
+    return sources[0][0], targets[0][0]
+

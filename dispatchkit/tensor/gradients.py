@@ -1,0 +1,303 @@
+"""A tensor's part in the graph: what requires gradients, where they are kept, and the backward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dispatchkit.errors import AutogradError
+from dispatchkit.graph.arrays import namespace_of
+from dispatchkit.graph.node import Extras, Leaf, extras_of
+from dispatchkit.graph.storage import Storage, Vertex, share_memory
+from dispatchkit.graph.sweep import sweep
+from dispatchkit.ops.handlers import make_leaf, wrapped
+from dispatchkit.ops.namespace import tensor_namespace
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from dispatchkit.tensor.tensor import Tensor
+
+__all__ = ["GradientMethods", "RemovableHandle", "run_backward"]
+
+
+class RemovableHandle:
+    """What registering a hook gives: it removes the hook, also on leaving a `with` block."""
+
+    def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
+        self.id = max(hooks, default=-1) + 1
+        self._hooks = hooks
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        """Take the hook away; a second call does nothing."""
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+class GradientMethods(Storage):
+    """What a tensor knows of gradients."""
+
+    __slots__ = ()
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to this tensor."""
+        return self._node is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Say whether gradients are to be collected in this leaf.
+
+        Raises
+        ------
+        AutogradError : for a tensor that is no leaf, or holds no floating-point numbers
+        """
+        node = self._node
+        if node is not None and not node.is_leaf:
+            if not requires_grad:
+                raise AutogradError("requires_grad of a tensor that is no leaf cannot be switched off; use detach()")
+        elif requires_grad and node is None:
+            self._node = make_leaf(self.array)
+            extras_of(self._node).grad = getattr(self, "_grad", None)
+        elif not requires_grad and node is not None:
+            self._grad = extras_of(node).grad
+            self._node = None
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made this tensor."""
+        return self._node is None or self._node.is_leaf
+
+    @property
+    def grad_fn(self) -> Vertex | None:
+        """The recorded operation that made this tensor, None for leaves."""
+        return None if self.is_leaf else self._node
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that backward passes have accumulated, None before the first."""
+        node = self._node
+        if node is None:
+            return getattr(self, "_grad", None)
+        found: Tensor | None = None if node.extras is None else node.extras.grad
+        return found
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Storage):
+                raise TypeError(f"grad: expected a tensor or None, found {type(value).__name__}")
+            if value.array.shape != self.array.shape:
+                raise ValueError(
+                    f"grad: the tensor has shape {tuple(self.array.shape)}, the gradient {tuple(value.array.shape)}"
+                )
+        if self._node is None:
+            self._grad = value
+        else:
+            extras_of(self._node).grad = value
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of a tensor that is no leaf, too.
+
+        Raises
+        ------
+        AutogradError : if no gradient flows to it
+        """
+        _hooked(self, "retain_grad").retains = True
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether the gradient of this non-leaf is kept."""
+        node = self._node
+        return node is not None and not node.is_leaf and node.extras is not None and node.extras.retains
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Have a function called with the gradient of this tensor, each time one is computed.
+
+        Parameters
+        ----------
+        hook : called with the gradient; a tensor that it returns takes the gradient's place
+
+        Raises
+        ------
+        AutogradError : if no gradient flows to the tensor
+        """
+        return RemovableHandle(_hooked(self, "register_hook").hooks, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Have a function called with this leaf after a backward pass has accumulated its gradient.
+
+        Raises
+        ------
+        AutogradError : if the tensor is no leaf that requires a gradient
+        """
+        extras = _hooked(self, "register_post_accumulate_grad_hook")
+        if not self.is_leaf:
+            raise AutogradError("register_post_accumulate_grad_hook is for leaves; use register_hook here")
+
+        def call(leaf: Leaf) -> None:
+            hook(self)  # type: ignore[arg-type]  # every tensor is a Tensor
+
+        return RemovableHandle(extras.after, call)
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Sequence[Tensor] | Tensor | None = None,
+    ) -> None:
+        """Compute gradients of this tensor and add them to the leaves they belong to.
+
+        Parameters
+        ----------
+        gradient : cotangent of this tensor, of its shape; may be left out for a tensor of one element
+        retain_graph : keep the graph for another pass; as `create_graph` by default
+        create_graph : record the pass itself, so that the gradients can be differentiated
+        inputs : the tensors to accumulate gradients in; all leaves by default
+
+        Raises
+        ------
+        AutogradError : if no gradient flows to this tensor, the graph was freed, or the cotangent is missing
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> x = dk.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
+        """
+        targets = None if inputs is None else ([inputs] if isinstance(inputs, Storage) else list(inputs))
+        run_backward([self], [gradient], retain_graph, create_graph, targets, accumulate=True)
+
+    def detach(self) -> Self:
+        """Return a tensor with the same memory, outside the graph."""
+        view = wrapped(type(self), self.array)
+        if hasattr(self, "__dict__"):
+            view.__dict__.update(self.__dict__)
+        share_memory(view, self, family=False)
+        return view  # type: ignore[no-any-return]  # of this very class
+
+    def detach_(self) -> Self:
+        """Take this tensor out of the graph."""
+        self._node = None
+        return self
+
+    @property
+    def data(self) -> Self:
+        """The tensor outside the graph, with the same memory; assigning gives this tensor other contents."""
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if not isinstance(value, Storage):
+            raise TypeError(f"data: expected a tensor, found {type(value).__name__}")
+        self.array = value.array
+        self._memory = None
+        if isinstance(self._node, Leaf):
+            self._node.shape, self._node.dtype = tuple(value.array.shape), value.array.dtype
+
+    @property
+    def _version(self) -> int:
+        """How often the memory of this tensor was changed in place."""
+        return 0 if self._memory is None else self._memory.version.count
+
+
+def _hooked(tensor: Storage, name: str) -> Extras:
+    if tensor._node is None:
+        raise AutogradError(f"{name}: the tensor does not require a gradient")
+    return extras_of(tensor._node)
+
+
+def run_backward(
+    outputs: Sequence[Any],
+    gradients: Sequence[Any],
+    retain_graph: bool | None,
+    create_graph: bool,
+    inputs: Sequence[Any] | None,
+    *,
+    accumulate: bool,
+) -> list[Any]:
+    """Run a backward sweep from tensors; return the gradient of each of `inputs`, None where none flows.
+
+    Parameters
+    ----------
+    outputs : tensors to differentiate
+    gradients : their cotangents, None where the output has one element
+    retain_graph, create_graph : as for `Tensor.backward`
+    inputs : tensors whose gradients are wanted; all leaves by default
+    accumulate : add to ``.grad``
+
+    Raises
+    ------
+    AutogradError : if an output is outside the graph, or a cotangent is missing or of another shape
+    """
+    roots = [
+        (_vertex(output, "the tensor to differentiate"), _cotangent(output, gradient, create_graph))
+        for output, gradient in zip(outputs, gradients, strict=True)
+    ]
+    targets = None if inputs is None else [_vertex(tensor, "one of the inputs") for tensor in inputs]
+    if targets is not None and accumulate:
+        for vertex in targets:
+            if not vertex.is_leaf:
+                extras_of(vertex).retains = True
+    base = tensor_namespace.Tensor
+
+    def wrap(array: Any) -> Any:
+        return wrapped(base, array)
+
+    found = sweep(
+        roots,
+        wrap,
+        inputs=targets,
+        retain_graph=create_graph if retain_graph is None else retain_graph,
+        create_graph=create_graph,
+        accumulate=accumulate,
+    )
+    if targets is None:
+        return []
+    return [None if (g := found.get(v)) is None else g if create_graph else wrap(_owned(g)) for v in targets]
+
+
+def _owned(g: Any) -> Any:
+    """Return an array that shares no memory with others that the caller may hold."""
+    return namespace_of(g).asarray(g, copy=True)
+
+
+def _vertex(tensor: Any, what: str) -> Vertex:
+    if not isinstance(tensor, Storage):
+        raise TypeError(f"{what} is a {type(tensor).__name__}, not a tensor")
+    if tensor._node is None:
+        raise AutogradError(f"{what} does not require grad and has no grad_fn: nothing it depends on requires a gradient")
+    return tensor._node
+
+
+def _cotangent(output: Storage, gradient: Any, create_graph: bool) -> Any:
+    """Return the cotangent of an output, raw or (`create_graph`) as a tensor."""
+    array = output.array
+    shape = tuple(array.shape)
+    if gradient is None:
+        if array.size != 1:
+            raise AutogradError(
+                f"grad can be implicitly created only for scalar outputs; this one has shape {shape}: pass gradient="
+            )
+        if namespace_of(array).isdtype(array.dtype, "complex floating"):
+            raise AutogradError("grad can be implicitly created only for real scalar outputs; pass gradient=")
+        gradient = namespace_of(array).ones(shape, dtype=array.dtype)
+    raw = gradient.array if isinstance(gradient, Storage) else namespace_of(array).asarray(gradient)
+    if tuple(raw.shape) != shape:
+        raise AutogradError(f"gradient has shape {tuple(raw.shape)}, the tensor to differentiate {shape}")
+    if not create_graph:
+        return raw
+    return gradient if isinstance(gradient, Storage) else wrapped(tensor_namespace.Tensor, raw)

@@ -1,0 +1,69 @@
+"""In-place operators and methods of tensors, made from the operations they are named after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.ops.inplace import apply_in_place, make_inplace_operator
+from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.surface import REFLECTED
+
+__all__ = ["install_inplace"]
+
+
+def install_inplace(cls: type) -> None:
+    """Give a class the in-place form of every elementwise method and operator it has, and the fillers."""
+    for member in list(tensor_protocol.surface):
+        operation = member.operation
+        if not isinstance(operation, DeclaredOperation):
+            continue
+        if member.name in REFLECTED:
+            name = f"__i{member.name[2:]}"
+            setattr(cls, name, make_inplace_operator(operation, cls))
+        elif operation.kind is kinds.elementwise and not member.name.startswith("__"):
+            method = make_inplace_operator(operation, cls) if operation.parameters.binary else _inplace_method(operation)
+            method.__name__ = method.__qualname__ = f"{member.name}_"
+            setattr(cls, f"{member.name}_", method)
+    for filler in (zero_, fill_, copy_, uniform_, normal_):
+        setattr(cls, filler.__name__, filler)
+
+
+def _inplace_method(operation: DeclaredOperation) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return apply_in_place(operation, self, args, kwargs)
+
+    method.__doc__ = f"{operation.name}, written back into the tensor."
+    return method
+
+
+def zero_(self: Any) -> Any:
+    """Set every element to zero."""
+    return fill_(self, 0)
+
+
+def fill_(self: Any, value: Any) -> Any:
+    """Set every element to a value."""
+    self[...] = value
+    return self
+
+
+def copy_(self: Any, source: Any) -> Any:
+    """Set the elements to those of another array, which broadcasts to this shape."""
+    self[...] = source
+    return self
+
+
+def uniform_(self: Any, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Any:
+    """Set the elements to random numbers, uniform between two bounds."""
+    self[...] = tensor_namespace.random.uniform(low, high, shape=self.shape, generator=generator)
+    return self
+
+
+def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
+    """Set the elements to random numbers of a normal distribution."""
+    self[...] = tensor_namespace.random.normal(mean, std, shape=self.shape, generator=generator)
+    return self

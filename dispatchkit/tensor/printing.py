@@ -1,0 +1,111 @@
+"""How tensors print."""
+
+from __future__ import annotations
+
+import html
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["format_tensor", "html_of", "set_printoptions"]
+
+
+@dataclass
+class _Options:
+    precision: int = 4
+    threshold: int = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+
+
+_options = _Options()
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: int | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+) -> None:
+    """Set how tensors print.
+
+    Parameters
+    ----------
+    precision : digits after the point, 4 at first
+    threshold : number of elements from which on a tensor is summarised, 1000 at first
+    edgeitems : elements shown at each end of a summarised axis, 3 at first
+    linewidth : characters to a line, 80 at first
+
+    Raises
+    ------
+    ValueError : for a negative number
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.set_printoptions(precision=2)
+    >>> dk.tensor([3.14159])
+    tensor([3.14])
+    >>> dk.set_printoptions(precision=4)
+    """
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    for name, value in given.items():
+        if value is not None:
+            if value < 0:
+                raise ValueError(f"set_printoptions: {name} is {value}; it cannot be negative")
+            setattr(_options, name, value)
+
+
+def _numpy_options() -> AbstractContextManager[Any]:
+    return np.printoptions(
+        precision=_options.precision,
+        threshold=_options.threshold,
+        edgeitems=_options.edgeitems,
+        linewidth=_options.linewidth,
+        floatmode="maxprec_equal",
+        suppress=False,
+    )
+
+
+def format_tensor(name: str, array: Any, notes: list[str]) -> str:
+    """Return ``name(elements, notes)``, long arrays summarised.
+
+    Parameters
+    ----------
+    name : such as ``"tensor"``
+    array : the raw array
+    notes : what is to be said beside the elements
+    """
+    try:
+        values = np.asarray(array)
+    except (TypeError, RuntimeError, ValueError):
+        values = None
+    if values is None:
+        body = f"shape={tuple(array.shape)}, on {array.device}"
+    else:
+        with _numpy_options():
+            body = np.array2string(values, separator=", ", prefix=f"{name}(")
+        if values.size == 0 and values.shape != (0,):
+            notes = [f"size={values.shape}", *notes]
+    if str(array.dtype).split(".")[-1] not in ("float64", "int64", "bool"):
+        notes = [*notes, f"dtype={str(array.dtype).split('.')[-1]}"]
+    return f"{name}({', '.join([body, *notes])})"
+
+
+def html_of(text: str, array: Any) -> str:
+    """Return a tensor as notebooks show it: a table where it is a small matrix, else its text."""
+    shape = tuple(array.shape)
+    if len(shape) != 2 or 0 in shape or shape[0] > 20 or shape[1] > 12:
+        return f"<pre>{html.escape(text)}</pre>"
+    values = np.asarray(array)
+    digits = _options.precision
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(_cell(value, digits))}</td>" for value in row) + "</tr>" for row in values
+    )
+    return f"<table>{rows}</table><code>{'×'.join(map(str, shape))} {values.dtype}</code>"
+
+
+def _cell(value: Any, digits: int) -> str:
+    return f"{value:.{digits}g}" if np.issubdtype(type(value), np.floating) else str(value)

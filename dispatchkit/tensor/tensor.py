@@ -1,0 +1,211 @@
+"""`Tensor`: an array, its place in the graph, and methods that are views of operations."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dispatchkit.ops.conversion import to_raw
+from dispatchkit.ops.handlers import make_leaf, wrapped
+from dispatchkit.ops.namespace import enter
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor.conversion import ConversionMethods
+from dispatchkit.tensor.gradients import GradientMethods
+from dispatchkit.tensor.inplace import install_inplace
+from dispatchkit.tensor.methods import ArrayMethods
+from dispatchkit.tensor.printing import format_tensor, html_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["Tensor"]
+
+
+class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
+    """An array that gradients can flow through.
+
+    Parameters
+    ----------
+    data : array of any library, scalar, or nested sequence of numbers; memory is shared where possible
+    dtype : of the tensor; taken from `data` by default, Python floats become the default dtype
+    device : where it is to be; ``"cpu"`` or None
+    requires_grad : whether gradients are to be collected in it
+
+    Attributes
+    ----------
+    array : the raw array, NumPy's unless another library's was given
+    shape, dtype, ndim, size, device : of the array
+
+    Raises
+    ------
+    ForeignArgumentError : if `data` holds something that is no number
+    AutogradError : if integers are to require a gradient
+
+    Notes
+    -----
+    Operators, and methods such as ``x.sum(0)``, are views of operations: an override of `dispatchkit.add` answers
+    ``x + y`` and ``x.add(y)``, too. A subclass keeps its type through operations, and its attributes through
+    `__tensor_finalize__`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.Tensor([[2.0, 0.0], [0.0, 2.0]])
+    >>> x @ x + 1
+    tensor([[5., 1.],
+            [1., 5.]])
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    ) -> None:
+        self.array = to_raw("Tensor", data, dtype)
+        self._memory = None
+        self._node = make_leaf(self.array) if requires_grad else None
+        if device is not None:
+            self.to_device(device)
+
+    @classmethod
+    def __tensor_function__(
+        cls, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Answer a call as plain tensors do, giving results this class; what overrides reach by `super()`."""
+        return tensor_protocol.answer_by_rules(cls, func, args, kwargs or {})
+
+    def __tensor_finalize__(self, op: Any, sources: tuple[Any, ...]) -> None:
+        """Take over attributes for a new instance: by default those of all sources, the leftmost winning.
+
+        Parameters
+        ----------
+        op : the operation that made the instance
+        sources : the tensors it was made from
+        """
+        for source in sources:
+            attributes = getattr(source, "__dict__", None)
+            if attributes:
+                for name, value in attributes.items():
+                    self.__dict__.setdefault(name, value)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        return self.array.shape  # type: ignore[no-any-return]  # a tuple in every library
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the elements."""
+        return self.array.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.array.ndim  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.array.size  # type: ignore[no-any-return]
+
+    @property
+    def device(self) -> Any:
+        """Where the data is."""
+        return getattr(self.array, "device", "cpu")
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return int(self.array.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return int(self.array.nbytes)
+
+    def dim(self) -> int:
+        """Return the number of axes."""
+        return self.ndim
+
+    def numel(self) -> int:
+        """Return the number of elements."""
+        return self.size
+
+    def expand_as(self, other: Any) -> Any:
+        """Return the tensor stretched to the shape of another."""
+        return self.broadcast_to(other.shape)
+
+    def reshape_as(self, other: Any) -> Any:
+        """Return the tensor in the shape of another."""
+        return self.reshape(other.shape)
+
+    def as_subclass(self, cls: type[Tensor]) -> Any:
+        """Return this tensor as an instance of a subclass, with the same memory and place in the graph."""
+        if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+            raise TypeError(f"as_subclass takes a subclass of Tensor, not {cls!r}")
+        view = wrapped(cls, self.array, self._node)
+        view._memory = self._memory
+        view.__tensor_finalize__(None, (self,))
+        return view
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        name = "tensor" if type(self) is Tensor else type(self).__name__
+        notes = []
+        if self._node is not None:
+            notes = ["requires_grad=True"] if self._node.is_leaf else [f"grad_fn={self._node!r}"]
+        return format_tensor(name, self.array, notes)
+
+    def _repr_html_(self) -> str:
+        return html_of(repr(self), self.array)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and self.ndim == 0 else str(self)
+
+    def __copy__(self) -> Self:
+        made = wrapped(type(self), self.array, self._node)
+        made._memory = self._memory
+        if hasattr(self, "__dict__"):
+            made.__dict__.update(self.__dict__)
+        return made  # type: ignore[no-any-return]  # of this very class
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        made = wrapped(type(self), copy.deepcopy(self.array, memo))
+        memo[id(self)] = made
+        if self._node is not None:
+            made._node = make_leaf(made.array)
+        if self.grad is not None:
+            made.grad = copy.deepcopy(self.grad, memo)
+        if hasattr(self, "__dict__"):
+            made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return made  # type: ignore[no-any-return]
+
+    def __reduce__(self) -> Any:
+        return _rebuilt, (type(self), self.array, self.requires_grad, getattr(self, "__dict__", {}))
+
+
+def _rebuilt(cls: type[Tensor], array: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
+    """Make a tensor of what was pickled."""
+    made: Tensor = wrapped(cls, array)
+    if requires_grad:
+        made._node = make_leaf(array)
+    if attributes:
+        made.__dict__.update(attributes)
+    return made
+
+
+def _as_base(value: Any) -> Any:
+    return wrapped(Tensor, to_raw("asarray", value))
+
+
+Tensor.__tensor_function__.__func__.__generated__ = True  # type: ignore[attr-defined]  # the default, not an override
+tensor_protocol.set_base(
+    Tensor, (np.ndarray, np.generic), (np.generic,), _as_base, "convert it with dispatchkit.asarray"
+)
+tensor_protocol.surface.install(Tensor)
+install_inplace(Tensor)
+enter("Tensor", Tensor)
