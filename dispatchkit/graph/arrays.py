@@ -12,9 +12,10 @@ import numpy as np
 
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 
-__all__ = ["Spec", "foreign", "is_raw", "lift", "namespace_of", "project", "raw_array"]
+__all__ = ["Spec", "foreign", "is_raw", "namespace_of", "project", "raw_array"]
 
 foreign: list[type] = []
+SCALARS = frozenset(np.dtype(code).type for code in np.typecodes["All"] if code not in "SUVMmaO") | {bool, int, float, complex}
 
 
 class Spec:
@@ -53,18 +54,18 @@ def _is_torch(value: Any) -> bool:
 
 def raw_array(value: Any) -> Any:
     """Return the array to hold for a result or an argument: an exact ndarray, or another library's array."""
-    if type(value) is np.ndarray:
+    cls = type(value)
+    if cls in SCALARS:
+        return np.asarray(value)
+    if cls is np.ndarray:
         return value
     if isinstance(value, np.ndarray):
         return value.view(np.ndarray)
     if isinstance(value, (np.generic, int, float, complex)):
         return np.asarray(value)
-    if type(value) not in foreign:
-        foreign.append(type(value))
+    if cls not in foreign:
+        foreign.append(cls)
     return value
-
-
-lift = raw_array
 
 
 def namespace_of(array: Any) -> Any:

@@ -74,7 +74,6 @@ class Node(Vertex):
     __slots__ = ("edges", "operation", "output", "saved")
 
     operation: Differentiable
-    edges: tuple[Vertex | None, ...]
     saved: tuple[Any, ...] | None
     output: Any
 
@@ -142,6 +141,11 @@ class Output(Vertex):
         self.shape = shape
         self.dtype = dtype
         self.extras = None
+
+    @property
+    def edges(self) -> tuple[Vertex | None, ...]:  # type: ignore[override]  # read only here
+        """The node of all outputs."""
+        return (self.main,)
 
     @property
     def name(self) -> str:

@@ -6,14 +6,27 @@ wraps them makes 0-D arrays of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 __all__ = ["NumpyNamespace", "numpy_namespace"]
 
-_add, _multiply = np.add.reduce, np.multiply.reduce
-_maximum, _minimum = np.maximum.reduce, np.minimum.reduce
+
+DOUBLE = np.dtype("float64")
+
+
+def over_all(reduce: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Return a reduction over all axes that makes no scalar on the way to its 0-D array, where it can."""
+
+    def whole(x: Any) -> Any:
+        if x.dtype is DOUBLE:
+            return reduce(x, None, None, np.empty(()))
+        return np.asarray(reduce(x, None))
+
+    return whole
 
 
 class NumpyNamespace:
@@ -26,34 +39,44 @@ class NumpyNamespace:
         setattr(self, name, value)
         return value
 
-    @staticmethod
-    def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-        """Sum without the Python layers of `numpy.sum`."""
-        return _add(x, axis, dtype, None, keepdims)
-
-    @staticmethod
-    def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-        """Multiply without the Python layers of `numpy.prod`."""
-        return _multiply(x, axis, dtype, None, keepdims)
-
-    @staticmethod
-    def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-        """Return the largest without the Python layers of `numpy.max`."""
-        return _maximum(x, axis, None, None, keepdims)
-
-    @staticmethod
-    def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-        """Return the smallest without the Python layers of `numpy.min`."""
-        return _minimum(x, axis, None, None, keepdims)
+    # The reductions of the universal functions take the standard's keywords, without NumPy's Python layers.
+    sum = np.add.reduce
+    prod = np.multiply.reduce
+    max = np.maximum.reduce
+    min = np.minimum.reduce
+    # The same over all elements, when no parameter is given.
+    whole = MappingProxyType(
+        {name: over_all(ufunc.reduce) for name, ufunc in (("sum", np.add), ("prod", np.multiply), ("max", np.maximum), ("min", np.minimum))}
+    )
 
     @staticmethod
     def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         """Average without the Python layers of `numpy.mean`; half precision is summed in single."""
         if x.dtype.kind not in "fc" or x.dtype.itemsize < 4 or x.size == 0:
             return np.mean(x, axis=axis, keepdims=keepdims)
-        total = _add(x, axis, None, None, keepdims)
+        total = np.add.reduce(x, axis, None, None, keepdims)
         count = x.size // total.size
         return total / x.dtype.type(count)
+
+    @staticmethod
+    def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        """Tell whether all are true without the Python layers of `numpy.all`."""
+        return np.logical_and.reduce(x, axis, None, None, keepdims)
+
+    @staticmethod
+    def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        """Tell whether any is true without the Python layers of `numpy.any`."""
+        return np.logical_or.reduce(x, axis, None, None, keepdims)
+
+    @staticmethod
+    def argmax(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        """Find the largest without NumPy's dispatch layer."""
+        return x.argmax(axis, keepdims=keepdims)
+
+    @staticmethod
+    def argmin(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        """Find the smallest without NumPy's dispatch layer."""
+        return x.argmin(axis, keepdims=keepdims)
 
     @staticmethod
     def floor_divide(x1: Any, x2: Any, /) -> Any:
@@ -83,6 +106,32 @@ class NumpyNamespace:
     def imag(x: Any, /) -> Any:
         """Copy the imaginary part: results of element-wise operations have memory of their own."""
         return np.array(x.imag)
+
+    @staticmethod
+    def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
+        """Give another shape without NumPy's dispatch layer."""
+        return x.reshape(shape) if copy is None else x.reshape(shape, copy=copy)
+
+    @staticmethod
+    def expand_dims(x: Any, /, axis: Any) -> Any:
+        """Insert axes; a single one by the index of it."""
+        if type(axis) is int and -1 <= axis <= x.ndim:
+            return x[..., None] if axis == -1 else x[(*(slice(None),) * axis, None)]
+        return np.expand_dims(x, axis)
+
+    @staticmethod
+    def broadcast_to(x: Any, /, shape: Any) -> Any:
+        """Broadcast; a 0-D array without NumPy's iterator."""
+        if x.ndim or type(shape) is not tuple:
+            return np.broadcast_to(x, shape)
+        view = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
+        view.flags.writeable = False
+        return view
+
+    @staticmethod
+    def permute_dims(x: Any, /, axes: Any) -> Any:
+        """Reorder axes without NumPy's dispatch layer."""
+        return x.transpose(axes)
 
     @staticmethod
     def matrix_transpose(x: Any, /) -> Any:

@@ -49,11 +49,13 @@ class Vertex:
     ----------
     shape, dtype : of the value whose gradient arrives
     extras : hooks and gradient, None where there are none
+    edges : the vertices that gradients flow on to
     """
 
     __slots__ = ("__weakref__", "dtype", "extras", "shape")
     is_leaf = False
     name = ""
+    edges: tuple[Vertex | None, ...] = ()
 
     shape: tuple[int, ...]
     dtype: Any

@@ -78,13 +78,18 @@ def sweep(
             if g is not None and accumulate and (wanted is None or vertex in wanted):
                 _accumulate(vertex, g, wrap, create_graph)
             continue
-        edges = _edges(vertex)
+        edges = vertex.edges
         if g is None or (needed is not None and needed.isdisjoint(edges)):
             incoming: Sequence[Any] = (None,) * len(edges)
         elif type(vertex) is Output:
             incoming = ((vertex.index, g),)
         else:
-            incoming = _pulled(vertex, g, retain_graph, create_graph)
+            if vertex.saved is None:  # type: ignore[attr-defined]  # leaves and outputs were dealt with
+                raise AutogradError(FREED.format(name=vertex.name))
+            operation = vertex.operation  # type: ignore[attr-defined]
+            incoming = operation.pull_live(vertex, g) if create_graph else operation.pull_raw(vertex, g)
+            if not retain_graph:
+                vertex.saved = vertex.output = None  # type: ignore[attr-defined]
         for edge, g in zip(edges, incoming):  # noqa: B905, PLW2901  # one each, and this is the hot loop
             if edge is None:
                 continue
@@ -100,24 +105,12 @@ def sweep(
     return found
 
 
-def _pulled(node: Any, g: Any, retain_graph: bool, create_graph: bool) -> Sequence[Any]:
-    """Return the cotangents of a node's inputs, and let go of what it saved."""
-    if node.saved is None:
-        raise AutogradError(FREED.format(name=node.name))
-    incoming: Sequence[Any] = (
-        node.operation.pull_live(node, g) if create_graph else node.operation.pull_raw(node, g)
-    )
-    if not retain_graph:
-        node.saved = node.output = None
-    return incoming
-
-
 def _count_edges(roots: Iterable[Vertex]) -> dict[Vertex, int]:
     """Return every vertex that can be reached, with the number of edges that lead to it."""
     pending: dict[Vertex, int] = dict.fromkeys(roots, 0)
     stack = list(pending)
     while stack:
-        for edge in _edges(stack.pop()):
+        for edge in stack.pop().edges:
             if edge is not None:
                 if edge in pending:
                     pending[edge] += 1
@@ -127,17 +120,11 @@ def _count_edges(roots: Iterable[Vertex]) -> dict[Vertex, int]:
     return pending
 
 
-def _edges(vertex: Vertex) -> tuple[Vertex | None, ...]:
-    if isinstance(vertex, Node):
-        return vertex.edges
-    return (vertex.main,) if isinstance(vertex, Output) else ()
-
-
 def _on_a_path(pending: dict[Vertex, int], wanted: set[Vertex]) -> set[Vertex]:
     """Return the vertices from which one of the wanted can be reached."""
     parents: dict[Vertex, list[Vertex]] = {}
     for vertex in pending:
-        for edge in _edges(vertex):
+        for edge in vertex.edges:
             if edge is not None:
                 parents.setdefault(edge, []).append(vertex)
     needed: set[Vertex] = set()

@@ -16,10 +16,10 @@ from dispatchkit.ops.elementwise_bits import *  # noqa: F403
 from dispatchkit.ops.elementwise_bits import __all__ as _elementwise_bits
 from dispatchkit.ops.elementwise_bounds import *  # noqa: F403
 from dispatchkit.ops.elementwise_bounds import __all__ as _elementwise_bounds
-from dispatchkit.ops.elementwise_hyperbolic import *  # noqa: F403
-from dispatchkit.ops.elementwise_hyperbolic import __all__ as _elementwise_hyperbolic
 from dispatchkit.ops.elementwise_functions import *  # noqa: F403
 from dispatchkit.ops.elementwise_functions import __all__ as _elementwise_functions
+from dispatchkit.ops.elementwise_hyperbolic import *  # noqa: F403
+from dispatchkit.ops.elementwise_hyperbolic import __all__ as _elementwise_hyperbolic
 from dispatchkit.ops.elementwise_logic import *  # noqa: F403
 from dispatchkit.ops.elementwise_logic import __all__ as _elementwise_logic
 from dispatchkit.ops.elementwise_powers import *  # noqa: F403
@@ -59,8 +59,8 @@ __all__ += _dtypes
 __all__ += _elementwise_arithmetic
 __all__ += _elementwise_bits
 __all__ += _elementwise_bounds
-__all__ += _elementwise_hyperbolic
 __all__ += _elementwise_functions
+__all__ += _elementwise_hyperbolic
 __all__ += _elementwise_logic
 __all__ += _elementwise_powers
 __all__ += _elementwise_rounding

@@ -36,6 +36,8 @@ def normal_axes(axis: Axis, ndim: int, name: str = "") -> tuple[int, ...]:
 
 def normal_axis(axis: int, ndim: int, name: str = "") -> int:
     """Return one axis as a non-negative number."""
+    if -ndim <= axis < ndim:
+        return axis % ndim
     return normal_axes(axis, ndim, name)[0]
 
 

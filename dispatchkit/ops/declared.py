@@ -13,6 +13,7 @@ from dispatchkit.ops.handlers import (
     binary_function,
     call_handler,
     finalized,
+    leading_function,
     leading_handler,
     plain_handler,
     spec_of,
@@ -41,7 +42,9 @@ class DeclaredOperation(Overridable):
     differentiable : whether gradients flow through it
     namesake : whether the body does nothing but call the namespace's function of the same name
     kernel : computes it on NumPy arrays
+    whole : computes it on a NumPy array with every parameter left out, where there is a shorter way
     samples : valid calls
+    pull_raw : computes the raw cotangents of a recorded call's inputs
     settlers : bring what the public functions hold up to date with rules and base type
     """
 
@@ -64,9 +67,11 @@ class DeclaredOperation(Overridable):
         prefix = namespace.partition(".")[2]
         self.namesake = path == (f"{prefix}.{name}" if prefix else name)
         self.kernel = _kernel(body, path)
+        self.whole = numpy_namespace.whole.get(name) if self.namesake else None
         self.samples: list[Sample] = []
         self.settlers: list[Callable[[], None]] = []
         self._plan: Plan | None = None
+        self.pull_raw = self.plan.pull_raw
 
     def make_function(self) -> Callable[..., Any]:
         """Return the public function, which computes plain tensors without a look at the table."""
@@ -74,6 +79,8 @@ class DeclaredOperation(Overridable):
             return unary_function(self)
         if self.parameters.binary:
             return binary_function(self)
+        if self.parameters.leading:
+            return leading_function(self)
         return super().make_function()
 
     def make_operator(self) -> Callable[..., Any]:
@@ -86,6 +93,7 @@ class DeclaredOperation(Overridable):
 
     def clear(self) -> None:
         super().clear()
+        self.pull_raw = self.plan.pull_raw
         for settle in self.settlers:
             settle()
 
@@ -151,11 +159,6 @@ class DeclaredOperation(Overridable):
     def decomposed(self, *args: Any, **kwargs: Any) -> Any:
         """Compute by way of other operations."""
         return self.body_of_namespace(tensor_namespace, *args, **kwargs)
-
-    @property
-    def pull_raw(self) -> Callable[[Any, Any], Sequence[Any]]:
-        """What computes the raw cotangents of a recorded call's inputs."""
-        return self.plan.pull_raw
 
     def pull_live(self, node: Node, g: Any) -> list[Any]:
         """Return the cotangents of the inputs of a recorded call as tensors."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.arrays import Spec, foreign, namespace_of, raw_array
+from dispatchkit.graph.arrays import SCALARS, Spec, foreign, namespace_of, raw_array
 from dispatchkit.graph.node import CallNode, Leaf, Node, Output, note_versions
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.recording import is_grad_enabled
@@ -28,6 +28,7 @@ __all__ = [
     "binary_function",
     "call_handler",
     "finalized",
+    "leading_function",
     "leading_handler",
     "make_leaf",
     "plain_handler",
@@ -169,6 +170,40 @@ def binary_function(operation: DeclaredOperation, as_operator: bool = False) -> 
     return call
 
 
+def leading_function(operation: DeclaredOperation) -> Handler:
+    """Return the public function of an operation of one array and parameters.
+
+    A reduction of a whole plain tensor is written out; all else goes by the table.
+    """
+    table, whole = operation.table, operation.whole
+    base: Any = None
+
+    def call(x: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if live and (answer := ask_modes(operation, (x, *args), kwargs)) is not NotImplemented:
+            return answer
+        t = type(x)
+        if t is base and not args and not kwargs and x._node is None and not foreign:
+            y = new(t)
+            y.array = whole(x.array)  # type: ignore[misc]  # there is a base only where there is this
+            y._node = y._memory = None
+            return y
+        try:
+            first = table[t]
+        except KeyError:
+            first = decide(operation, (x, *args), kwargs, t)
+        result = first(x, *args, **kwargs) if args or kwargs else first(x)
+        if result is NotImplemented:
+            return ask_the_rest(operation, (x, *args), kwargs)
+        return result
+
+    def settle() -> None:
+        nonlocal base
+        base = None if whole is None else operation.fast_base
+
+    operation.settlers.append(settle)
+    return call
+
+
 def plain_handler(operation: DeclaredOperation, cls: type, tensors: Sequence[bool]) -> Handler:
     """Return what computes an operation of one or two arrays and nothing else, for any mix of types.
 
@@ -229,18 +264,27 @@ def _node(operation: DeclaredOperation, r: Any, edges: tuple[Any, ...], args: tu
 
 def leading_handler(operation: DeclaredOperation, cls: type) -> Handler:
     """Return what computes an operation of one tensor, given first, with parameters: reductions, shape changes."""
-    body, differentiable = operation.body_of_namespace, operation.differentiable
+    body, differentiable, whole = operation.body_of_namespace, operation.differentiable, operation.whole
 
     def handler(x: Any, /, *args: Any, **kwargs: Any) -> Any:
         a = x.array
         xp = numpy_namespace if type(a) is ndarray else namespace_of(a)
-        r = body(xp, a, *args, **kwargs)
+        if args or kwargs:
+            r = body(xp, a, *args, **kwargs)
+        elif whole is None or xp is not numpy_namespace:
+            r = body(xp, a)
+        else:
+            r = whole(a)
         v = x._node
         tracked = v is not None and differentiable and is_grad_enabled()
-        if type(r) is not ndarray:
-            if isinstance(r, (tuple, list)):
+        t = type(r)
+        if t is not ndarray:
+            if t in SCALARS:
+                r = np.asarray(r)
+            elif isinstance(r, (tuple, list)):
                 return _several(operation, cls, r, [x], (x, *args), kwargs, tracked)
-            r = raw_array(r)
+            else:
+                r = raw_array(r)
         y = new(cls)
         y.array = r
         y._node = y._memory = None
@@ -257,7 +301,7 @@ def leading_handler(operation: DeclaredOperation, cls: type) -> Handler:
                 n.output = r
             if x._memory is not None:
                 note_versions(n)
-        if r is a or type(r) is not ndarray or r.base is not None:
+        if r is a or (t is ndarray and r.base is not None):
             _note_sharing(y, (x,))
         return y
 
@@ -418,7 +462,9 @@ def finalized(operation: DeclaredOperation, cls: Any, handler: Handler, tensors:
 
 def spec_of(value: Any) -> Any:
     """Return shape and dtype of an array, and anything else as it is."""
+    if isinstance(value, Storage):
+        array = value.array
+        return Spec(array.shape, array.dtype)
     if isinstance(value, (list, tuple)):
         return [spec_of(member) for member in value]
-    raw = value.array if isinstance(value, Storage) else value
-    return Spec(tuple(raw.shape), raw.dtype) if hasattr(raw, "dtype") else value
+    return Spec(tuple(value.shape), value.dtype) if hasattr(value, "dtype") else value

@@ -133,6 +133,11 @@ def t(xp: Namespace, x: Array, /) -> Array:
     return xp.matrix_transpose(x) if x.ndim == 2 else x
 
 
+@t.def_transpose
+def t_transpose(xp: Namespace, g: Array, x: Array) -> Array:
+    return xp.matrix_transpose(g) if g.ndim == 2 else g
+
+
 @manipulation(
     methods=("transpose",),
     samples=[

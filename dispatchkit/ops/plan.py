@@ -55,6 +55,8 @@ class Plan:
             return _unary(self.pulls[0], self.keeps[0], self.keeps_output)
         if parameters.binary:
             return _binary(self.pulls, self.keeps, self.keeps_output)
+        if parameters.leading:
+            return _leading(self.pulls[0], self.keeps_output)
         return _call(parameters, self.pulls, self.keeps_output)
 
 
@@ -101,6 +103,25 @@ def _binary(pulls: Sequence[Pull], keeps: Sequence[bool], keeps_output: bool) ->
         if e1 is None:
             return (None, pull_2(xp, g, y, x1, x2))
         return (pull_1(xp, g, y, x1, x2), None if e2 is None else pull_2(xp, g, y, x1, x2))
+
+    return pull_raw
+
+
+def _leading(pull: Pull, keeps_output: bool) -> PullNode:
+    def pull_raw(node: CallNode, g: Any) -> Sequence[Any]:
+        x, *args = node.saved  # type: ignore[misc]
+        if isinstance(x, Storage):
+            if x._memory is not None:
+                node.check_versions()
+            x = x.array
+        if node.extras is not None:
+            node.check_versions()
+        xp = numpy_namespace
+        if type(g) is not np.ndarray:
+            xp = namespace_of(next(one for one in g if one is not None) if type(g) is list else g)
+        if node.outputs is not None:
+            g = all_cotangents(xp, node, g)
+        return (pull(xp, g, node.output if keeps_output else None, x, *args, **node.keywords),)
 
     return pull_raw
 

@@ -74,8 +74,8 @@ def mean(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fals
     Examples
     --------
     >>> import dispatchkit as dk
-    >>> dk.mean(dk.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=1)
-    tensor([1.5000, 3.5000])
+    >>> dk.mean(dk.asarray([[1.0, 3.0], [3.0, 5.0]]), axis=1)
+    tensor([2., 4.])
     """
     return xp.mean(x, axis=axis, keepdims=keepdims)
 

@@ -45,8 +45,8 @@ def var(
     Examples
     --------
     >>> import dispatchkit as dk
-    >>> dk.var(dk.asarray([1.0, 2.0, 3.0, 4.0]))
-    tensor(1.2500)
+    >>> dk.var(dk.asarray([1.0, 3.0]))
+    tensor(1.)
     """
     d = _deviation(xp, x, axis)
     return xp.sum(_product(xp, d, d), axis=axis, keepdims=keepdims) / _divisor(x, axis, correction)
@@ -109,8 +109,8 @@ def std(
     Examples
     --------
     >>> import dispatchkit as dk
-    >>> dk.std(dk.asarray([1.0, 2.0, 3.0, 4.0]), correction=1)
-    tensor(1.2910)
+    >>> dk.std(dk.asarray([1.0, 3.0]), correction=1)
+    tensor(1.4142)
     """
     return xp.sqrt(xp.var(x, axis=axis, correction=correction, keepdims=keepdims))
 

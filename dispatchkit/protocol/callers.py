@@ -79,7 +79,7 @@ def _leading(operation: Overridable) -> Function:
             first = table[type(x)]
         except KeyError:
             first = decide(operation, (x, *args), kwargs, type(x))
-        result = first(x, *args, **kwargs)
+        result = first(x, *args, **kwargs) if args or kwargs else first(x)
         if result is NotImplemented:
             return ask_the_rest(operation, (x, *args), kwargs)
         return result

@@ -120,7 +120,7 @@ def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
 
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if not args:
-            return function(self, **kwargs)
+            return function(self, **kwargs) if kwargs else function(self)
         rest = args[fixed:]
         if varargs is not None and rest and not isinstance(rest[0], (tuple, list)):
             return function(self, *args[:fixed], **{varargs: rest}, **kwargs)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.arrays import namespace_of
 from dispatchkit.graph.node import Extras, Leaf, extras_of
@@ -288,6 +290,8 @@ def _cotangent(output: Storage, gradient: Any, create_graph: bool) -> Any:
     array = output.array
     shape = tuple(array.shape)
     if gradient is None:
+        if array.size == 1 and type(array) is np.ndarray and array.dtype.kind == "f" and not create_graph:
+            return np.ones(shape, array.dtype)
         if array.size != 1:
             raise AutogradError(
                 f"grad can be implicitly created only for scalar outputs; this one has shape {shape}: pass gradient="

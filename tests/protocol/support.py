@@ -1,0 +1,56 @@
+"""What the tests of the protocol share: small overridable functions, and types that answer by their own method."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dispatchkit.protocol.engine import DispatchProtocol
+
+Answer = Callable[..., Any]
+
+
+def unary(protocol: DispatchProtocol) -> Answer:
+    """Return ``scale(x, factor=2.0)``, of which only `x` decides who answers."""
+
+    @protocol.overridable(arrays=("x",))
+    def scale(x: Any, factor: float = 2.0) -> Any:
+        return ("body", x, factor)
+
+    return scale
+
+
+def binary(protocol: DispatchProtocol) -> Answer:
+    """Return ``combine(x1, x2)``."""
+
+    @protocol.overridable
+    def combine(x1: Any, x2: Any, /) -> Any:
+        return ("body", x1, x2)
+
+    return combine
+
+
+def many(protocol: DispatchProtocol) -> Answer:
+    """Return ``gather(*xs)``."""
+
+    @protocol.overridable
+    def gather(*xs: Any) -> Any:
+        return ("body", *xs)
+
+    return gather
+
+
+def declining_type(
+    name: str, log: list[str], bases: tuple[type, ...] = (), method: str = "__lib_function__"
+) -> type:
+    """Return a class that writes its name to `log` when it is asked, and declines."""
+
+    def answer(cls: type, func: Any, types: tuple[type, ...], args: Any, kwargs: Mapping[str, Any]) -> Any:
+        log.append(name)
+        return NotImplemented
+
+    return type(name, bases, {method: classmethod(answer)})
+
+
+def line_of(function: Callable[..., Any]) -> str:
+    """Return file and line of a function, as messages print them."""
+    code: Any = getattr(function, "__code__")  # noqa: B009  # a callable need not have one, as mypy knows
+    return f"{code.co_filename}:{code.co_firstlineno}"

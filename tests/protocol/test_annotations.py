@@ -1,0 +1,246 @@
+"""What a handler's annotations say: which types it answers for."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Optional, TypeVar, Union
+
+import pytest
+from typing_extensions import TypeAliasType
+
+from dispatchkit.errors import NoImplementationError, RegistrationError
+from dispatchkit.protocol.engine import DispatchProtocol
+from tests.protocol.support import Answer, binary, many, unary
+
+
+class A:
+    pass
+
+
+class B:
+    pass
+
+
+class Sub(A):
+    pass
+
+
+T = TypeVar("T", bound=A)
+Alias = TypeAliasType("Alias", A | B)
+
+
+@pytest.fixture(autouse=True)
+def types(protocol: DispatchProtocol) -> None:
+    for cls in (A, B):
+        protocol.register_type(cls)
+
+
+@pytest.fixture
+def combine(protocol: DispatchProtocol) -> Answer:
+    return binary(protocol)
+
+
+def answered(function: Answer, *args: Any, **kwargs: Any) -> bool:
+    try:
+        function(*args, **kwargs)
+    except NoImplementationError:
+        return False
+    return True
+
+
+def test_a_pair_has_its_own_rule(protocol: DispatchProtocol, combine: Answer) -> None:
+    @protocol.implements(combine)
+    def combine_pair(x1: A, x2: B, /) -> str:
+        return "pair"
+
+    assert combine(A(), B()) == "pair"
+    assert not answered(combine, B(), A())
+    assert not answered(combine, A(), A())
+
+
+def test_an_unannotated_parameter_takes_anything(protocol: DispatchProtocol, combine: Answer) -> None:
+    @protocol.implements(combine)
+    def combine_any(x1: A, x2, /):  # type: ignore[no-untyped-def]  # noqa: ANN001, RUF100
+        return "left"
+
+    assert combine(A(), B()) == combine(A(), 1) == combine(A(), object()) == "left"
+    assert not answered(combine, 1, A())
+
+
+def test_any_takes_anything(protocol: DispatchProtocol, combine: Answer) -> None:
+    @protocol.implements(combine)
+    def combine_any(x1: Any, x2: B, /) -> str:
+        return "right"
+
+    assert combine(A(), B()) == combine("text", B()) == "right"
+
+
+def test_a_triple_has_its_own_rule(protocol: DispatchProtocol) -> None:
+    @protocol.overridable
+    def where(condition: Any, x1: Any, x2: Any, /) -> Any:
+        return "body"
+
+    @protocol.implements(where)
+    def where_triple(condition: A, x1: B, x2: A, /) -> str:
+        return "triple"
+
+    assert where(A(), B(), A()) == "triple"
+    assert not answered(where, A(), A(), B())
+
+
+@pytest.mark.parametrize("hint", [A | B, Union[A, B], Annotated[A | B, "either"], Alias])  # noqa: UP007
+def test_unions_are_expanded(protocol: DispatchProtocol, combine: Answer, hint: Any) -> None:
+    def combine_union(x1, x2, /):  # type: ignore[no-untyped-def]  # noqa: ANN001, RUF100
+        return "union"
+
+    combine_union.__annotations__ = {"x1": hint, "x2": hint}
+    protocol.implements(combine)(combine_union)
+    for x1 in (A(), B()):
+        for x2 in (A(), B()):
+            assert combine(x1, x2) == "union"
+
+
+def test_optional_takes_none(protocol: DispatchProtocol, combine: Answer) -> None:
+    @protocol.implements(combine)
+    def combine_optional(x1: A, x2: Optional[B], /) -> str:  # noqa: UP045
+        return "optional"
+
+    assert combine(A(), None) == combine(A(), B()) == "optional"
+    assert not answered(combine, A(), A())
+
+
+def test_a_bounded_type_variable_means_its_bound(protocol: DispatchProtocol) -> None:
+    scale = unary(protocol)
+
+    @protocol.implements(scale)
+    def scale_bound(x: T, factor: float = 2.0) -> T:
+        return x
+
+    x = Sub()
+    assert scale(x) is x
+
+
+def test_a_generic_means_its_class(protocol: DispatchProtocol, combine: Answer) -> None:
+    @protocol.implements(combine)
+    def combine_dict(x1: A, x2: dict[str, int], /) -> str:
+        return "dict"
+
+    assert combine(A(), {}) == "dict"
+
+
+@pytest.mark.parametrize("hint", [list[A], Sequence[A], tuple[A, ...]])
+def test_the_members_of_a_sequence_are_annotated(protocol: DispatchProtocol, hint: Any) -> None:
+    @protocol.overridable
+    def stack(arrays: Any) -> Any:
+        return "body"
+
+    def stack_members(arrays):  # type: ignore[no-untyped-def]  # noqa: ANN001, RUF100
+        return "members"
+
+    stack_members.__annotations__ = {"arrays": hint}
+    protocol.implements(stack)(stack_members)
+    assert stack([A(), A()]) == stack((A(), 1)) == "members"
+    assert not answered(stack, [B()])
+
+
+def test_starred_arrays_are_annotated(protocol: DispatchProtocol) -> None:
+    gather = many(protocol)
+
+    @protocol.implements(gather)
+    def gather_members(*xs: A) -> str:
+        return "starred"
+
+    assert gather(A()) == gather(1, A(), 2) == "starred"
+
+
+def test_python_scalars_match_their_types(protocol: DispatchProtocol, combine: Answer) -> None:
+    @protocol.implements(combine)
+    def combine_int(x1: A, x2: int, /) -> str:
+        return "int"
+
+    @protocol.implements(combine)
+    def combine_complex(x1: A, x2: complex, /) -> str:
+        return "complex"
+
+    assert combine(A(), 1) == combine(A(), True) == "int"
+    assert combine(A(), 1.0) == combine(A(), 1j) == "complex"
+
+
+def test_an_annotated_argument_that_is_left_out_is_no_obstacle(protocol: DispatchProtocol) -> None:
+    @protocol.overridable
+    def shift(x: Any, by: float = 1.0) -> Any:
+        return "body"
+
+    @protocol.implements(shift)
+    def shift_a(x: A, by: float = 1.0) -> str:
+        return "rule"
+
+    assert shift(A(), 2.0) == "rule"
+    assert shift(A(), by=2.0) == "rule"
+    assert shift(A()) == "rule"
+
+
+def test_a_keyword_only_array_is_annotated(protocol: DispatchProtocol) -> None:
+    @protocol.overridable
+    def fill(x: Any, *, out: Any = None) -> Any:
+        return "body"
+
+    @protocol.implements(fill)
+    def fill_out(x: Any, *, out: A) -> str:
+        return "out"
+
+    assert fill(1, out=A()) == "out"
+    assert not answered(fill, A())
+
+
+def test_arrays_are_told_by_position_not_by_name(protocol: DispatchProtocol, combine: Answer) -> None:
+    @protocol.implements(combine)
+    def combine_renamed(left: A, right: B, /) -> str:
+        return "renamed"
+
+    assert combine(A(), B()) == "renamed"
+
+
+def test_subclasses_are_served(protocol: DispatchProtocol, combine: Answer) -> None:
+    @protocol.implements(combine)
+    def combine_pair(x1: A, x2: B, /) -> str:
+        return "pair"
+
+    assert combine(Sub(), B()) == "pair"
+
+
+def test_explicit_types_go_before_annotations(protocol: DispatchProtocol, combine: Answer) -> None:
+    @protocol.implements(combine, B, B)
+    def combine_declared(x1: A, x2: A, /) -> str:
+        return "declared"
+
+    assert combine(B(), B()) == "declared"
+    assert not answered(combine, A(), A())
+
+
+def test_a_handler_without_any_type_is_refused(protocol: DispatchProtocol, combine: Answer) -> None:
+    with pytest.raises(RegistrationError, match=r"names no type of its own .*annotate the array parameters"):
+
+        @protocol.implements(combine)
+        def combine_nothing(x1: Any, x2: int, /) -> None: ...
+
+
+def test_an_annotation_that_is_no_class_is_refused(protocol: DispatchProtocol, combine: Answer) -> None:
+    def combine_text(x1, x2, /):  # type: ignore[no-untyped-def]  # noqa: ANN001, RUF100
+        return "text"
+
+    combine_text.__annotations__ = {"x1": 3}
+    with pytest.raises(RegistrationError, match=r"the annotation 3 .*pass the types instead"):
+        protocol.implements(combine)(combine_text)
+
+
+def test_a_class_that_subclasses_a_scalar_can_have_rules(protocol: DispatchProtocol) -> None:
+    @protocol.array_type()
+    class Metres(float):
+        pass
+
+    scale = unary(protocol)
+
+    @protocol.implements(scale)
+    def scale_metres(x: Metres, factor: float = 2.0) -> str:
+        return "metres"
+
+    assert scale(Metres(1.0)) == "metres"

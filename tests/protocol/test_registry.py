@@ -1,0 +1,317 @@
+"""What is registered: one type or several, the most specific rule, replacing, undoing, refusing."""
+
+from typing import Any
+
+import pytest
+
+from dispatchkit.errors import NoImplementationError, RegistrationError
+from dispatchkit.protocol.conversions import Conversion
+from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.fallbacks import fallback
+from dispatchkit.protocol.kinds import kinds
+from tests.protocol.support import Answer, binary, many, unary
+
+
+class A:
+    pass
+
+
+class B:
+    pass
+
+
+class Sub(A):
+    pass
+
+
+class Low(Sub):
+    pass
+
+
+@pytest.fixture(autouse=True)
+def types(protocol: DispatchProtocol) -> None:
+    for cls in (A, B):
+        protocol.register_type(cls)
+
+
+@pytest.fixture
+def combine(protocol: DispatchProtocol) -> Answer:
+    return binary(protocol)
+
+
+def says(protocol: DispatchProtocol, function: Answer, text: str, *types: type) -> None:
+    """Register a handler that returns a text."""
+
+    @protocol.implements(function, *types)
+    def handler(*args: Any, **kwargs: Any) -> str:
+        return text
+
+
+def test_one_type_serves_any_position(protocol: DispatchProtocol, combine: Answer) -> None:
+    says(protocol, combine, "A", A)
+    assert combine(A(), 1) == combine(1, A()) == combine(B(), A()) == "A"
+
+
+def test_several_types_are_an_ordered_signature(protocol: DispatchProtocol, combine: Answer) -> None:
+    says(protocol, combine, "AB", A, B)
+    assert combine(A(), B()) == "AB"
+    with pytest.raises(NoImplementationError):
+        combine(B(), A())
+
+
+def test_a_signature_of_a_sequence_is_of_its_members(protocol: DispatchProtocol) -> None:
+    gather = many(protocol)
+    says(protocol, gather, "AB", A, B)
+    assert gather(A(), B()) == gather(A(), B(), A()) == "AB"
+    with pytest.raises(NoImplementationError):
+        gather(B(), A())
+
+
+@pytest.mark.parametrize("pair_first", [True, False])
+def test_a_pair_beats_one(protocol: DispatchProtocol, combine: Answer, *, pair_first: bool) -> None:
+    for text, types in [("pair", (A, B)), ("one", (A,))][:: 1 if pair_first else -1]:
+        says(protocol, combine, text, *types)
+    assert combine(A(), B()) == "pair"
+    assert combine(B(), A()) == "one"
+
+
+def test_a_pair_of_superclasses_beats_one_of_the_class(protocol: DispatchProtocol, combine: Answer) -> None:
+    says(protocol, combine, "one", Sub)
+    says(protocol, combine, "pair", A, B)
+    assert combine(Sub(), B()) == "pair"
+
+
+def test_one_answers_after_the_pair_declined(protocol: DispatchProtocol, combine: Answer) -> None:
+    says(protocol, combine, "one", A)
+
+    @protocol.implements(combine)
+    def combine_pair(x1: A, x2: B, /) -> Any:
+        return NotImplemented
+
+    assert combine(A(), B()) == "one"
+
+
+@pytest.mark.parametrize("registered", [(A, Sub), (Sub, A)])
+def test_the_nearest_class_of_the_mro_answers(
+    protocol: DispatchProtocol, combine: Answer, registered: tuple[type, ...]
+) -> None:
+    for cls in registered:
+        says(protocol, combine, cls.__name__, cls)
+    assert combine(A(), 1) == "A"
+    assert combine(Sub(), 1) == combine(1, Low()) == "Sub"
+
+
+def test_the_mro_decides_between_two_bases(protocol: DispatchProtocol, combine: Answer) -> None:
+    class Both(B, A):
+        pass
+
+    says(protocol, combine, "A", A)
+    says(protocol, combine, "B", B)
+    assert combine(Both(), 1) == "B"
+
+
+def test_the_superclass_answers_after_the_subclass_declined(protocol: DispatchProtocol) -> None:
+    scale = unary(protocol)
+    says(protocol, scale, "A", A)
+    protocol.implements(scale, Sub)(lambda *args, **kwargs: NotImplemented)
+    assert scale(Sub()) == "A"
+
+
+def test_a_position_is_more_specific_than_any_position(protocol: DispatchProtocol, combine: Answer) -> None:
+    says(protocol, combine, "anywhere", A)
+
+    @protocol.implements(combine)
+    def combine_left(x1: A, x2: Any, /) -> str:
+        return "left"
+
+    assert combine(A(), 1) == "left"
+    assert combine(1, A()) == "anywhere"
+
+
+def test_one_of_two_candidates_answers_for_both(protocol: DispatchProtocol, combine: Answer) -> None:
+    says(protocol, combine, "B", B)
+    assert combine(A(), B()) == "B"
+
+
+def test_the_first_candidate_with_a_rule_answers(protocol: DispatchProtocol, combine: Answer) -> None:
+    says(protocol, combine, "A", A)
+    says(protocol, combine, "B", B)
+    assert combine(A(), B()) == "A"
+    assert combine(B(), A()) == "B"
+
+
+def test_a_rule_is_asked_once_in_a_call(protocol: DispatchProtocol, combine: Answer) -> None:
+    calls = []
+
+    @protocol.implements(combine)
+    def combine_pair(x1: A, x2: B, /) -> Any:
+        calls.append("pair")
+        return NotImplemented
+
+    with pytest.raises(NoImplementationError):
+        combine(A(), B())
+    assert calls == ["pair"]
+
+
+def test_an_equal_signature_replaces(protocol: DispatchProtocol, combine: Answer) -> None:
+    says(protocol, combine, "old", A, B)
+    assert combine(A(), B()) == "old"
+    says(protocol, combine, "new", A, B)
+    assert combine(A(), B()) == "new"
+    assert len(combine.__overridable__.rules) == 1  # type: ignore[attr-defined]
+
+
+def test_another_signature_does_not_replace(protocol: DispatchProtocol, combine: Answer) -> None:
+    says(protocol, combine, "AB", A, B)
+    says(protocol, combine, "BA", B, A)
+    assert (combine(A(), B()), combine(B(), A())) == ("AB", "BA")
+
+
+def test_functions_of_one_name_keep_their_rules_apart(protocol: DispatchProtocol) -> None:
+    first, second = unary(protocol), unary(protocol)
+    says(protocol, first, "first", A)
+    assert first(A()) == "first"
+    with pytest.raises(NoImplementationError):
+        second(A())
+    says(protocol, first, "changed", A)
+    assert first(A()) == "changed"
+
+
+def test_implements_gives_the_handler_back(protocol: DispatchProtocol, combine: Answer) -> None:
+    def handler(x1: A, x2: B, /) -> str:
+        return "pair"
+
+    assert protocol.implements(combine)(handler) is handler
+
+
+def test_a_registration_for_a_class_makes_it_take_part(protocol: DispatchProtocol) -> None:
+    class New:
+        pass
+
+    scale = unary(protocol)
+    assert scale(New())[0] == "body"
+    says(protocol, scale, "rule", New)
+    assert scale(New()) == "rule"
+
+
+def test_every_type_of_a_signature_takes_part(protocol: DispatchProtocol, combine: Answer) -> None:
+    class New:
+        pass
+
+    says(protocol, combine, "pair", A, New)
+    assert combine(A(), New()) == "pair"
+    with pytest.raises(NoImplementationError, match=r"\[.*New\]"):
+        combine(New(), 1)
+
+
+# Refused, and nothing left behind.
+
+
+def test_a_function_that_is_not_overridable_is_refused(protocol: DispatchProtocol) -> None:
+    with pytest.raises(
+        RegistrationError, match=r"implements: len is not overridable; make it so with overridable\(len\)"
+    ):
+        protocol.implements(len, A)
+
+
+def test_a_function_of_another_protocol_is_refused(protocol: DispatchProtocol) -> None:
+    other = DispatchProtocol("__other_function__", namespace="other")
+    with pytest.raises(RegistrationError, match=r"other\.scale belongs to .*__other_function__.*, not to "):
+        protocol.implements(unary(other), A)
+
+
+def test_too_few_types_are_refused(protocol: DispatchProtocol) -> None:
+    @protocol.overridable
+    def where(condition: Any, x1: Any, x2: Any, /) -> Any:
+        return None
+
+    with pytest.raises(RegistrationError, match=r"2 types for .*lib\.where.*3 array parameters; give one"):
+        says(protocol, where, "two", A, B)
+
+
+def test_what_is_no_class_is_refused(protocol: DispatchProtocol, combine: Answer) -> None:
+    with pytest.raises(RegistrationError, match="implements: 3 is not a class"):
+        says(protocol, combine, "three", 3)  # type: ignore[arg-type]
+
+
+def test_a_rule_that_no_call_could_reach_is_refused(protocol: DispatchProtocol, combine: Answer) -> None:
+    with pytest.raises(RegistrationError, match="names no type of its own"):
+        says(protocol, combine, "floats", float)
+
+
+def test_a_failed_registration_registers_nothing(protocol: DispatchProtocol, combine: Answer) -> None:
+    class New:
+        pass
+
+    with pytest.raises(RegistrationError):
+
+        @protocol.implements(combine)
+        def never(x1: New | B, /) -> None: ...
+
+    assert combine(New(), 1)[0] == "body"
+    assert combine.__overridable__.rules == []  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("immutable", [bytearray, memoryview])
+def test_a_class_that_cannot_be_decorated_stays_as_it_was(
+    protocol: DispatchProtocol, immutable: type
+) -> None:
+    with pytest.raises(TypeError):
+        protocol.array_type(fallback=fallback.dense)(immutable)
+    assert unary(protocol)(immutable(b"x"))[0] == "body"
+
+
+def test_bad_fields_are_refused(protocol: DispatchProtocol) -> None:
+    class New:
+        pass
+
+    with pytest.raises(RegistrationError, match="fields of New must be attribute names, not 'a b'"):
+        protocol.array_type(fields=("a b",))(New)
+    assert unary(protocol)(New())[0] == "body"
+
+
+def test_array_type_takes_a_class(protocol: DispatchProtocol) -> None:
+    with pytest.raises(RegistrationError, match=r"array_type decorates a class, not .*; write @array_type\(\)"):
+        protocol.array_type()(len)  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize("scalar", [int, float, complex, bool, type(None)])
+def test_register_type_refuses_scalars(protocol: DispatchProtocol, scalar: type) -> None:
+    with pytest.raises(RegistrationError, match=f"register_type: {scalar.__name__} mixes with arrays as it is"):
+        protocol.register_type(scalar)
+
+
+def test_register_type_takes_a_class(protocol: DispatchProtocol) -> None:
+    with pytest.raises(RegistrationError, match="register_type takes a class, not 'A'"):
+        protocol.register_type("A")  # type: ignore[arg-type]
+
+
+def test_register_type_takes_in_a_builtin_class(protocol: DispatchProtocol) -> None:
+    protocol.register_type(bytearray)
+    scale = unary(protocol)
+    says(protocol, scale, "bytes", bytearray)
+    assert scale(bytearray()) == "bytes"
+
+
+def test_a_negative_cost_is_refused(protocol: DispatchProtocol) -> None:
+    with pytest.raises(RegistrationError, match="converts: cost is -1; it cannot be negative"):
+        protocol.converts(cost=-1)
+
+
+def test_a_conversion_names_two_classes(protocol: DispatchProtocol) -> None:
+    with pytest.raises(RegistrationError, match="must name one class it takes and one it gives"):
+
+        @protocol.converts()
+        def nowhere(x: A):  # type: ignore[no-untyped-def]  # noqa: ANN202, RUF100
+            return x
+
+    record = protocol.records.find(A)
+    assert record is not None
+    assert not any(isinstance(owned, Conversion) for owned in record.owned)
+
+
+def test_the_handler_of_a_kind_takes_the_operation(protocol: DispatchProtocol) -> None:
+    with pytest.raises(RegistrationError, match="the handler of a kind takes the operation first"):
+
+        @protocol.implements(kinds.function, A)
+        def nothing() -> None: ...
