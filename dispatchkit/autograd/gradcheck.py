@@ -171,7 +171,8 @@ def _numerical(func: Function, arguments: Sequence[Any], index: int, position: i
             moved[position] = Tensor(x.array + sign * eps * step, requires_grad=True)
             ends.append(_reals(_outputs(func, moved)[index].array))
         rows.append((ends[0] - ends[1]) / (2 * eps))
-    return np.array(rows).reshape(len(rows), -1)
+    width = len(_directions(_outputs(func, arguments)[index].array))
+    return np.array(rows).reshape(len(rows), width)
 
 
 def _analytical(func: Function, arguments: Sequence[Any], index: int, position: int) -> Any:
@@ -187,7 +188,7 @@ def _analytical(func: Function, arguments: Sequence[Any], index: int, position: 
             continue
         (g,) = grad(output, fresh[position], Tensor(direction), retain_graph=True, allow_unused=True)
         columns.append(np.zeros(len(_directions(x.array))) if g is None else _reals(g.array))
-    return np.array(columns).reshape(len(columns), -1).T
+    return np.array(columns).reshape(len(columns), len(_directions(x.array))).T
 
 
 def _compare(numerical: Any, analytical: Any, index: int, position: int, atol: float, rtol: float) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 
-__all__ = ["Spec", "foreign", "is_raw", "namespace_of", "project", "raw_array"]
+__all__ = ["Spec", "foreign", "is_complex", "is_inexact", "is_raw", "namespace_of", "project", "raw_array"]
 
 foreign: list[type] = []
 SCALARS = frozenset(np.dtype(code).type for code in np.typecodes["All"] if code not in "SUVMmaO") | {bool, int, float, complex}
@@ -53,7 +53,12 @@ def _is_torch(value: Any) -> bool:
 
 
 def raw_array(value: Any) -> Any:
-    """Return the array to hold for a result or an argument: an exact ndarray, or another library's array."""
+    """Return the array to hold for a result or an argument: an exact ndarray, or another library's array.
+
+    Raises
+    ------
+    TypeError : if it is neither an array nor a scalar
+    """
     cls = type(value)
     if cls in SCALARS:
         return np.asarray(value)
@@ -63,9 +68,23 @@ def raw_array(value: Any) -> Any:
         return value.view(np.ndarray)
     if isinstance(value, (np.generic, int, float, complex)):
         return np.asarray(value)
+    if not is_raw(value):
+        raise TypeError(f"an operation gave a {cls.__name__}, not an array; annotate its body if it gives several")
     if cls not in foreign:
         foreign.append(cls)
     return value
+
+
+def is_complex(dtype: Any) -> bool:
+    """Return whether a dtype, of any library, is of complex numbers."""
+    kind = getattr(dtype, "kind", None)
+    return kind == "c" if kind is not None else "complex" in str(dtype)
+
+
+def is_inexact(dtype: Any) -> bool:
+    """Return whether a dtype, of any library, is of real or complex floating-point numbers."""
+    kind = getattr(dtype, "kind", None)
+    return kind in ("f", "c") if kind is not None else any(name in str(dtype) for name in ("float", "complex"))
 
 
 def namespace_of(array: Any) -> Any:

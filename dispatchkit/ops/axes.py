@@ -72,9 +72,9 @@ def along(axis: int, part: Any) -> tuple[Any, ...]:
     """Return the index of a part of one axis, given as a non-negative number.
 
     >>> along(1, 0)
-    (slice(None, None, None), 0)
+    (slice(None, None, None), 0, Ellipsis)
     """
-    return (*(slice(None),) * axis, part)
+    return (*(slice(None),) * axis, part, ...)
 
 
 def inverse(axes: tuple[int, ...] | list[int]) -> tuple[int, ...]:

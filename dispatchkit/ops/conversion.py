@@ -61,7 +61,7 @@ def _holds_arrays(data: Any) -> bool:
     return hasattr(data, "dtype")
 
 
-@creation(samples=[sample(draw(2, 3)), sample(draw(3), copy=True)])
+@creation(decomposes=False, samples=[sample(draw(2, 3)), sample(draw(3), copy=True)])
 def asarray(
     xp: Namespace,
     obj: ArrayLike,
@@ -110,7 +110,7 @@ def asarray_transpose(xp: Namespace, g: Array, obj: Any, **kwargs: Any) -> Any:
     return g
 
 
-@creation(differentiable=False, samples=[sample(draw(2, 3))])
+@creation(decomposes=False, differentiable=False, samples=[sample(draw(2, 3))])
 def tensor(xp: Namespace, data: ArrayLike, /, *, dtype: DType = None, device: Any = None) -> Array:
     """Make a tensor of a copy of the data, outside any graph.
 
@@ -138,7 +138,7 @@ def tensor(xp: Namespace, data: ArrayLike, /, *, dtype: DType = None, device: An
     return to_raw("tensor", data, dtype, True)
 
 
-@creation(differentiable=False, samples=[sample(draw(2, 3))])
+@creation(decomposes=False, differentiable=False, samples=[sample(draw(2, 3))])
 def from_dlpack(xp: Namespace, x: ArrayLike, /, *, device: Any = None, copy: bool | None = None) -> Array:
     """Make a tensor of an array of another library by the DLPack protocol.
 

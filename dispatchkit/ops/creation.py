@@ -118,6 +118,13 @@ def empty(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = Non
     return xp.empty(shape_of(empty.__name__, shape), dtype=dtype or default_dtype_of("f"), device=device)
 
 
+def _filled(xp: Namespace, shape: tuple[int, ...], value: Any, dtype: DType, device: Any) -> Any:
+    """Return one value in every element, also that of an array, which `full` of the standard does not take."""
+    if isinstance(value, (int, float, complex)):
+        return xp.full(shape, value, dtype=dtype, device=device)
+    return xp.asarray(xp.broadcast_to(xp.astype(value, dtype), shape), device=device, copy=True)
+
+
 @creation(
     samples=[
         sample((2, 3), 2.5),
@@ -158,8 +165,9 @@ def full(
     tensor([[7., 7.],
             [7., 7.]])
     """
-    lengths = shape_of(full.__name__, shape)
-    return xp.full(lengths, fill_value, dtype=dtype or dtype_of_scalar(fill_value), device=device)
+    return _filled(
+        xp, shape_of(full.__name__, shape), fill_value, dtype or dtype_of_scalar(fill_value), device
+    )
 
 
 @full.def_transpose("fill_value")
@@ -250,7 +258,7 @@ def linspace(
     --------
     >>> import dispatchkit as dk
     >>> dk.linspace(0.0, 1.0, 5)
-    tensor([0.00, 0.25, 0.50, 0.75, 1.00])
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     if num < 0:
         raise ValueError(f"{linspace.__name__}: num is not negative, found {num}")
@@ -372,7 +380,7 @@ def full_like(
     tensor([[7., 7.],
             [7., 7.]])
     """
-    return xp.full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
+    return _filled(xp, x.shape, fill_value, dtype or x.dtype, device or x.device)
 
 
 @full_like.def_transpose("x")

@@ -63,6 +63,7 @@ def operation(
     content: Content = ...,
     samples: Sequence[Sample] | None = ...,
     record: type[DeclaredOperation] = ...,
+    decomposes: bool = ...,
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]: ...
 def operation(
     body: Callable[..., Any] | None = None,
@@ -79,6 +80,7 @@ def operation(
     content: Content | None = None,
     samples: Sequence[Sample] | None = None,
     record: type[DeclaredOperation] = DeclaredOperation,
+    decomposes: bool = True,
 ) -> Any:
     """Declare an operation by its body.
 
@@ -97,6 +99,7 @@ def operation(
     content : what those elements are, see `Draw`
     samples : valid calls, where arity and kind do not tell them
     record : the class of what stands behind the function
+    decomposes : whether the body is a way to compute it by other operations
 
     Returns
     -------
@@ -126,6 +129,8 @@ def operation(
         parameters = Parameters(signature, _forms(fn, signature))
         entry = record(tensor_protocol, fn.__name__, place, kind, parameters, fn, differentiable)
         call = tensor_protocol.add(entry)
+        entry.several = _gives_several(fn)
+        entry.decomposes = decomposes and not entry.namesake and not parameters.nullary
         entry.samples = _samples(entry, domain, content) if samples is None else list(samples)
         _dress(call, fn, signature)
         _attach_rules(call, entry)
@@ -180,6 +185,13 @@ def _forms(fn: Callable[..., Any], signature: inspect.Signature) -> dict[str, Fo
             several = any(word in hint for word in ("Sequence[", "list[", "tuple["))
             forms[p.name] = Form.STAR if p.kind is p.VAR_POSITIONAL else Form.SEQUENCE if several else Form.ONE
     return forms
+
+
+def _gives_several(fn: Callable[..., Any]) -> bool:
+    """Return whether a body is annotated to give several arrays: a tuple, a list or a class of one."""
+    hint = fn.__annotations__.get("return", "Array")
+    text = hint if isinstance(hint, str) else getattr(hint, "__name__", str(hint))
+    return text not in ("Array", "Tensor", "Any", "None")
 
 
 def _dress(call: Any, fn: Callable[..., Any], signature: inspect.Signature) -> None:
@@ -277,6 +289,7 @@ class _Declarer:
         content: Content = ...,
         samples: Sequence[Sample] = ...,
         record: type[DeclaredOperation] = ...,
+        decomposes: bool = ...,
     ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]: ...
     def __call__(self, body: Any = None, /, **options: Any) -> Any:
         """Declare an operation of one kind."""

@@ -45,6 +45,8 @@ class DeclaredOperation(Overridable):
     whole : computes it on a NumPy array with every parameter left out, where there is a shorter way
     samples : valid calls
     pull_raw : computes the raw cotangents of a recorded call's inputs
+    decomposes : whether the body computes it by way of other operations
+    several : whether it gives several arrays
     settlers : bring what the public functions hold up to date with rules and base type
     """
 
@@ -69,6 +71,8 @@ class DeclaredOperation(Overridable):
         self.kernel = _kernel(body, path)
         self.whole = numpy_namespace.whole.get(name) if self.namesake else None
         self.samples: list[Sample] = []
+        self.decomposes = True
+        self.several = False
         self.settlers: list[Callable[[], None]] = []
         self._plan: Plan | None = None
         self.pull_raw = self.plan.pull_raw
@@ -101,7 +105,7 @@ class DeclaredOperation(Overridable):
     def plan(self) -> Plan:
         """What follows from the rules, read once."""
         if self._plan is None:
-            self._plan = Plan(self.qualified_name, self.parameters, self.derivatives)
+            self._plan = Plan(self.qualified_name, self.parameters, self.derivatives, self.several)
         return self._plan
 
     @property
@@ -135,7 +139,7 @@ class DeclaredOperation(Overridable):
         tensors = [issubclass(t, Storage) if isinstance(t, type) else False for t in key]
         if self.composite or not tensors:
             handler = call_handler(self, cls)
-        elif parameters.unary or parameters.binary:
+        elif (parameters.unary or parameters.binary) and not self.several:
             handler = plain_handler(self, cls, tensors)
         elif parameters.leading and tensors[0]:
             handler = leading_handler(self, cls)
@@ -151,10 +155,10 @@ class DeclaredOperation(Overridable):
     @property
     def fast_base(self) -> type | None:
         """The class that the public function computes itself; None where it cannot."""
-        return None if self.composite else self.protocol.base
+        return None if self.composite or self.several else self.protocol.base
 
     def decomposition(self) -> Callable[..., Any] | None:
-        return None if self.namesake or self.parameters.nullary else self.decomposed
+        return self.decomposed if self.decomposes else None
 
     def decomposed(self, *args: Any, **kwargs: Any) -> Any:
         """Compute by way of other operations."""

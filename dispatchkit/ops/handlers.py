@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.arrays import SCALARS, Spec, foreign, namespace_of, raw_array
+from dispatchkit.graph.arrays import SCALARS, Spec, foreign, is_inexact, namespace_of, raw_array
 from dispatchkit.graph.node import CallNode, Leaf, Node, Output, note_versions
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.recording import is_grad_enabled
@@ -288,7 +288,7 @@ def leading_handler(operation: DeclaredOperation, cls: type) -> Handler:
         y = new(cls)
         y.array = r
         y._node = y._memory = None
-        if tracked and r.dtype.kind in "fc":
+        if tracked and is_inexact(r.dtype):
             y._node = n = CallNode()
             n.operation = operation
             n.edges = (v,)
@@ -328,7 +328,7 @@ def call_handler(operation: DeclaredOperation, cls: type) -> Handler:
         if isinstance(result, (tuple, list)):
             return _several(operation, cls, result, tensors, args, kwargs, tracked)
         y = wrapped(cls, raw_array(result))
-        if tracked and y.array.dtype.kind in "fc":
+        if tracked and is_inexact(y.array.dtype):
             y._node = _call_node(operation, args, kwargs)
             y._node.shape, y._node.dtype = y.array.shape, y.array.dtype
             if operation.plan.keeps_output:
@@ -348,7 +348,7 @@ def make_leaf(array: Any) -> Leaf:
     ------
     AutogradError : for an array of integers or booleans
     """
-    if not namespace_of(array).isdtype(array.dtype, ("real floating", "complex floating")):
+    if not is_inexact(array.dtype):
         raise AutogradError(f"only floating-point and complex tensors can require gradients, not {array.dtype}")
     return Leaf(tuple(array.shape), array.dtype)
 
@@ -403,14 +403,14 @@ def _several(
 ) -> Any:
     """Wrap each of several outputs; they share one node."""
     ys = [wrapped(cls, raw_array(r)) for r in result]
-    if tracked and any(y.array.dtype.kind in "fc" for y in ys):
+    if tracked and any(is_inexact(y.array.dtype) for y in ys):
         n = _call_node(operation, args, kwargs)
         n.shape, n.dtype = (), None
         n.outputs = [(y.array.shape, y.array.dtype) for y in ys]
         if operation.keeps_output:
             n.output = tuple(y.array for y in ys)
         for index, y in enumerate(ys):
-            if y.array.dtype.kind in "fc":
+            if is_inexact(y.array.dtype):
                 y._node = Output(n, index, y.array.shape, y.array.dtype)
     for y in ys:
         _note_sharing(y, tensors)
@@ -455,7 +455,7 @@ def finalized(operation: DeclaredOperation, cls: Any, handler: Handler, tensors:
                 finalize(y, function, sources)
         return result
 
-    if operation.composite or not all(tensors):
+    if operation.composite or operation.several or not all(tensors):
         return of_any
     return of_one if parameters.unary else of_two if parameters.binary else of_any
 

@@ -21,6 +21,7 @@ __all__ = ["getitem", "index_put", "setitem"]
 
 @indexing(
     operator="__getitem__",
+    decomposes=False,
     samples=[
         sample(draw(3, 2), 1),
         sample(draw(3, 2), (slice(None), -1)),
@@ -144,7 +145,7 @@ def _raw_key(key: Any) -> Any:
     return key.array if isinstance(key, Storage) else key
 
 
-@indexing(operator="__setitem__", differentiable=False, record=Assignment)
+@indexing(operator="__setitem__", differentiable=False, decomposes=False, record=Assignment)
 def setitem(xp: Namespace, x: Array, key: Index, value: Array, /) -> None:
     """Assign to elements in place: ``x[key] = value``.
 

@@ -7,7 +7,15 @@ from typing import Any, NamedTuple
 
 from dispatchkit.ops.declare import linalg
 from dispatchkit.ops.linear_algebra import matmul, tensordot, vecdot
-from dispatchkit.ops.matrices import LINALG, adjoint, conjugate, is_complex, named_errors, require_square
+from dispatchkit.ops.matrices import (
+    LINALG,
+    adjoint,
+    conjugate,
+    is_complex,
+    named_errors,
+    require_square,
+    shape_of,
+)
 from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.permuting import matrix_transpose
 from dispatchkit.ops.samples import draw, sample
@@ -65,8 +73,8 @@ def inv(xp: Namespace, x: Array, /) -> Array:
     --------
     >>> import dispatchkit as dk
     >>> dk.linalg.inv(dk.tensor([[2.0, 0.0], [0.0, 4.0]]))
-    tensor([[0.50, 0.00],
-            [0.00, 0.25]])
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
     """
     require_square(inv, x)
     return named_errors(inv, xp.linalg.inv, x)
@@ -118,14 +126,14 @@ def solve(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     --------
     >>> import dispatchkit as dk
     >>> dk.linalg.solve(dk.tensor([[2.0, 0.0], [0.0, 4.0]]), dk.tensor([1.0, 1.0]))
-    tensor([0.50, 0.25])
+    tensor([0.5000, 0.2500])
     """
     require_square(solve, x1)
-    if x2.ndim == 0 or x2.shape[-1 if x2.ndim == 1 else -2] != x1.shape[-1]:
-        rows = x1.shape[-1]
+    rows, shape = x1.shape[-1], shape_of(x2)
+    if not shape or shape[-1 if len(shape) == 1 else -2] != rows:
         raise ValueError(
             f"{solve.__name__}: x2 must be of shape ({rows},) or (..., {rows}, K) to fit x1 of shape "
-            f"{tuple(x1.shape)}, found {tuple(x2.shape)}"
+            f"{tuple(x1.shape)}, found {shape}"
         )
     return named_errors(solve, xp.linalg.solve, x1, x2)
 
@@ -187,7 +195,7 @@ def det(xp: Namespace, x: Array, /) -> Array:
     --------
     >>> import dispatchkit as dk
     >>> dk.linalg.det(dk.tensor([[1.0, 2.0], [3.0, 4.0]]))
-    tensor(-2.)
+    tensor(-2.0000)
     """
     require_square(det, x)
     return xp.linalg.det(x)
@@ -312,7 +320,10 @@ def matrix_power(xp: Namespace, x: Array, n: int, /) -> Array:
             [0., 1.]])
     """
     require_square(matrix_power, x)
-    count = abs(operator.index(n))
+    try:
+        count = abs(operator.index(n))
+    except TypeError:
+        raise TypeError(f"{matrix_power.__name__}: n must be an int, found {n!r}") from None
     if count == 0:
         return xp.zeros_like(x) + xp.eye(x.shape[-1], dtype=x.dtype, device=x.device)
     square = xp.linalg.inv(x) if n < 0 else +x

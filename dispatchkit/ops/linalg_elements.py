@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from dispatchkit.ops.declare import linalg
-from dispatchkit.ops.matrices import LINALG, axis_moved_back, conjugate, require_matrix, require_ndim
+from dispatchkit.ops.matrices import (
+    LINALG,
+    axis_moved_back,
+    conjugate,
+    require_matrix,
+    require_ndim,
+    shape_of,
+)
 from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, DType, Namespace
@@ -85,6 +92,7 @@ def diagonal(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
     >>> dk.diagonal(dk.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([1., 4.])
     """
+    require_matrix(diagonal, x)
     return xp.linalg.diagonal(x, offset=offset)
 
 
@@ -105,7 +113,7 @@ def diagonal_transpose(xp: Namespace, g: Array, x: Array, *, offset: int = 0) ->
     samples=[
         sample(draw(3), draw(3)),
         sample(draw(2, 3), draw(3)),
-        sample(draw(3, 2), draw(3, 2), axis=0),
+        sample(draw(3, 2), draw(3, 2), axis=-2),
         sample(draw(4, 3, 1), draw(3, 2), axis=-2),
     ],
 )
@@ -136,6 +144,11 @@ def cross(xp: Namespace, x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     >>> dk.linalg.cross(dk.tensor([1.0, 0.0, 0.0]), dk.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
     """
+    for parameter, shape in (("x1", shape_of(x1)), ("x2", shape_of(x2))):
+        if not -len(shape) <= axis < len(shape) or shape[axis] != 3:
+            raise ValueError(
+                f"{cross.__name__}: {parameter} must have length 3 along axis {axis}, found shape {shape}"
+            )
     return xp.linalg.cross(x1, x2, axis=axis)
 
 

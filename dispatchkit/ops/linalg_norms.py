@@ -232,11 +232,13 @@ def norm(
     (tensor([ 5., 10.]), tensor(12.))
     """
     axes: Any = axis
-    if axes is None and (ord is None or x.ndim == 1):
-        return xp.linalg.vector_norm(x, keepdims=keepdims, ord=2 if ord is None else ord)
-    if axes is None:
+    if axes is None and ord is not None:
         axes = tuple(range(x.ndim))
-    if isinstance(axes, int) or len(axes) == 1:
+    if axes is None or isinstance(axes, int) or len(axes) == 1:
+        if isinstance(ord, str):
+            raise ValueError(
+                f"{norm.__name__}: ord={ord!r} is of matrices, found shape {tuple(x.shape)}, axis={axis}"
+            )
         return xp.linalg.vector_norm(x, axis=axes, keepdims=keepdims, ord=2 if ord is None else ord)
     if len(axes) != 2:
         raise ValueError(

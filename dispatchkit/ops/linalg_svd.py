@@ -229,7 +229,7 @@ def pinv(xp: Namespace, x: Array, /, *, rtol: float | Array | None = None) -> Ar
     --------
     >>> import dispatchkit as dk
     >>> dk.linalg.pinv(dk.tensor([[2.0], [0.0]]))
-    tensor([[0.5, 0.0]])
+    tensor([[0.5000, 0.0000]])
     """
     require_matrix(pinv, x)
     return named_errors(pinv, xp.linalg.pinv, x, rtol=rtol)

@@ -78,6 +78,19 @@ def matmul_transpose_x2(xp: Namespace, g: Array, x1: Array, x2: Array) -> Array:
     return x1.mT @ g
 
 
+def _paired(axes: Axes, ndim1: int, ndim2: int) -> tuple[list[int], list[int]]:
+    """Return which axes of each array are summed over, counted from the front."""
+    if not isinstance(axes, (tuple, list)):
+        count = operator.index(axes)
+        if not 0 <= count <= min(ndim1, ndim2):
+            raise ValueError(
+                f"{tensordot.__name__}: cannot sum over {count} axes of {ndim1}-D and {ndim2}-D arrays"
+            )
+        return list(range(ndim1 - count, ndim1)), list(range(count))
+    first, second = ([one] if isinstance(one, int) else one for one in axes)
+    return [axis % ndim1 for axis in first], [axis % ndim2 for axis in second]
+
+
 @linalg(
     samples=[
         sample(draw(2, 3), draw(3, 4), axes=1),
@@ -112,16 +125,14 @@ def tensordot(xp: Namespace, x1: Array, x2: Array, /, *, axes: Axes = 2) -> Arra
     >>> dk.tensordot(dk.ones((2, 3, 4)), dk.ones((3, 4, 5))).shape
     (2, 5)
     """
+    summed1, summed2 = _paired(axes, x1.ndim, x2.ndim)
+    lengths1, lengths2 = [x1.shape[axis] for axis in summed1], [x2.shape[axis] for axis in summed2]
+    if lengths1 != lengths2:
+        raise ValueError(
+            f"{tensordot.__name__}: axes {summed1} of x1 and {summed2} of x2 differ in length, found {lengths1} and "
+            f"{lengths2}"
+        )
     return xp.tensordot(x1, x2, axes=axes)
-
-
-def _paired(axes: Axes, ndim1: int, ndim2: int) -> tuple[list[int], list[int]]:
-    """Return which axes of each array are summed over, counted from the front."""
-    if not isinstance(axes, (tuple, list)):
-        count = operator.index(axes)
-        return list(range(ndim1 - count, ndim1)), list(range(count))
-    first, second = ([one] if isinstance(one, int) else one for one in axes)
-    return [axis % ndim1 for axis in first], [axis % ndim2 for axis in second]
 
 
 def _restored(xp: Namespace, g: Array, front: list[int], back: list[int]) -> Array:

@@ -61,6 +61,8 @@ def reshape(xp: Namespace, x: Array, /, shape: Shape, *, copy: bool | None = Non
     tensor([[1, 2],
             [3, 4]])
     """
+    if isinstance(shape, list):
+        shape = tuple(shape)
     return xp.reshape(x, shape, copy=copy)
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "require_matrix",
     "require_ndim",
     "require_square",
+    "shape_of",
 ]
 
 LINALG = "dispatchkit.linalg"
@@ -31,6 +32,11 @@ class Named(Protocol):
     """An operation, as messages see it."""
 
     __name__: str
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    """Return the shape of an array, of a scalar ``()``."""
+    return tuple(getattr(x, "shape", ()))
 
 
 def require_ndim(operation: Named, parameter: str, x: Any, ndim: int, instead: str) -> None:
@@ -48,10 +54,11 @@ def require_ndim(operation: Named, parameter: str, x: Any, ndim: int, instead: s
     ------
     ValueError : naming operation, argument, shape, and what takes it
     """
-    if x.ndim != ndim:
+    shape = shape_of(x)
+    if len(shape) != ndim:
         wanted = ("a number", "a vector", "a matrix", "a batch of matrices")[ndim]
         raise ValueError(
-            f"{operation.__name__}: {parameter} must be {wanted} ({ndim}-D), found shape {tuple(x.shape)}; "
+            f"{operation.__name__}: {parameter} must be {wanted} ({ndim}-D), found shape {shape}; "
             f"use {instead} for other shapes"
         )
 
@@ -63,10 +70,9 @@ def require_matrix(operation: Named, x: Any) -> None:
     ------
     ValueError : naming operation and shape
     """
-    if x.ndim < 2:
-        raise ValueError(
-            f"{operation.__name__}: wants matrices, of shape (..., M, N), found shape {tuple(x.shape)}"
-        )
+    shape = shape_of(x)
+    if len(shape) < 2:
+        raise ValueError(f"{operation.__name__}: wants matrices, of shape (..., M, N), found shape {shape}")
 
 
 def require_square(operation: Named, x: Any) -> None:
@@ -76,7 +82,7 @@ def require_square(operation: Named, x: Any) -> None:
     ------
     ValueError : naming operation and shape
     """
-    shape = tuple(x.shape)
+    shape = shape_of(x)
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise ValueError(
             f"{operation.__name__}: wants square matrices, of shape (..., M, M), found shape {shape}"

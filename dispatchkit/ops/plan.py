@@ -37,7 +37,7 @@ class Plan:
     pull_raw : computes the raw cotangents of a node's inputs
     """
 
-    def __init__(self, name: str, parameters: Parameters, derivatives: Rules) -> None:
+    def __init__(self, name: str, parameters: Parameters, derivatives: Rules, several: bool) -> None:
         names = [p.name for p in parameters.arrays]
         rules = [derivatives.for_argument(one) for one in names]
         read = frozenset[str]().union(*(rule.reads for rule in rules if rule is not None))
@@ -48,12 +48,12 @@ class Plan:
         self.pulls = tuple(
             _without_rule(name, one) if rule is None else rule.pull for one, rule in zip(names, rules, strict=True)
         )
-        self.pull_raw = self._pull_raw(parameters)
+        self.pull_raw = self._pull_raw(parameters, several)
 
-    def _pull_raw(self, parameters: Parameters) -> PullNode:
-        if parameters.unary:
+    def _pull_raw(self, parameters: Parameters, several: bool) -> PullNode:
+        if parameters.unary and not several:
             return _unary(self.pulls[0], self.keeps[0], self.keeps_output)
-        if parameters.binary:
+        if parameters.binary and not several:
             return _binary(self.pulls, self.keeps, self.keeps_output)
         if parameters.leading:
             return _leading(self.pulls[0], self.keeps_output)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.errors import RegistrationError
+from dispatchkit.graph.arrays import is_complex
 
 __all__ = ["ArgumentRule", "Rules", "check_rule", "reads"]
 
@@ -100,7 +101,7 @@ def _from_partial(rule: Callable[..., Any]) -> ArgumentRule:
 
     def pull(xp: Any, g: Any, y: Any, *args: Any) -> Any:
         partial = rule(xp, y, *args)
-        if g.dtype is not DOUBLE and g.dtype.kind == "c":
+        if g.dtype is not DOUBLE and is_complex(g.dtype):
             partial = xp.conj(xp.asarray(partial))
         return g * partial
 
@@ -115,6 +116,8 @@ def _constant(rule: Callable[..., Any]) -> Pull:
         return _pass_on
     if factor == -1:
         return _negate
+    if factor == 0:
+        return _vanish
 
     def scale(xp: Any, g: Any, y: Any, *args: Any) -> Any:
         return g * factor
@@ -124,6 +127,10 @@ def _constant(rule: Callable[..., Any]) -> Pull:
 
 def _pass_on(xp: Any, g: Any, y: Any, *args: Any) -> Any:
     return g
+
+
+def _vanish(xp: Any, g: Any, y: Any, *args: Any) -> Any:
+    return xp.zeros_like(xp.asarray(g))
 
 
 def _negate(xp: Any, g: Any, y: Any, *args: Any) -> Any:

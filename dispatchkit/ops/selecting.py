@@ -28,7 +28,7 @@ def take(xp: Namespace, x: Array, indices: Array, /, *, axis: int | None = None)
     Parameters
     ----------
     x : array of shape (...)
-    indices : array of integers
+    indices : array of integers; with several axes for NumPy's arrays only
     axis : to take along; without it, indices are into the flattened array
 
     Returns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.protocol.decline import decline
@@ -142,6 +143,10 @@ def _with_field(source: Any, name: str, value: Any) -> Any:
     return made
 
 
+# The decompositions that are under way in this context: one that comes back to itself would never end.
+_running: ContextVar[frozenset[tuple[Overridable, Key]]] = ContextVar("dispatchkit.decomposing", default=frozenset())
+
+
 class _Undecomposable(BaseException):
     """An inner call of a decomposition that nobody answers; it never leaves the library."""
 
@@ -186,7 +191,11 @@ class _Decompose(Part):
             return f"{operation.name} does not decompose: its body calls only its namesake"
 
         def decompose_fallback(*args: Any, **kwargs: Any) -> Any:
+            running = _running.get()
+            if (operation, key) in running:
+                return decline("its body comes back to itself")
             mode = _Decomposing(operation)
+            token = _running.set(running | {(operation, key)})
             try:
                 with mode:
                     return body(*args, **kwargs)
@@ -194,6 +203,8 @@ class _Decompose(Part):
                 if failure.owner is not mode:
                     raise
                 needed = failure.operation.qualified_name
+            finally:
+                _running.reset(token)
             return decline(f"it needs {needed}, which nobody answers")
 
         return Step(Source.DECOMPOSE, cls, decompose_fallback, f"decompose: the body of {operation.name}")

@@ -15,7 +15,7 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key
 from dispatchkit.protocol.resolution import Chain, Source, Step
 from dispatchkit.protocol.rules import type_name
-from dispatchkit.report.bodies import operations_of_body
+from dispatchkit.report.tracing import inner_operations
 
 __all__ = ["BUCKETS", "Coverage", "Row", "coverage"]
 
@@ -211,14 +211,15 @@ def coverage(cls: type, *, protocol: DispatchProtocol = tensor_protocol) -> Cove
 
     Notes
     -----
-    Nothing is executed. A function of several arrays counts by its best call: on the type alone, or with plain
-    tensors in other positions, which is noted. A decomposition counts if all it needs is covered structurally.
+    No rule of the type is called. A function of several arrays counts by its best call: on the type alone, or with plain
+    tensors in other positions, which is noted. A decomposition
+    counts if all that the body calls, run on a sample, keeps the structure.
 
     Examples
     --------
     >>> import dispatchkit as dk
     >>> report = dk.coverage(dk.types.ScalarTensor)
-    >>> report["add"].bucket, report["sin"].bucket
+    >>> report["add"].bucket, report["cos"].bucket
     ('implemented', 'dense')
     >>> sum(report.totals.values()) == len(report.rows)
     True
@@ -294,14 +295,10 @@ class _Survey:
         return "refused", None, _reason(chain)
 
     def _decomposes(self, operation: Overridable) -> bool:
-        """Return whether everything that an operation's body takes from its namespace is covered."""
+        """Return whether everything that an operation's body calls is covered."""
         if not isinstance(operation, DeclaredOperation):
             return True
-        for path in operations_of_body(operation.body_of_namespace):
-            inner = self.protocol.operations.get(f"dispatchkit.{path}")
-            if inner is not None and self.sort(inner)[0] not in (*STRUCTURED, "no array argument"):
-                return False
-        return True
+        return all(self.sort(inner)[0] in (*STRUCTURED, "no array argument") for inner in inner_operations(operation))
 
 
 def _reason(chain: Chain) -> str:

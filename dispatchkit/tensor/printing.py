@@ -58,13 +58,16 @@ def set_printoptions(
             setattr(_options, name, value)
 
 
-def _numpy_options() -> AbstractContextManager[Any]:
+def _numpy_options(values: Any) -> AbstractContextManager[Any]:
+    """Return the options to print values with: whole numbers as ``2.``, others with all their digits, as PyTorch."""
+    shown = values[np.isfinite(values)] if values.dtype.kind in "fc" else values
+    whole = values.dtype.kind not in "fc" or bool(np.all(shown == np.round(shown)))
     return np.printoptions(
         precision=_options.precision,
         threshold=_options.threshold,
         edgeitems=_options.edgeitems,
         linewidth=_options.linewidth,
-        floatmode="maxprec_equal",
+        floatmode="maxprec_equal" if whole else "fixed",
         suppress=False,
     )
 
@@ -85,7 +88,7 @@ def format_tensor(name: str, array: Any, notes: list[str]) -> str:
     if values is None:
         body = f"shape={tuple(array.shape)}, on {array.device}"
     else:
-        with _numpy_options():
+        with _numpy_options(values):
             body = np.array2string(values, separator=", ", prefix=f"{name}(")
         if values.size == 0 and values.shape != (0,):
             notes = [f"size={values.shape}", *notes]

@@ -1,4 +1,4 @@
-"""What the tests of the protocol share: small overridable functions, and types that answer by their own method."""
+"""What the tests of the protocol share: small overridable functions, and types that decline."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -135,13 +135,24 @@ def test_a_class_whose_function_has_returned_says_to_pass_the_types(protocol: Di
 
         return Gone, scale_gone
 
-    Gone, handler = define()
-    protocol.register_type(Gone)
+    returned, handler = define()
+    protocol.register_type(returned)
     scale = unary(protocol)
     with pytest.raises(RegistrationError, match="pass the types instead"):
         protocol.implements(scale)(handler)
-    protocol.implements(scale, Gone)(handler)
-    assert scale(Gone()) == "rule"
+    protocol.implements(scale, returned)(handler)
+    assert scale(returned()) == "rule"
+
+
+def test_a_conversion_to_a_class_of_the_module(protocol: DispatchProtocol) -> None:
+    class Source:
+        pass
+
+    @protocol.converts()
+    def module_of(x: Source) -> Module:
+        return Module()
+
+    assert [cls for _, cls, _ in protocol.conversions.reachable(Source)] == [Module]
 
 
 def test_conversions_between_local_classes(protocol: DispatchProtocol) -> None:

@@ -83,7 +83,7 @@ def test_priority_is_inherited(protocol: DispatchProtocol) -> None:
     assert asked(protocol, log, B, S) == ["S", "B"]
 
 
-def test_a_superclass_of_another_priority_does_not_pull_a_subclass_forward(protocol: DispatchProtocol) -> None:
+def test_a_superclass_of_another_priority_pulls_nothing_forward(protocol: DispatchProtocol) -> None:
     log: list[str] = []
     A, B = declining_type("A", log), declining_type("B", log)
     S = declining_type("S", log, (A,))
@@ -133,14 +133,16 @@ def test_members_of_a_sequence_are_asked_in_order(protocol: DispatchProtocol) ->
 
 
 def test_a_namedtuple_that_is_an_array_type_is_asked_itself(protocol: DispatchProtocol) -> None:
-    Point = declining_type("Point", log := [], (tuple,))
+    log: list[str] = []
+    Point = declining_type("Point", log, (tuple,))
     with pytest.raises(NoImplementationError):
         binary(protocol)(Point(), 1.0)
     assert log == ["Point"]
 
 
 def test_a_list_subclass_that_is_an_array_type_is_asked_itself(protocol: DispatchProtocol) -> None:
-    Row = declining_type("Row", log := [], (list,))
+    log: list[str] = []
+    Row = declining_type("Row", log, (list,))
     with pytest.raises(NoImplementationError):
         binary(protocol)(1.0, Row())
     assert log == ["Row"]
