@@ -18,42 +18,51 @@ The functions follow the array API standard; PyTorch's names for them, and for e
 
 import sys as _sys
 
-from dispatchkit import autograd, errors, linalg, overrides, random, types
-from dispatchkit.autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from dispatchkit import autograd as autograd
+from dispatchkit import errors as errors
+from dispatchkit import linalg as linalg
+from dispatchkit import ops as _ops
+from dispatchkit import overrides as overrides
+from dispatchkit import random as random
+from dispatchkit import types as types
+from dispatchkit.autograd import enable_grad as enable_grad
+from dispatchkit.autograd import is_grad_enabled as is_grad_enabled
+from dispatchkit.autograd import no_grad as no_grad
+from dispatchkit.autograd import set_grad_enabled as set_grad_enabled
 from dispatchkit.errors import *  # noqa: F403
-from dispatchkit.errors import __all__ as _errors
 from dispatchkit.ops import *  # noqa: F403
-from dispatchkit.ops import __all__ as _operations
-from dispatchkit.ops.declare import operation
+from dispatchkit.ops.declare import operation as operation
 from dispatchkit.ops.namespace import publish as _publish
-from dispatchkit.protocol.decline import decline
-from dispatchkit.protocol.densify import clear_ledger as clear_densify_ledger
-from dispatchkit.protocol.densify import densify
-from dispatchkit.protocol.densify import ledger as densify_ledger
-from dispatchkit.protocol.engine import DispatchProtocol
-from dispatchkit.protocol.fallbacks import fallback
-from dispatchkit.protocol.instance import (
-    TensorFunctionMode,
-    array_type,
-    converts,
-    disable_dispatch,
-    explain,
-    implements,
-    local_registrations,
-    overridable,
-    redispatch,
-    register_type,
-    tensor_protocol,
-)
-from dispatchkit.protocol.kinds import kinds
-from dispatchkit.random import Generator, manual_seed
-from dispatchkit.report import coverage
-from dispatchkit.tensor import ArrayMethods, Tensor, set_printoptions
+from dispatchkit.protocol.decline import decline as decline
+from dispatchkit.protocol.densify import clear_densify_ledger as clear_densify_ledger
+from dispatchkit.protocol.densify import densify as densify
+from dispatchkit.protocol.densify import densify_ledger as densify_ledger
+from dispatchkit.protocol.engine import DispatchProtocol as DispatchProtocol
+from dispatchkit.protocol.fallbacks import fallback as fallback
+from dispatchkit.protocol.instance import TensorFunctionMode as TensorFunctionMode
+from dispatchkit.protocol.instance import array_type as array_type
+from dispatchkit.protocol.instance import converts as converts
+from dispatchkit.protocol.instance import disable_dispatch as disable_dispatch
+from dispatchkit.protocol.instance import explain as explain
+from dispatchkit.protocol.instance import implements as implements
+from dispatchkit.protocol.instance import local_registrations as local_registrations
+from dispatchkit.protocol.instance import overridable as overridable
+from dispatchkit.protocol.instance import redispatch as redispatch
+from dispatchkit.protocol.instance import register_type as register_type
+from dispatchkit.protocol.instance import tensor_protocol as tensor_protocol
+from dispatchkit.protocol.kinds import kinds as kinds
+from dispatchkit.random import Generator as Generator
+from dispatchkit.random import manual_seed as manual_seed
+from dispatchkit.report import coverage as coverage
+from dispatchkit.tensor import ArrayMethods as ArrayMethods
+from dispatchkit.tensor import Tensor as Tensor
+from dispatchkit.tensor import set_printoptions as set_printoptions
 
 __version__ = "0.1.0"
 __array_api_version__ = "2025.12"
 
-__all__ = [
+# Not spelled `__all__ =`: type checkers then follow the star imports, and an operation is named in its chapter alone.
+vars()["__all__"] = [
     "ArrayMethods",
     "DispatchProtocol",
     "Generator",
@@ -89,8 +98,8 @@ __all__ = [
     "set_printoptions",
     "tensor_protocol",
     "types",
+    *vars(_ops)["__all__"],
+    *errors.__all__,
 ]
-__all__ += _operations
-__all__ += _errors
 
 _publish(_sys.modules[__name__])

@@ -35,7 +35,10 @@ def _parser() -> argparse.ArgumentParser:
     cover.add_argument("type", help="the type, as package.module:Type")
     cover.add_argument("--format", choices=("text", "markdown", "json"), default="text")
     cover.add_argument(
-        "--fail-under", type=float, metavar="PERCENT", help="exit with 1 if fewer per cent of the functions answer"
+        "--fail-under",
+        type=float,
+        metavar="PERCENT",
+        help="exit with 1 if fewer per cent of the functions answer",
     )
     return parser
 
@@ -47,8 +50,10 @@ def _coverage(options: argparse.Namespace) -> int:
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         print(f"coverage: {error}", file=sys.stderr)
         return 2
-    text = {"text": str, "markdown": type(report).to_markdown, "json": type(report).to_json}[options.format](report)
-    print(text)
+    if options.format == "text":
+        print(report)
+    else:
+        print(report.to_markdown() if options.format == "markdown" else report.to_json())
     if options.fail_under is not None and report.percent < options.fail_under:
         print(f"coverage: {report.percent:.1f} % is under {options.fail_under:g} %", file=sys.stderr)
         return 1

@@ -168,9 +168,7 @@ def has_tensor_function(args: Iterable[Any]) -> bool:
     return any(type(arg) is not Tensor and is_tensor_like(arg) for arg in args)
 
 
-def handle_tensor_function(
-    func: Callable[..., Any], relevant_args: Iterable[Any], /, *args: Any, **kwargs: Any
-) -> Any:
+def handle_tensor_function(func: Callable[..., Any], relevant_args: Iterable[Any], /, *args: Any, **kwargs: Any) -> Any:
     """Ask the types of some arguments to answer a call of a function that dispatches by hand.
 
     Parameters

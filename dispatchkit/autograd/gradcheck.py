@@ -195,5 +195,7 @@ def _compare(numerical: Any, analytical: Any, index: int, position: int, atol: f
     if numerical.shape == analytical.shape and np.allclose(analytical, numerical, rtol=rtol, atol=atol):
         return
     raise GradcheckError(
-        f"Jacobian mismatch for output {index} with respect to input {position},", str(numerical), str(analytical)
+        f"Jacobian mismatch for output {index} with respect to input {position},",
+        str(numerical),
+        str(analytical),
     )

@@ -15,7 +15,12 @@ from dispatchkit.graph.numpy_namespace import numpy_namespace
 __all__ = ["Spec", "foreign", "is_complex", "is_inexact", "is_raw", "namespace_of", "project", "raw_array"]
 
 foreign: list[type] = []
-SCALARS = frozenset(np.dtype(code).type for code in np.typecodes["All"] if code not in "SUVMmaO") | {bool, int, float, complex}
+SCALARS = frozenset(np.dtype(code).type for code in np.typecodes["All"] if code not in "SUVMmaO") | {
+    bool,
+    int,
+    float,
+    complex,
+}
 
 
 class Spec:
@@ -123,9 +128,7 @@ def project(xp: Any, g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """
     if g.shape != shape:
         extra = g.ndim - len(shape)
-        axes = tuple(range(extra)) + tuple(
-            i + extra for i, n in enumerate(shape) if n == 1 and g.shape[i + extra] != 1
-        )
+        axes = tuple(range(extra)) + tuple(i + extra for i, n in enumerate(shape) if n == 1 and g.shape[i + extra] != 1)
         if axes:
             g = xp.sum(g, axis=axes)
         if g.shape != shape:

@@ -12,7 +12,17 @@ from typing import Any, Protocol
 from dispatchkit.errors import InplaceError
 from dispatchkit.graph.storage import Storage, Version, Vertex
 
-__all__ = ["CallNode", "Differentiable", "Extras", "Leaf", "Node", "Output", "extras_of", "note_versions", "saved_tensors"]
+__all__ = [
+    "CallNode",
+    "Differentiable",
+    "Extras",
+    "Leaf",
+    "Node",
+    "Output",
+    "extras_of",
+    "note_versions",
+    "saved_tensors",
+]
 
 
 class Differentiable(Protocol):
@@ -78,7 +88,7 @@ class Node(Vertex):
     output: Any
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # type: ignore[override]  # read only here
         """Name of the operation, as printed."""
         return self.operation.node_name
 
@@ -107,9 +117,9 @@ class Node(Vertex):
                 expected = 0 if extras is None else extras.versions.get(id(tensor), 0)
                 if memory.version.count != expected:
                     self._spoilt(tensor.array, expected, memory.version.count)
-        if extras is not None and extras.memory is not None and self.operation.keeps_output:
-            if extras.memory.count != extras.memory_count:
-                self._spoilt(self.output, extras.memory_count, extras.memory.count)
+        shared = None if extras is None or not self.operation.keeps_output else extras.memory
+        if extras is not None and shared is not None and shared.count != extras.memory_count:
+            self._spoilt(self.output, extras.memory_count, shared.count)
 
     def _spoilt(self, array: Any, expected: int, found: int) -> None:
         raise InplaceError(self.name, tuple(array.shape), str(array.dtype), expected, found)
@@ -148,7 +158,7 @@ class Output(Vertex):
         return (self.main,)
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # type: ignore[override]  # read only here
         """Name of the operation, as printed."""
         return self.main.name
 

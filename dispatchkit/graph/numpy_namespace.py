@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,6 +16,13 @@ __all__ = ["NumpyNamespace", "numpy_namespace"]
 
 
 DOUBLE = np.dtype("float64")
+# The reductions of the universal functions, whose stubs do not know their positional form.
+_sum: Callable[..., Any] = np.add.reduce
+_prod: Callable[..., Any] = np.multiply.reduce
+_max: Callable[..., Any] = np.maximum.reduce
+_min: Callable[..., Any] = np.minimum.reduce
+_all: Callable[..., Any] = np.logical_and.reduce
+_any: Callable[..., Any] = np.logical_or.reduce
 
 
 def over_all(reduce: Callable[..., Any]) -> Callable[[Any], Any]:
@@ -39,34 +46,54 @@ class NumpyNamespace:
         setattr(self, name, value)
         return value
 
-    # The reductions of the universal functions take the standard's keywords, without NumPy's Python layers.
-    sum = np.add.reduce
-    prod = np.multiply.reduce
-    max = np.maximum.reduce
-    min = np.minimum.reduce
-    # The same over all elements, when no parameter is given.
+    # Over all elements, when no parameter is given.
     whole = MappingProxyType(
-        {name: over_all(ufunc.reduce) for name, ufunc in (("sum", np.add), ("prod", np.multiply), ("max", np.maximum), ("min", np.minimum))}
+        {
+            "sum": over_all(_sum),
+            "prod": over_all(_prod),
+            "max": over_all(_max),
+            "min": over_all(_min),
+        }
     )
+
+    @staticmethod
+    def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        """Sum without the Python layers of `numpy.sum`."""
+        return _sum(x, axis, dtype, None, keepdims)
+
+    @staticmethod
+    def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        """Multiply without the Python layers of `numpy.prod`."""
+        return _prod(x, axis, dtype, None, keepdims)
+
+    @staticmethod
+    def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        """Find the largest without the Python layers of `numpy.max`."""
+        return _max(x, axis, None, None, keepdims)
+
+    @staticmethod
+    def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        """Find the smallest without the Python layers of `numpy.min`."""
+        return _min(x, axis, None, None, keepdims)
 
     @staticmethod
     def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         """Average without the Python layers of `numpy.mean`; half precision is summed in single."""
         if x.dtype.kind not in "fc" or x.dtype.itemsize < 4 or x.size == 0:
             return np.mean(x, axis=axis, keepdims=keepdims)
-        total = np.add.reduce(x, axis, None, None, keepdims)
+        total = _sum(x, axis, None, None, keepdims)
         count = x.size // total.size
         return total / x.dtype.type(count)
 
     @staticmethod
     def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         """Tell whether all are true without the Python layers of `numpy.all`."""
-        return np.logical_and.reduce(x, axis, None, None, keepdims)
+        return _all(x, axis, None, None, keepdims)
 
     @staticmethod
     def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         """Tell whether any is true without the Python layers of `numpy.any`."""
-        return np.logical_or.reduce(x, axis, None, None, keepdims)
+        return _any(x, axis, None, None, keepdims)
 
     @staticmethod
     def argmax(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -141,7 +168,7 @@ class NumpyNamespace:
     @staticmethod
     def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
         """Sort, also in descending order."""
-        kind = "stable" if stable else None
+        kind: Literal["stable"] | None = "stable" if stable else None
         if not descending:
             return np.sort(x, axis=axis, kind=kind)
         return np.flip(np.sort(x, axis=axis, kind=kind), axis=axis)

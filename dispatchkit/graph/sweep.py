@@ -14,7 +14,7 @@ import numpy as np
 
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.arrays import namespace_of, project
-from dispatchkit.graph.node import CallNode, Node, Output
+from dispatchkit.graph.node import CallNode, Output
 from dispatchkit.graph.storage import Storage, Vertex
 
 __all__ = ["FREED", "sweep"]
@@ -23,13 +23,10 @@ __all__ = ["FREED", "sweep"]
 # it, what iterates over the cotangents, and the argument of the count itself.
 OWN_REFERENCES = 4
 
-FREED = (
-    "the graph of {name} was freed by an earlier backward pass; pass retain_graph=True there to go through it "
-    "again"
-)
+FREED = "the graph of {name} was freed by an earlier backward pass; pass retain_graph=True there to go through it again"
 
 
-def sweep(
+def sweep(  # noqa: C901  # the loop is written out: each call in it would cost a tenth of a pass
     roots: Sequence[tuple[Vertex, Any]],
     wrap: Any,
     *,
@@ -90,7 +87,7 @@ def sweep(
             incoming = operation.pull_live(vertex, g) if create_graph else operation.pull_raw(vertex, g)
             if not retain_graph:
                 vertex.saved = vertex.output = None  # type: ignore[attr-defined]
-        for edge, g in zip(edges, incoming):  # noqa: B905, PLW2901  # one each, and this is the hot loop
+        for edge, g in zip(edges, incoming):  # noqa: B905  # one each, and this is the hot loop
             if edge is None:
                 continue
             if g is not None:

@@ -119,7 +119,7 @@ def empty(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = Non
 
 
 def _filled(xp: Namespace, shape: tuple[int, ...], value: Any, dtype: DType, device: Any) -> Any:
-    """Return one value in every element, also that of an array, which `full` of the standard does not take."""
+    """Return one value in every element, also that of an array, which the standard's `full` does not take."""
     if isinstance(value, (int, float, complex)):
         return xp.full(shape, value, dtype=dtype, device=device)
     return xp.asarray(xp.broadcast_to(xp.astype(value, dtype), shape), device=device, copy=True)
@@ -165,9 +165,7 @@ def full(
     tensor([[7., 7.],
             [7., 7.]])
     """
-    return _filled(
-        xp, shape_of(full.__name__, shape), fill_value, dtype or dtype_of_scalar(fill_value), device
-    )
+    return _filled(xp, shape_of(full.__name__, shape), fill_value, dtype or dtype_of_scalar(fill_value), device)
 
 
 @full.def_transpose("fill_value")
@@ -222,9 +220,7 @@ def arange(
     return xp.arange(start, stop, step, dtype=dtype, device=device)
 
 
-@creation(
-    samples=[sample(0.0, 1.0, 5), sample(0, 1, 4, endpoint=False), sample(0.0, 1.0, 1, dtype="float64")]
-)
+@creation(samples=[sample(0.0, 1.0, 5), sample(0, 1, 4, endpoint=False), sample(0.0, 1.0, 1, dtype="float64")])
 def linspace(
     xp: Namespace,
     start: complex,

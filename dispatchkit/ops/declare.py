@@ -160,7 +160,10 @@ def _samples(entry: DeclaredOperation, domain: tuple[float, float], content: Con
 def _public_signature(fn: Callable[..., Any]) -> inspect.Signature:
     signature = inspect.signature(fn)
     parameters = list(signature.parameters.values())
-    if not parameters or parameters[0].kind not in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD):
+    if not parameters or parameters[0].kind not in (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    ):
         raise RegistrationError(
             f"operation: the body of {fn.__name__} must take an array namespace first: def {fn.__name__}(xp, x, /)"
         )
@@ -291,14 +294,14 @@ class _Declarer:
         record: type[DeclaredOperation] = ...,
         decomposes: bool = ...,
     ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]: ...
-    def __call__(self, body: Any = None, /, **options: Any) -> Any:
+    def __call__(  # type: ignore[misc]  # mypy does not see that keywords go on to `options`
+        self, body: Any = None, /, *, methods: Sequence[str] = (), namespace: str = "dispatchkit", **options: Any
+    ) -> Any:
         """Declare an operation of one kind."""
 
         def make(fn: Callable[..., Any]) -> Any:
-            chosen = {"namespace": "dispatchkit", **options}
-            if self.methods:
-                chosen["methods"] = (fn.__name__, *options.get("methods", ()))
-            return operation(kind=self.kind, **chosen)(fn)
+            names = (fn.__name__, *methods) if self.methods else methods
+            return operation(kind=self.kind, methods=names, namespace=namespace, **options)(fn)
 
         return make if body is None else make(body)
 

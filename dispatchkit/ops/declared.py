@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from typing_extensions import override
 
 from dispatchkit.graph.node import CallNode, Node, Output
 from dispatchkit.graph.numpy_namespace import numpy_namespace
@@ -25,7 +27,7 @@ from dispatchkit.ops.plan import Plan, all_cotangents, pull_all
 from dispatchkit.ops.rules import Rules
 from dispatchkit.ops.samples import Sample
 from dispatchkit.protocol.engine import DispatchProtocol
-from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, Parameters
 
@@ -77,6 +79,7 @@ class DeclaredOperation(Overridable):
         self._plan: Plan | None = None
         self.pull_raw = self.plan.pull_raw
 
+    @override
     def make_function(self) -> Callable[..., Any]:
         """Return the public function, which computes plain tensors without a look at the table."""
         if self.parameters.unary:
@@ -87,6 +90,7 @@ class DeclaredOperation(Overridable):
             return leading_function(self)
         return super().make_function()
 
+    @override
     def make_operator(self) -> Callable[..., Any]:
         return binary_function(self, as_operator=True)
 
@@ -95,6 +99,7 @@ class DeclaredOperation(Overridable):
         self._plan = None
         self.clear()
 
+    @override
     def clear(self) -> None:
         super().clear()
         self.pull_raw = self.plan.pull_raw
@@ -132,6 +137,7 @@ class DeclaredOperation(Overridable):
                 keywords[p.name] = spec_of(keywords[p.name])
         return tuple(saved), keywords
 
+    @override
     def default(self, key: Key, result: type | None) -> Callable[..., Any] | None:
         cls = result if result is not None else self.protocol.base
         assert cls is not None
@@ -139,9 +145,9 @@ class DeclaredOperation(Overridable):
         tensors = [issubclass(t, Storage) if isinstance(t, type) else False for t in key]
         if self.composite or not tensors:
             handler = call_handler(self, cls)
-        elif (parameters.unary or parameters.binary) and not self.several:
+        elif (parameters.binary and not self.several) or (self.kind is kinds.elementwise and parameters.unary):
             handler = plain_handler(self, cls, tensors)
-        elif parameters.leading and tensors[0]:
+        elif parameters.leading and tensors[0] and not self.several:
             handler = leading_handler(self, cls)
         else:
             handler = call_handler(self, cls)
@@ -154,9 +160,14 @@ class DeclaredOperation(Overridable):
 
     @property
     def fast_base(self) -> type | None:
-        """The class that the public function computes itself; None where it cannot."""
-        return None if self.composite or self.several else self.protocol.base
+        """The class that the public function computes itself; None where it cannot.
 
+        What is not elementwise may give a view, whose sharing of memory the longer way notes.
+        """
+        views = self.parameters.unary and self.kind is not kinds.elementwise
+        return None if self.composite or self.several or views else self.protocol.base
+
+    @override
     def decomposition(self) -> Callable[..., Any] | None:
         return self.decomposed if self.decomposes else None
 
@@ -235,4 +246,4 @@ def _kernel(body: Callable[..., Any], path: str | None) -> Callable[..., Any]:
     found: Any = numpy_namespace
     for name in path.split("."):
         found = getattr(found, name)
-    return found  # type: ignore[no-any-return]  # NumPy's function
+    return found

@@ -151,15 +151,13 @@ def dtype_of_scalar(value: Any) -> DType:
     return default_dtype_of("c" if isinstance(value, builtins.complex) else "f")
 
 
-def numpy_dtype(value: Any) -> np.dtype[Any]:
+def numpy_dtype(value: Any) -> DType:
     """Return the NumPy dtype of a dtype or an array, another library's by its name."""
     dtype = getattr(value, "dtype", value)
-    try:
-        return np.dtype(dtype)
-    except TypeError:
-        name = str(dtype).rpartition(".")[2]
+    for candidate in (dtype, str(dtype).rpartition(".")[2]):
         try:
-            return np.dtype(name)
+            if candidate is not None:
+                return np.dtype(candidate)
         except TypeError:
             pass
     raise TypeError(f"{value!r} is neither a dtype nor an array")
@@ -224,8 +222,14 @@ def finfo(type: Any, /) -> FloatInfo:
     if dtype.kind not in "fc":
         raise ValueError(f"finfo: wants a floating dtype, found {dtype}; see iinfo for integers")
     found = np.finfo(dtype)
-    numbers = (found.eps, found.max, found.min, found.smallest_normal)
-    return FloatInfo(builtins.int(found.bits), *map(builtins.float, numbers), found.dtype)
+    return FloatInfo(
+        bits=builtins.int(found.bits),
+        eps=builtins.float(found.eps),
+        max=builtins.float(found.max),
+        min=builtins.float(found.min),
+        smallest_normal=builtins.float(found.smallest_normal),
+        dtype=found.dtype,
+    )
 
 
 def iinfo(type: Any, /) -> IntegerInfo:
@@ -275,12 +279,12 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> builti
     return any(_is_of_kind(found, one) for one in (kind if isinstance(kind, tuple) else (kind,)))
 
 
-def _is_of_kind(dtype: np.dtype[Any], kind: Any) -> builtins.bool:
+def _is_of_kind(dtype: DType, kind: Any) -> builtins.bool:
     if not isinstance(kind, str):
         return builtins.bool(dtype == numpy_dtype(kind))
     if kind not in _KINDS:
         raise ValueError(f"isdtype: {kind!r} names no kind of dtype; there are {', '.join(_KINDS)}")
-    return dtype.kind in _KINDS[kind]
+    return builtins.bool(dtype.kind in _KINDS[kind])
 
 
 def result_type(*arrays_and_dtypes: Any) -> DType:
@@ -304,9 +308,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     """
     if not arrays_and_dtypes:
         raise ValueError("result_type: wants at least one array or dtype")
-    return np.result_type(
-        *(value if type(value) in _WEAK else numpy_dtype(value) for value in arrays_and_dtypes)
-    )
+    return np.result_type(*(value if type(value) in _WEAK else numpy_dtype(value) for value in arrays_and_dtypes))
 
 
 def can_cast(from_: Any, to: DType, /) -> builtins.bool:
@@ -338,9 +340,7 @@ def can_cast(from_: Any, to: DType, /) -> builtins.bool:
         sample(draw(3, content="integer"), float64, copy=True, differentiable=False),
     ],
 )
-def astype(
-    xp: Namespace, x: Array, dtype: DType, /, *, copy: builtins.bool = True, device: Any = None
-) -> Array:
+def astype(xp: Namespace, x: Array, dtype: DType, /, *, copy: builtins.bool = True, device: Any = None) -> Array:
     """Convert an array to a dtype.
 
     Parameters

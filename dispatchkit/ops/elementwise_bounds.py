@@ -126,9 +126,7 @@ def relu_partial(xp: Namespace, y: Array, x: Array) -> Array:
         sample(draw(0, 2)),
     ]
 )
-def clip(
-    xp: Namespace, x: Array, /, min: Array | float | None = None, max: Array | float | None = None
-) -> Array:
+def clip(xp: Namespace, x: Array, /, min: Array | float | None = None, max: Array | float | None = None) -> Array:
     """Bring each element into the range from `min` to `max`.
 
     Parameters

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 Handler = Callable[..., Any]
-new = object.__new__
+new: Callable[[Any], Any] = object.__new__
 ndarray = np.ndarray
 
 
@@ -101,7 +101,9 @@ def unary_function(operation: DeclaredOperation) -> Handler:
     return call
 
 
-def binary_function(operation: DeclaredOperation, as_operator: bool = False) -> Handler:
+def binary_function(  # noqa: C901  # written out: see unary_function
+    operation: DeclaredOperation, as_operator: bool = False
+) -> Handler:
     """Return the public function of an operation of two arrays: tensors at once, all else by the table.
 
     Parameters
@@ -317,9 +319,7 @@ def call_handler(operation: DeclaredOperation, cls: type) -> Handler:
     def handler(*args: Any, **kwargs: Any) -> Any:
         requires_grad = makes_leaves and kwargs.pop("requires_grad", False)
         tensors = [v for _, v in parameters.values(args, kwargs) if isinstance(v, Storage)]
-        tracked = (
-            operation.differentiable and any(t._node is not None for t in tensors) and is_grad_enabled()
-        )
+        tracked = operation.differentiable and any(t._node is not None for t in tensors) and is_grad_enabled()
         if tracked and composite:
             return operation.decomposed(*args, **kwargs)
         raw_args, raw_kwargs = parameters.replace(args, kwargs, _raw)

@@ -101,7 +101,7 @@ def apply_in_place(operation: DeclaredOperation, x: Storage, args: tuple[Any, ..
     return x
 
 
-def make_inplace_operator(operation: DeclaredOperation, base: type) -> Callable[[Any, Any], Any]:
+def make_inplace_operator(operation: DeclaredOperation, base: Any) -> Callable[[Any, Any], Any]:
     """Return the method behind an in-place operator: `__iadd__` of `add`.
 
     Plain tensors outside the graph are changed by the kernel itself.
@@ -113,8 +113,14 @@ def make_inplace_operator(operation: DeclaredOperation, base: type) -> Callable[
     def inplace(self: Any, other: Any, /) -> Any:
         if operation.protocol.is_stranger(type(other)):
             return NotImplemented
-        cls = type(other)
-        if direct and not live and type(self) is base and (cls is base or cls in plain) and type(self.array) is np.ndarray:
+        cls: Any = type(other)
+        if (
+            direct
+            and not live
+            and type(self) is base
+            and (cls is base or cls in plain)
+            and type(self.array) is np.ndarray
+        ):
             tracked = self._node is not None or (cls is base and other._node is not None)
             if not tracked or not is_grad_enabled():
                 b = other.array if cls is base else other

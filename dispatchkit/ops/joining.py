@@ -65,9 +65,7 @@ def concat(xp: Namespace, arrays: Sequence[Array], /, *, axis: int | None = 0) -
 
 
 @concat.def_transpose
-def concat_transpose(
-    xp: Namespace, g: Array, arrays: Sequence[Array], /, *, axis: int | None = 0
-) -> list[Array]:
+def concat_transpose(xp: Namespace, g: Array, arrays: Sequence[Array], /, *, axis: int | None = 0) -> list[Array]:
     place = 0 if axis is None else normal_axis(axis, g.ndim)
     parts: list[Any] = []
     start = 0
@@ -79,9 +77,7 @@ def concat_transpose(
     return parts
 
 
-@manipulation(
-    samples=[sample([draw(2, 3), draw(2, 3)]), sample((draw(3), draw(3)), axis=-1), sample([draw()])]
-)
+@manipulation(samples=[sample([draw(2, 3), draw(2, 3)]), sample((draw(3), draw(3)), axis=-1), sample([draw()])])
 def stack(xp: Namespace, arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     """Join arrays along a new axis.
 
@@ -196,9 +192,7 @@ def repeat(xp: Namespace, x: Array, repeats: int | Array, /, *, axis: int | None
 
 
 @repeat.def_transpose("x")
-def repeat_transpose(
-    xp: Namespace, g: Array, x: Array, repeats: int | Array, /, *, axis: int | None = None
-) -> Array:
+def repeat_transpose(xp: Namespace, g: Array, x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
     shape = (x.size,) if axis is None else x.shape
     place = 0 if axis is None else normal_axis(axis, x.ndim)
     if isinstance(repeats, int):
@@ -317,9 +311,7 @@ def broadcast_arrays(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
     return tuple(xp.broadcast_to(x, shape) for x in arrays)
 
 
-@manipulation(
-    samples=[sample(draw(2), draw(3)), sample(draw(2), draw(3), draw(1), indexing="ij"), sample(draw(2))]
-)
+@manipulation(samples=[sample(draw(2), draw(3)), sample(draw(2), draw(3), draw(1), indexing="ij"), sample(draw(2))])
 def meshgrid(xp: Namespace, *arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
     """Make the coordinates of the points of a grid from those along each of its axes.
 

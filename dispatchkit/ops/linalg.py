@@ -334,4 +334,4 @@ def matrix_power(xp: Namespace, x: Array, n: int, /) -> Array:
         count //= 2
         if count:
             square = square @ square
-    return power  # type: ignore[no-any-return]  # set in the first round in which `count` is odd
+    return power  # set in the first round in which `count` is odd

@@ -147,7 +147,7 @@ def _require_determined(y: QRResult) -> None:
     if rows > columns:
         raise ValueError(
             f"{qr.__name__}: mode='complete' has no derivative for shape ({rows}, {columns}), which "
-            f"do not determine the last columns of Q; use mode='reduced'"
+            f"does not determine the last columns of Q; use mode='reduced'"
         )
 
 

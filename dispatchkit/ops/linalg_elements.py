@@ -11,7 +11,6 @@ from dispatchkit.ops.matrices import (
     require_ndim,
     shape_of,
 )
-from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, DType, Namespace
 
@@ -146,9 +145,7 @@ def cross(xp: Namespace, x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     """
     for parameter, shape in (("x1", shape_of(x1)), ("x2", shape_of(x2))):
         if not -len(shape) <= axis < len(shape) or shape[axis] != 3:
-            raise ValueError(
-                f"{cross.__name__}: {parameter} must have length 3 along axis {axis}, found shape {shape}"
-            )
+            raise ValueError(f"{cross.__name__}: {parameter} must have length 3 along axis {axis}, found shape {shape}")
     return xp.linalg.cross(x1, x2, axis=axis)
 
 
@@ -195,7 +192,3 @@ def outer(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     require_ndim(outer, "x1", x1, 1, "multiply")
     require_ndim(outer, "x2", x2, 1, "multiply")
     return xp.expand_dims(x1, axis=1) * xp.expand_dims(x2, axis=0)
-
-
-for _function in (diagonal, outer, trace):
-    enter(_function.__name__, _function)

@@ -1,4 +1,7 @@
-"""Products of vectors and matrices: the standard's, and PyTorch's for fixed numbers of axes."""
+"""Products of vectors and matrices: the standard's, and PyTorch's for fixed numbers of axes.
+
+A few functions of `dispatchkit.linalg` stand beside them, as they do in PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,29 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from dispatchkit.ops.declare import linalg
+from dispatchkit.ops.linalg_elements import diagonal, outer, trace
+from dispatchkit.ops.linalg_norms import norm
 from dispatchkit.ops.matrices import axis_moved_back, conjugate, require_ndim
+from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
 
-__all__ = ["bmm", "dot", "matmul", "mm", "mv", "tensordot", "vecdot"]
+__all__ = [
+    "bmm",
+    "diagonal",
+    "dot",
+    "matmul",
+    "mm",
+    "mv",
+    "norm",
+    "outer",
+    "tensordot",
+    "trace",
+    "vecdot",
+]
+
+for _function in (diagonal, norm, outer, trace):
+    enter(_function.__name__, _function)
 
 Axes: TypeAlias = int | tuple[Sequence[int], Sequence[int]]
 
@@ -83,9 +104,7 @@ def _paired(axes: Axes, ndim1: int, ndim2: int) -> tuple[list[int], list[int]]:
     if not isinstance(axes, (tuple, list)):
         count = operator.index(axes)
         if not 0 <= count <= min(ndim1, ndim2):
-            raise ValueError(
-                f"{tensordot.__name__}: cannot sum over {count} axes of {ndim1}-D and {ndim2}-D arrays"
-            )
+            raise ValueError(f"{tensordot.__name__}: cannot sum over {count} axes of {ndim1}-D and {ndim2}-D arrays")
         return list(range(ndim1 - count, ndim1)), list(range(count))
     first, second = ([one] if isinstance(one, int) else one for one in axes)
     return [axis % ndim1 for axis in first], [axis % ndim2 for axis in second]
@@ -129,8 +148,8 @@ def tensordot(xp: Namespace, x1: Array, x2: Array, /, *, axes: Axes = 2) -> Arra
     lengths1, lengths2 = [x1.shape[axis] for axis in summed1], [x2.shape[axis] for axis in summed2]
     if lengths1 != lengths2:
         raise ValueError(
-            f"{tensordot.__name__}: axes {summed1} of x1 and {summed2} of x2 differ in length, found {lengths1} and "
-            f"{lengths2}"
+            f"{tensordot.__name__}: axes {summed1} of x1 and {summed2} of x2 differ in length, "
+            f"found {lengths1} and {lengths2}"
         )
     return xp.tensordot(x1, x2, axes=axes)
 
@@ -304,9 +323,7 @@ def bmm(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     require_ndim(bmm, "x1", x1, 3, "matmul")
     require_ndim(bmm, "x2", x2, 3, "matmul")
     if x1.shape[0] != x2.shape[0]:
-        raise ValueError(
-            f"{bmm.__name__}: wants batches of the same length, found {x1.shape[0]} and {x2.shape[0]}"
-        )
+        raise ValueError(f"{bmm.__name__}: wants batches of the same length, found {x1.shape[0]} and {x2.shape[0]}")
     return xp.matmul(x1, x2)
 
 

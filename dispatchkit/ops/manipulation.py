@@ -66,9 +66,7 @@ def reshape(xp: Namespace, x: Array, /, shape: Shape, *, copy: bool | None = Non
     return xp.reshape(x, shape, copy=copy)
 
 
-@manipulation(
-    methods=("view",), varargs="shape", samples=[sample(draw(2, 3), (3, 2)), sample(draw(2, 3), (-1,))]
-)
+@manipulation(methods=("view",), varargs="shape", samples=[sample(draw(2, 3), (3, 2)), sample(draw(2, 3), (-1,))])
 def view(xp: Namespace, x: Array, /, shape: Shape) -> Array:
     """Look at the elements in another shape, without a copy.
 
@@ -241,9 +239,7 @@ def expand_dims(xp: Namespace, x: Array, /, axis: int | tuple[int, ...]) -> Arra
 
 
 @reshape.def_transpose
-def reshape_transpose(
-    xp: Namespace, g: Array, x: Array, /, shape: Shape, *, copy: bool | None = None
-) -> Array:
+def reshape_transpose(xp: Namespace, g: Array, x: Array, /, shape: Shape, *, copy: bool | None = None) -> Array:
     return xp.reshape(g, x.shape)
 
 
@@ -253,9 +249,7 @@ def squeeze_transpose(xp: Namespace, g: Array, x: Array, /, axis: Axis = None) -
     return xp.reshape(g, x.shape)
 
 
-@manipulation(
-    methods=("unsqueeze",), samples=[sample(draw(2, 3), 0), sample(draw(2, 3), -1), sample(draw(), 0)]
-)
+@manipulation(methods=("unsqueeze",), samples=[sample(draw(2, 3), 0), sample(draw(2, 3), -1), sample(draw(), 0)])
 def unsqueeze(xp: Namespace, x: Array, /, dim: int) -> Array:
     """Insert one axis of length 1.
 

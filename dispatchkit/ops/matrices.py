@@ -84,9 +84,7 @@ def require_square(operation: Named, x: Any) -> None:
     """
     shape = shape_of(x)
     if len(shape) < 2 or shape[-1] != shape[-2]:
-        raise ValueError(
-            f"{operation.__name__}: wants square matrices, of shape (..., M, M), found shape {shape}"
-        )
+        raise ValueError(f"{operation.__name__}: wants square matrices, of shape (..., M, M), found shape {shape}")
 
 
 def named_errors(operation: Named, compute: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -100,9 +98,7 @@ def named_errors(operation: Named, compute: Callable[..., Any], x: Any, *args: A
         return compute(x, *args, **kwargs)
     except LinAlgError as error:
         what = str(error)
-        raise LinAlgError(
-            f"{operation.__name__}: {what[:1].lower()}{what[1:]}, in shape {tuple(x.shape)}"
-        ) from error
+        raise LinAlgError(f"{operation.__name__}: {what[:1].lower()}{what[1:]}, in shape {tuple(x.shape)}") from error
 
 
 def is_complex(xp: Namespace, x: Any) -> bool:

@@ -5,24 +5,27 @@ Operations enter it as they are declared; `dispatchkit` itself publishes the sam
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 __all__ = ["TensorNamespace", "enter", "public_namespace", "publish", "tensor_namespace"]
 
 
-class TensorNamespace(SimpleNamespace):
-    """An array API namespace made of operations."""
+class TensorNamespace:
+    """An array API namespace made of operations.
 
-    __name__ = "dispatchkit"
-    __hash__ = object.__hash__
-    __eq__ = object.__eq__
+    Parameters
+    ----------
+    name : as printed
+    """
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
 
     def __repr__(self) -> str:
         return f"<namespace {self.__name__}>"
 
 
-tensor_namespace: Any = TensorNamespace()
+tensor_namespace: Any = TensorNamespace("dispatchkit")
 _published: list[Any] = [tensor_namespace]
 
 
@@ -32,7 +35,7 @@ def enter(path: str, value: Any) -> None:
     *outer, name = path.split(".")
     for part in outer:
         if not hasattr(place, part):
-            setattr(place, part, TensorNamespace(__name__=f"{place.__name__}.{part}"))
+            setattr(place, part, TensorNamespace(f"{place.__name__}.{part}"))
         place = getattr(place, part)
     setattr(place, name, value)
 

@@ -97,9 +97,7 @@ def matrix_transpose_transpose(xp: Namespace, g: Array, x: Array) -> Array:
     return xp.matrix_transpose(g)
 
 
-@manipulation(
-    methods=("t",), properties=("T",), samples=[sample(draw(2, 3)), sample(draw(3)), sample(draw())]
-)
+@manipulation(methods=("t",), properties=("T",), samples=[sample(draw(2, 3)), sample(draw(3)), sample(draw())])
 def t(xp: Namespace, x: Array, /) -> Array:
     """Transpose a matrix; what has fewer than two axes stays as it is.
 
@@ -231,9 +229,7 @@ def _swapped(ndim: int, axis1: int, axis2: int, name: str) -> tuple[int, ...]:
     methods=("moveaxis",),
     samples=[sample(draw(2, 3, 4), 0, -1), sample(draw(2, 3, 4), (0, 1), (-1, 0))],
 )
-def moveaxis(
-    xp: Namespace, x: Array, source: int | tuple[int, ...], destination: int | tuple[int, ...], /
-) -> Array:
+def moveaxis(xp: Namespace, x: Array, source: int | tuple[int, ...], destination: int | tuple[int, ...], /) -> Array:
     """Move axes to other places; the others keep their order.
 
     Parameters
@@ -344,9 +340,7 @@ def roll(xp: Namespace, x: Array, /, shift: int | tuple[int, ...], *, axis: Axis
 
 
 @roll.def_transpose
-def roll_transpose(
-    xp: Namespace, g: Array, x: Array, /, shift: int | tuple[int, ...], *, axis: Axis = None
-) -> Array:
+def roll_transpose(xp: Namespace, g: Array, x: Array, /, shift: int | tuple[int, ...], *, axis: Axis = None) -> Array:
     back = -shift if isinstance(shift, int) else tuple(-s for s in shift)
     return xp.roll(g, back, axis=axis)
 

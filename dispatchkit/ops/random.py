@@ -198,7 +198,8 @@ def uniform(
     """
     if high < low:
         raise ValueError(f"{uniform.__name__}: high is not below low, found low={low} and high={high}")
-    return drawn(xp, uniform.__name__, source_of(generator).random, shape, dtype, device) * (high - low) + low
+    numbers = drawn(xp, uniform.__name__, source_of(generator).random, shape, dtype, device)
+    return numbers * float(high - low) + float(low)
 
 
 @random(
@@ -238,7 +239,8 @@ def normal(
     """
     if std < 0:
         raise ValueError(f"{normal.__name__}: std is not negative, found {std}")
-    return drawn(xp, normal.__name__, source_of(generator).standard_normal, shape, dtype, device) * std + mean
+    numbers = drawn(xp, normal.__name__, source_of(generator).standard_normal, shape, dtype, device)
+    return numbers * float(std) + float(mean)
 
 
 @random(
@@ -306,9 +308,7 @@ def integers(
     differentiable=False,
     samples=[sample(5), sample(draw(4)), sample(draw(3, 2), axis=1)],
 )
-def permutation(
-    xp: Namespace, x: int | Array, /, *, axis: int = 0, generator: Generator | None = None
-) -> Array:
+def permutation(xp: Namespace, x: int | Array, /, *, axis: int = 0, generator: Generator | None = None) -> Array:
     """Shuffle an array along an axis, or the integers below a number.
 
     Parameters

@@ -115,11 +115,10 @@ def randint(
     >>> dk.randint(5, 6, (3,)), dk.randint(1, (2, 2)).shape
     (tensor([5, 5, 5]), (2, 2))
     """
-    if size is None:
-        low, high, size = 0, low, high  # type: ignore[assignment]  # the form without a lower bound
-    if size is None or not isinstance(high, int):
+    first, last, shape = (0, low, high) if size is None else (low, high, size)
+    if shape is None or not isinstance(last, int):
         raise TypeError(f"{randint.__name__}: wants (high, size) or (low, high, size)")
-    return integers(xp, randint.__name__, low, high, size, dtype, device, generator)
+    return integers(xp, randint.__name__, first, last, shape, dtype, device, generator)
 
 
 @random(differentiable=False, samples=[sample(5), sample(0)])

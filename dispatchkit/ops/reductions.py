@@ -16,9 +16,7 @@ __all__ = ["all", "amax", "amin", "any", "count_nonzero", "max", "mean", "min", 
 
 
 @reduction
-def sum(
-    xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False
-) -> Array:
+def sum(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Array:
     """Sum the elements.
 
     Parameters
@@ -81,9 +79,7 @@ def mean(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fals
 
 
 @mean.def_transpose
-def mean_transpose(
-    xp: Namespace, g: Array, x: Array, /, *, axis: Axis = None, keepdims: bool = False
-) -> Array:
+def mean_transpose(xp: Namespace, g: Array, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     return xp.broadcast_to(restored(xp, g / count(x.shape, axis), x.shape, axis, keepdims), x.shape)
 
 
@@ -96,9 +92,7 @@ def mean_transpose(
         sample(draw(4, low=0, high=1, content="integer"), dtype=np.dtype("float64")),
     ]
 )
-def prod(
-    xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False
-) -> Array:
+def prod(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Array:
     """Multiply the elements.
 
     Parameters
@@ -233,17 +227,13 @@ def min(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
 
 @max.def_vjp
 @min.def_vjp
-def extreme_vjp(
-    xp: Namespace, g: Array, y: Array, x: Array, /, *, axis: Axis = None, keepdims: bool = False
-) -> Array:
+def extreme_vjp(xp: Namespace, g: Array, y: Array, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     return restored(xp, g, x.shape, axis, keepdims) * _shares(xp, y, x, axis, keepdims)
 
 
 @max.def_jvp
 @min.def_jvp
-def extreme_jvp(
-    xp: Namespace, t: Array, y: Array, x: Array, /, *, axis: Axis = None, keepdims: bool = False
-) -> Array:
+def extreme_jvp(xp: Namespace, t: Array, y: Array, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     return xp.sum(t * _shares(xp, y, x, axis, keepdims), axis=axis, keepdims=keepdims)
 
 

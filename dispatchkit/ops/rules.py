@@ -137,7 +137,9 @@ def _negate(xp: Any, g: Any, y: Any, *args: Any) -> Any:
     return -g
 
 
-def check_rule(kind: str, rule: Callable[..., Any], operation: str, leading: Sequence[str], names: Sequence[str]) -> None:
+def check_rule(
+    kind: str, rule: Callable[..., Any], operation: str, leading: Sequence[str], names: Sequence[str]
+) -> None:
     """Raise if a rule does not take what it will be given.
 
     Parameters

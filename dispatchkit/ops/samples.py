@@ -90,12 +90,14 @@ def elementwise_samples(parameters: Parameters, domain: tuple[float, float], con
     if any(p.form is not Form.ONE for p in parameters.arrays):
         return []
     if count > 1:
-        shapes = [((3,),) * count, ((2, 3), (3,), (2, 1))[:count], ((), (2, 3), ())[:count], ((2, 1), (1, 3), (3,))[:count]]
+        shapes = [
+            ((3,),) * count,
+            ((2, 3), (3,), (2, 1))[:count],
+            ((), (2, 3), ())[:count],
+            ((2, 1), (1, 3), (3,))[:count],
+        ]
     low, high = domain
-    return [
-        Sample(tuple(Draw(shape, low, high, content) for shape in group))
-        for group in shapes
-    ]
+    return [Sample(tuple(Draw(shape, low, high, content) for shape in group)) for group in shapes]
 
 
 def reduction_samples(parameters: Parameters, content: Content = "distinct") -> list[Sample]:

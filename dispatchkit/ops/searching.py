@@ -212,9 +212,7 @@ def where_transpose_x2(xp: Namespace, g: Array, condition: Array, x1: Array, x2:
 
 
 @operation(kind=kinds.sorting, namespace="dispatchkit", samples=ORDER_SAMPLES)
-def sort(
-    xp: Namespace, x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True
-) -> Array:
+def sort(xp: Namespace, x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
     """Sort the elements along an axis.
 
     Parameters
@@ -280,9 +278,7 @@ def sort_jvp(
     differentiable=False,
     samples=ORDER_SAMPLES,
 )
-def argsort(
-    xp: Namespace, x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True
-) -> Array:
+def argsort(xp: Namespace, x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
     """Find the indices that sort the elements along an axis.
 
     Parameters

@@ -103,13 +103,9 @@ def take_along_axis(xp: Namespace, x: Array, indices: Array, /, *, axis: int = -
 
 
 @take_along_axis.def_transpose("x")
-def take_along_axis_transpose(
-    xp: Namespace, g: Array, x: Array, indices: Array, /, *, axis: int = -1
-) -> Array:
+def take_along_axis_transpose(xp: Namespace, g: Array, x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     place = normal_axis(axis, x.ndim)
-    key: list[Any] = [
-        xp.reshape(xp.arange(n), (-1,) + (1,) * (x.ndim - 1 - i)) for i, n in enumerate(x.shape)
-    ]
+    key: list[Any] = [xp.reshape(xp.arange(n), (-1,) + (1,) * (x.ndim - 1 - i)) for i, n in enumerate(x.shape)]
     key[place] = indices
     return xp.index_put(xp.zeros(x.shape, dtype=g.dtype), tuple(key), g, accumulate=True)
 

@@ -21,9 +21,7 @@ SPREAD_SAMPLES = [
 
 
 @reduction(samples=SPREAD_SAMPLES)
-def var(
-    xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
-) -> Array:
+def var(xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:
     """Compute the variance of the elements.
 
     Parameters
@@ -85,9 +83,7 @@ def var_jvp(
 
 
 @reduction(samples=SPREAD_SAMPLES)
-def std(
-    xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
-) -> Array:
+def std(xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:
     """Compute the standard deviation of the elements.
 
     Parameters

@@ -25,10 +25,10 @@ Shape: TypeAlias = "int | tuple[int, ...] | list[int]"
 Rule: TypeAlias = Callable[..., Any]
 
 P = ParamSpec("P")
-R = TypeVar("R", covariant=True)
+R_co = TypeVar("R_co", covariant=True)
 
 
-class Operation(Protocol[P, R]):
+class Operation(Protocol[P, R_co]):
     """A public operation: a function with its declaration's signature, that custom types can override."""
 
     __name__: str
@@ -36,7 +36,7 @@ class Operation(Protocol[P, R]):
     __signature__: inspect.Signature
 
     @overload
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     @overload
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
@@ -53,4 +53,4 @@ class Operation(Protocol[P, R]):
         """Declare the Jacobian-vector product for an argument."""
 
 
-Body: TypeAlias = Callable[Concatenate[Any, P], R]
+Body: TypeAlias = Callable[Concatenate[Any, P], R_co]

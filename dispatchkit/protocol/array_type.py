@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ def decorate(protocol: DispatchProtocol, cls: type, declaration: Declaration) ->
     RegistrationError : if the declaration does not fit the class
     """
     for name in declaration.fields or ():
-        if not isinstance(name, str) or not name.isidentifier():
+        if not str(name).isidentifier():
             raise RegistrationError(f"array_type: fields of {type_name(cls)} must be attribute names, not {name!r}")
     dense = declaration.dense
     if dense is not None and not callable(dense) and not isinstance(dense, str):
@@ -52,7 +53,7 @@ def _instance_attributes(cls: type) -> tuple[str, ...]:
     """Return names that annotations, slots or dataclass fields give to instances."""
     names: list[str] = []
     for ancestor in cls.__mro__:
-        names += ancestor.__dict__.get("__annotations__", {})
+        names += inspect.get_annotations(ancestor)
         slots = ancestor.__dict__.get("__slots__", ())
         names += (slots,) if isinstance(slots, str) else slots
     return tuple(names)
@@ -79,7 +80,11 @@ def _derive_attributes(protocol: DispatchProtocol, cls: type) -> None:
     known.update(_instance_attributes(cls))
     for name in ("shape", "dtype"):
         if name not in known:
-            setattr(cls, name, _DerivedFromDense(name, _from_dense(protocol, cls, name), f"The {name} of the array."))
+            setattr(
+                cls,
+                name,
+                _DerivedFromDense(name, _from_dense(protocol, cls, name), f"The {name} of the array."),
+            )
     for name, compute, doc in (
         ("ndim", lambda x: len(x.shape), "Number of axes."),
         ("size", lambda x: math.prod(x.shape), "Number of elements."),

@@ -29,7 +29,7 @@ def decline(reason: str) -> NotImplementedType:
     NotImplemented
     """
     _reason.set(reason)
-    return NotImplemented
+    return NotImplemented  # type: ignore[no-any-return]  # typeshed has no type for it
 
 
 def take_reason() -> str:

@@ -15,7 +15,15 @@ from typing import Any, Literal
 
 from dispatchkit.errors import DensifyError, DensifyWarning, format_bytes
 
-__all__ = ["FromDense", "LedgerEntry", "Policy", "clear_ledger", "densify", "ledger", "make_dense"]
+__all__ = [
+    "FromDense",
+    "LedgerEntry",
+    "Policy",
+    "clear_densify_ledger",
+    "densify",
+    "densify_ledger",
+    "make_dense",
+]
 
 Policy = Literal["allow", "warn", "error"]
 UNITS = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -27,7 +35,7 @@ class _Budget:
     limit: int | None = None
 
 
-_budget: ContextVar[_Budget] = ContextVar("dispatchkit.densify", default=_Budget())
+_budget: ContextVar[_Budget] = ContextVar("dispatchkit.densify", default=_Budget())  # noqa: B039  # frozen
 
 
 @dataclass(slots=True)
@@ -55,13 +63,13 @@ _ledger: dict[tuple[str, int, str, str], LedgerEntry] = {}
 _ledger_lock = threading.Lock()
 
 
-def ledger() -> list[LedgerEntry]:
+def densify_ledger() -> list[LedgerEntry]:
     """Return every densification of the process so far, the largest first."""
     with _ledger_lock:
         return sorted(_ledger.values(), key=lambda entry: entry.nbytes, reverse=True)
 
 
-def clear_ledger() -> None:
+def clear_densify_ledger() -> None:
     """Forget the densifications so far."""
     with _ledger_lock:
         _ledger.clear()
@@ -85,10 +93,10 @@ def densify(on: Policy | None = None, limit: str | int | None = None) -> Iterato
     --------
     >>> import dispatchkit as dk
     >>> with dk.densify(on="error"):
-    ...     dk.types.ScalarTensor(3, 2.0) + dk.ones((3, 3))
+    ...     dk.cos(dk.types.ScalarTensor(3, 2.0))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    dispatchkit.errors.DensifyError: 'dispatchkit.add' would make ScalarTensor dense (72 B), and densify(on="error") forbids it
+    dispatchkit.errors.DensifyError: 'dispatchkit.cos' would make ScalarTensor dense (72 B), and ...
     """
     if on not in (None, "allow", "warn", "error"):
         raise ValueError(f"densify: on must be 'allow', 'warn' or 'error', not {on!r}")

@@ -202,7 +202,9 @@ class DispatchProtocol(Registry):
             raise RegistrationError(f"register_type: {cls.__name__} mixes with arrays as it is")
         self.declare(cls, Declaration(fallback, priority, fields, to_dense))
 
-    def answer_by_rules(self, cls: type, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    def answer_by_rules(
+        self, cls: type, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
         """Answer a call as the library's own protocol method of a type does; NotImplemented where it cannot.
 
         The type's rules come first, then for the base type's family its default, then the declared fallback.
@@ -231,7 +233,11 @@ class DispatchProtocol(Registry):
         return self.operation(function).parameters.replace(args, kwargs, change)
 
     def ask(
-        self, function: Callable[..., Any], relevant: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        function: Callable[..., Any],
+        relevant: tuple[Any, ...],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
     ) -> Any:
         """Ask the types of some values to answer a call of a function that dispatches by hand.
 

@@ -66,9 +66,7 @@ class Explanation:
     __repr__ = __str__
 
 
-def explain_call(
-    operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], run: bool
-) -> Explanation:
+def explain_call(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], run: bool) -> Explanation:
     """Return who answers a call; with `run` the call is made, and declines are shown."""
     key = operation.parameters.key(args, kwargs)
     chain = operation.protocol.chain(operation, key)
@@ -111,7 +109,10 @@ def _foretell(chain: Chain, found: Explanation) -> None:
         elif entry.source is Source.METHOD:
             verdict, open_ended = AT_RUN_TIME, True
         else:
-            verdict, decided = ("raises" if entry.source in (Source.AMBIGUOUS, Source.FOREIGN) else "answers"), True
+            verdict, decided = (
+                ("raises" if entry.source in (Source.AMBIGUOUS, Source.FOREIGN) else "answers"),
+                True,
+            )
             found.outcome = f"{type_name(entry.cls)}: {entry.text}"
         found.lines.append(Line(type_name(entry.cls), entry.text, verdict))
     if not found.outcome:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.modes import Mode
 from dispatchkit.protocol.overridable import Overridable
@@ -30,8 +32,13 @@ tensor_protocol = DispatchProtocol("__tensor_function__", namespace="dispatchkit
 class FunctionMode(Mode):
     """A mode that answers through the method its protocol is named after."""
 
+    @override
     def answer(
-        self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+        self,
+        operation: Overridable,
+        types: tuple[type, ...],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
     ) -> Any:
         return getattr(self, operation.protocol.method)(operation.function, types, args, kwargs)
 
@@ -83,11 +90,17 @@ class disable_dispatch(Mode):  # noqa: N801  # used like a function, in `with`
 
     protocol = tensor_protocol
 
+    @override
     def stays_on(self) -> bool:
         return True
 
+    @override
     def answer(
-        self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+        self,
+        operation: Overridable,
+        types: tuple[type, ...],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
     ) -> Any:
         keywords = dict(kwargs)
         return operation.protocol.plain_chain(operation, operation.parameters.key(args, keywords)).run(args, keywords)

@@ -143,9 +143,7 @@ def flatten(key: Key) -> list[type]:
     return list(found)
 
 
-def _array_parameters(
-    signature: inspect.Signature, forms: Mapping[str, Form] | None
-) -> Iterator[ArrayParameter]:
+def _array_parameters(signature: inspect.Signature, forms: Mapping[str, Form] | None) -> Iterator[ArrayParameter]:
     for position, p in enumerate(signature.parameters.values()):
         if forms is not None and p.name not in forms:
             continue

@@ -98,10 +98,7 @@ class Records:
         """Return whether calls ask this type."""
         if self.own_method(cls) is not None:
             return True
-        return any(
-            record is not None and record.declaration is not None
-            for record in map(self.find, cls.__mro__)
-        )
+        return any(record is not None and record.declaration is not None for record in map(self.find, cls.__mro__))
 
     def own_method(self, cls: type) -> Any:
         """Return the protocol method as it stands in the class body: a function, classmethod or staticmethod."""
@@ -143,7 +140,7 @@ class Records:
         dataclass_fields = getattr(cls, "__dataclass_fields__", None)
         if dataclass_fields is not None:
             return tuple(dataclass_fields)
-        code = getattr(cls.__init__, "__code__", None)
+        code = getattr(getattr(cls, "__init__"), "__code__", None)  # noqa: B009  # of the class, not of an instance
         if code is None:
             raise RegistrationError(
                 f"{cls.__qualname__} has neither dataclass fields nor a constructor to read them from; "

@@ -35,7 +35,12 @@ class Population:
         self._companions: tuple[type, ...] = (int, float, complex, type(None))
 
     def set_base(
-        self, base: type, arrays: tuple[type, ...], scalars: tuple[type, ...], wrap: Callable[[Any], Any], advice: str
+        self,
+        base: type,
+        arrays: tuple[type, ...],
+        scalars: tuple[type, ...],
+        wrap: Callable[[Any], Any],
+        advice: str,
     ) -> None:
         """Name the plain array type: the last that is asked, and the default of its subclasses.
 

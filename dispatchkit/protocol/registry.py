@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from typing_extensions import override
+
 from dispatchkit.errors import RegistrationError, SignatureWarning
 from dispatchkit.protocol.conversions import Conversion, Conversions
 from dispatchkit.protocol.kinds import Kind
@@ -46,8 +48,14 @@ class Registry(Population):
         self.lock = threading.RLock()
         self._kind_rules: dict[Kind, list[weakref.ref[Rule]]] = {}
 
+    @override
     def set_base(
-        self, base: type, arrays: tuple[type, ...], scalars: tuple[type, ...], wrap: Callable[[Any], Any], advice: str
+        self,
+        base: type,
+        arrays: tuple[type, ...],
+        scalars: tuple[type, ...],
+        wrap: Callable[[Any], Any],
+        advice: str,
     ) -> None:
         super().set_base(base, arrays, scalars, wrap, advice)
         self._changed()
@@ -96,7 +104,9 @@ class Registry(Population):
             name = getattr(target, "__qualname__", repr(target))
             raise RegistrationError(f"implements: {name} is not overridable; make it so with overridable({name})")
         if isinstance(entry, Overridable) and entry.protocol is not self:
-            raise RegistrationError(f"implements: {entry.qualified_name} belongs to {entry.protocol!r}, not to {self!r}")
+            raise RegistrationError(
+                f"implements: {entry.qualified_name} belongs to {entry.protocol!r}, not to {self!r}"
+            )
 
         def register(handler: F) -> F:
             for rule in self._make_rules(entry, handler, types):
@@ -105,11 +115,16 @@ class Registry(Population):
 
         return register
 
-    def _make_rules(self, target: Overridable | Kind, handler: Callable[..., Any], types: tuple[type, ...]) -> list[Rule]:
+    def _make_rules(
+        self, target: Overridable | Kind, handler: Callable[..., Any], types: tuple[type, ...]
+    ) -> list[Rule]:
         takes = inspect.signature(handler)
         if isinstance(target, Kind):
             parameters = list(takes.parameters.values())
-            if not parameters or parameters[0].kind in (parameters[0].KEYWORD_ONLY, parameters[0].VAR_KEYWORD):
+            if not parameters or parameters[0].kind in (
+                parameters[0].KEYWORD_ONLY,
+                parameters[0].VAR_KEYWORD,
+            ):
                 raise RegistrationError(
                     f"{_name(handler)} cannot answer for {target}: the handler of a kind takes the operation first"
                 )
@@ -172,7 +187,10 @@ class Registry(Population):
     def _store(self, rule: Rule) -> None:
         target = rule.target
         rules = target.rules if isinstance(target, Overridable) else self.kind_rules(target)
-        owner = next((cls for cls in rule.types if not self.is_companion(cls) and cls not in (ANY, self.base)), rule.types[0])
+        owner = next(
+            (cls for cls in rule.types if not self.is_companion(cls) and cls not in (ANY, self.base)),
+            rule.types[0],
+        )
         with self.lock:
             record = self.records.make(owner)
             replaced = [
@@ -256,7 +274,10 @@ def _conversion_types(function: Callable[..., Any]) -> tuple[type, type]:
     first = next(iter(signature.parameters.values()), None)
     parameters = Parameters(signature, {} if first is None else {first.name: Form.ONE})
     sources = annotated_signatures(function, parameters)
-    shadow = Parameters(inspect.Signature([inspect.Parameter("target", inspect.Parameter.POSITIONAL_ONLY)]), {"target": Form.ONE})
+    shadow = Parameters(
+        inspect.Signature([inspect.Parameter("target", inspect.Parameter.POSITIONAL_ONLY)]),
+        {"target": Form.ONE},
+    )
 
     def target(target: Any) -> None: ...
 
@@ -268,4 +289,3 @@ def _conversion_types(function: Callable[..., Any]) -> tuple[type, type]:
             f"converts: {_name(function)} must name one class it takes and one it gives, as in def f(x: A) -> B"
         )
     return sources[0][0], targets[0][0]
-

@@ -26,7 +26,17 @@ from dispatchkit.protocol.rules import Rule, type_name
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Chain", "Passed", "Source", "Step", "build_chain", "build_plain_chain", "candidates", "default_chain", "rule_steps"]
+__all__ = [
+    "Chain",
+    "Passed",
+    "Source",
+    "Step",
+    "build_chain",
+    "build_plain_chain",
+    "candidates",
+    "default_chain",
+    "rule_steps",
+]
 
 
 class Source(Enum):
@@ -179,9 +189,7 @@ def candidates(types: Sequence[type], priority: Callable[[type], float]) -> list
     return sorted(order, key=priority, reverse=True)
 
 
-def build_chain(
-    operation: Overridable, key: Key, without: type | None = None, limited: bool = False
-) -> Chain:
+def build_chain(operation: Overridable, key: Key, without: type | None = None, limited: bool = False) -> Chain:
     """Decide who answers calls of these types.
 
     Parameters
@@ -359,7 +367,7 @@ def default_chain(operation: Overridable, key: Key, cls: type) -> Chain:
     """Return what the library's own protocol method of one type answers: its rules, default and fallback."""
     protocol = operation.protocol
     types = protocol.participating(key)
-    chain = Chain(operation, types, [cls], rule_steps(operation, key, cls))
+    chain = Chain(operation, types, [cls], [*rule_steps(operation, key, cls)])
     family = protocol.base is not None and all(issubclass(t, protocol.base) for t in types)
     default = _default_step(operation, key, cls) if family else None
     if default is not None:
@@ -396,7 +404,12 @@ def _stranger(operation: Overridable, key: Key) -> Step | None:
             continue
         for cls in flatten((entry,)):
             if not protocol.admits(cls):
-                return Step(Source.FOREIGN, cls, _raising(ForeignArgumentError, operation.qualified_name, p.name, cls.__name__, protocol.advice), f"{cls.__name__} is no array")
+                return Step(
+                    Source.FOREIGN,
+                    cls,
+                    _raising(ForeignArgumentError, operation.qualified_name, p.name, cls.__name__, protocol.advice),
+                    f"{cls.__name__} is no array",
+                )
     return None
 
 
@@ -437,4 +450,3 @@ def _why(step: Step) -> str:
 
 def _nobody(*args: Any, **kwargs: Any) -> Any:
     return NotImplemented
-

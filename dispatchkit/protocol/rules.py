@@ -24,7 +24,11 @@ __all__ = ["Rule", "annotated_signatures", "departures", "position_distance", "t
 
 ANY = object
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-WIDENING: dict[type, tuple[type, ...]] = {bool: (int, float, complex), int: (float, complex), float: (complex,)}
+WIDENING: dict[type, tuple[type, ...]] = {
+    bool: (int, float, complex),
+    int: (float, complex),
+    float: (complex,),
+}
 
 
 @dataclass(eq=False)
@@ -97,9 +101,7 @@ class Rule:
                 optional["any keyword at all"] = None
             else:
                 most += [None] * 99
-        return not (
-            self.refusal(required, {}) or self.refusal(required, optional) or self.refusal(most, {})
-        )
+        return not (self.refusal(required, {}) or self.refusal(required, optional) or self.refusal(most, {}))
 
     def distances(
         self, key: Key, parameters: Parameters, asked: type, order: Callable[[type], Sequence[type]]
@@ -133,9 +135,7 @@ class Rule:
 
     def serves(self, asked: type, order: Callable[[type], Sequence[type]]) -> bool:
         """Return whether one of the rule's own types is the asked one or a superclass of it."""
-        return any(
-            cls is not ANY and position_distance(asked, cls, order) is not None for cls in self.types
-        )
+        return any(cls is not ANY and position_distance(asked, cls, order) is not None for cls in self.types)
 
 
 def position_distance(found: type, wanted: type, order: Callable[[type], Sequence[type]]) -> int | None:
@@ -153,9 +153,7 @@ def type_name(cls: type) -> str:
     return "any" if cls is ANY else cls.__qualname__.replace("<locals>.", "")
 
 
-def annotated_signatures(
-    handler: Callable[..., Any], parameters: Parameters, skip: int = 0
-) -> list[tuple[type, ...]]:
+def annotated_signatures(handler: Callable[..., Any], parameters: Parameters, skip: int = 0) -> list[tuple[type, ...]]:
     """Return the signatures that a handler's annotations declare, unions expanded.
 
     Parameters
@@ -180,7 +178,7 @@ def annotated_signatures(
             parameter = next((p for p in own if p.name == array.name), None)
         hint = hints.get(parameter.name, ANY) if parameter is not None else ANY
         choices.append(tuple(_classes(hint, array.form, name)))
-    return [combo for combo in itertools.product(*choices)]
+    return list(itertools.product(*choices))
 
 
 def _resolved_hints(handler: Callable[..., Any]) -> dict[str, Any]:
@@ -297,8 +295,8 @@ def _remarks(takes: inspect.Signature, theirs: Sequence[inspect.Parameter]) -> l
             continue
         mine = takes.parameters.get(their.name)
         if mine is None:
-            for near in difflib.get_close_matches(their.name, spare, n=1):
-                remarks.append(f"'{near}' is never passed; did you mean '{their.name}'?")
+            near = difflib.get_close_matches(their.name, spare, n=1)
+            remarks += [f"'{one}' is never passed; did you mean '{their.name}'?" for one in near]
         elif mine.default is not mine.empty and not _same(mine.default, their.default):
             remarks.append(f"'{mine.name}' is {mine.default!r} by default here, {their.default!r} in the operation")
     return remarks

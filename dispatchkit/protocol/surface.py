@@ -6,7 +6,6 @@ table, and `array_type` gives it to the classes it decorates.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 from dispatchkit.protocol.callers import make_reflected
 from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Member", "Property", "Surface", "REFLECTED"]
+__all__ = ["REFLECTED", "Member", "Property", "Surface"]
 
 REFLECTED = {
     f"__{name}__": f"__r{name}__"
@@ -82,7 +81,8 @@ class Surface:
         varargs : a parameter that the method also takes spread out, as in ``x.view(2, 2)``
         """
         parameters = operation.parameters
-        if parameters.unary or parameters.binary:
+        spread = any(p.kind is p.VAR_POSITIONAL for p in parameters.signature.parameters.values())
+        if parameters.unary or parameters.binary or spread:
             self._enter(name, operation, operation.function)
         else:
             self._enter(name, operation, _named(_method(operation, varargs), name, operation))
@@ -125,18 +125,15 @@ def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
         if varargs is not None and rest and not isinstance(rest[0], (tuple, list)):
             return function(self, *args[:fixed], **{varargs: rest}, **kwargs)
         if len(rest) > len(named):
-            raise TypeError(
-                f"{operation.name}() takes at most {fixed + len(named)} arguments, {len(args)} were given"
-            )
+            raise TypeError(f"{operation.name}() takes at most {fixed + len(named)} arguments, {len(args)} were given")
         return function(self, *args[:fixed], **dict(zip(named, rest, strict=False)), **kwargs)
 
     return method
 
 
 def _named(method: Callable[..., Any], name: str, operation: Overridable) -> Callable[..., Any]:
-    functools.update_wrapper(method, operation.function, assigned=("__doc__", "__module__"), updated=())
+    method.__doc__, method.__module__ = operation.function.__doc__, operation.function.__module__
     method.__name__ = name
     method.__qualname__ = name
     method.__overridable__ = operation  # type: ignore[attr-defined]
-    del method.__wrapped__
     return method

@@ -1,9 +1,9 @@
 """Random arrays from explicit generators, or from a default one that `manual_seed` sets."""
 
-from __future__ import annotations
-
+from dispatchkit.ops import (
+    random as _random,
+)
 from dispatchkit.ops.random import *  # noqa: F403
-from dispatchkit.ops.random import __all__ as _random
 
-__all__: list[str] = []
-__all__ += _random
+# Not spelled `__all__ =`: type checkers then follow the star imports, and an operation is named in its chapter alone.
+vars()["__all__"] = [name for chapter in (_random,) for name in chapter.__all__]

@@ -113,10 +113,10 @@ class Coverage:
         raise KeyError(f"no overridable function is called {name!r}")
 
     def __str__(self) -> str:
+        shares = f"{self.percent:.0f} % of the functions answer, {self.structured_percent:.0f} % keep the structure"
         return "\n".join(
             [
-                f"coverage of {self.type}: {self.percent:.0f} % of the functions answer, "
-                f"{self.structured_percent:.0f} % keep the structure",
+                f"coverage of {self.type}: {shares}",
                 "",
                 *self._totals_table(),
                 "",
@@ -211,9 +211,9 @@ def coverage(cls: type, *, protocol: DispatchProtocol = tensor_protocol) -> Cove
 
     Notes
     -----
-    No rule of the type is called. A function of several arrays counts by its best call: on the type alone, or with plain
-    tensors in other positions, which is noted. A decomposition
-    counts if all that the body calls, run on a sample, keeps the structure.
+    No rule of the type is called. A function of several arrays counts by its best call: on the type alone, or with
+    plain tensors in other positions, which is noted. A decomposition counts if all that the body calls, run on a
+    sample, keeps the structure.
 
     Examples
     --------
@@ -224,7 +224,8 @@ def coverage(cls: type, *, protocol: DispatchProtocol = tensor_protocol) -> Cove
     >>> sum(report.totals.values()) == len(report.rows)
     True
     """
-    if not isinstance(cls, type) or not protocol.records.participates(cls):
+    found: Any = cls
+    if not isinstance(found, type) or not protocol.records.participates(cls):
         raise TypeError(
             f"coverage: {getattr(cls, '__qualname__', cls)!r} takes no part in {protocol.method}; decorate it with "
             f"array_type, or define {protocol.method}"

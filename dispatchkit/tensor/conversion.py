@@ -14,7 +14,7 @@ from dispatchkit.ops.namespace import public_namespace, tensor_namespace
 from dispatchkit.protocol.overridable import of
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 __all__ = ["ConversionMethods"]
 
@@ -49,9 +49,7 @@ class ConversionMethods(Storage):
         ValueError : if there are several elements, or none
         """
         if self.array.size != 1:
-            raise ValueError(
-                f"item() needs a tensor of one element; this one has shape {tuple(self.array.shape)}"
-            )
+            raise ValueError(f"item() needs a tensor of one element; this one has shape {tuple(self.array.shape)}")
         return np.asarray(self.array).item()
 
     def tolist(self) -> Any:
@@ -87,10 +85,11 @@ class ConversionMethods(Storage):
     def __iter__(self) -> Iterator[Any]:
         if self.array.ndim == 0:
             raise TypeError("iteration over a 0-D tensor")
-        return (self[index] for index in range(len(self)))  # type: ignore[index]  # the surface has __getitem__
+        value: Any = self
+        return (value[index] for index in range(len(self)))
 
     def __contains__(self, value: Any) -> bool:
-        return bool((self == value).any())  # type: ignore[attr-defined]  # elementwise
+        return bool((self == value).any())
 
     def __dlpack__(
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
@@ -106,7 +105,9 @@ class ConversionMethods(Storage):
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         known = (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
         if api_version not in known:
-            raise ValueError(f"__array_namespace__: version {api_version!r} is not known; known: {', '.join(known[1:])}")  # type: ignore[arg-type]
+            raise ValueError(
+                f"__array_namespace__: version {api_version!r} is not known; known: {', '.join(known[1:])}"
+            )
         return public_namespace()
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -197,10 +198,15 @@ def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     """Answer a NumPy universal function by the operation of the same name; NotImplemented where there is none."""
     names = {"bitwise_not": "bitwise_invert", "invert": "bitwise_invert", "left_shift": "bitwise_left_shift"}
     names |= {"right_shift": "bitwise_right_shift", "power": "pow", "conjugate": "conj", "absolute": "abs"}
-    names |= {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "true_divide": "divide"}
+    names |= {
+        "arcsin": "asin",
+        "arccos": "acos",
+        "arctan": "atan",
+        "arctan2": "atan2",
+        "true_divide": "divide",
+    }
     names |= {"arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh"}
     function = getattr(tensor_namespace, names.get(ufunc.__name__, ufunc.__name__), None)
     if method != "__call__" or kwargs or of(function) is None:
         return NotImplemented
     return function(*inputs)  # type: ignore[misc]  # checked above
-

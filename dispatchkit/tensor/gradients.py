@@ -16,7 +16,7 @@ from dispatchkit.ops.handlers import make_leaf, wrapped
 from dispatchkit.ops.namespace import tensor_namespace
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
     from dispatchkit.tensor.tensor import Tensor
 
@@ -281,7 +281,9 @@ def _vertex(tensor: Any, what: str) -> Vertex:
     if not isinstance(tensor, Storage):
         raise TypeError(f"{what} is a {type(tensor).__name__}, not a tensor")
     if tensor._node is None:
-        raise AutogradError(f"{what} does not require grad and has no grad_fn: nothing it depends on requires a gradient")
+        raise AutogradError(
+            f"{what} does not require grad and has no grad_fn: nothing it depends on requires a gradient"
+        )
     return tensor._node
 
 

@@ -25,7 +25,9 @@ def install_inplace(cls: type) -> None:
             name = f"__i{member.name[2:]}"
             setattr(cls, name, make_inplace_operator(operation, cls))
         elif operation.kind is kinds.elementwise and not member.name.startswith("__"):
-            method = make_inplace_operator(operation, cls) if operation.parameters.binary else _inplace_method(operation)
+            method = (
+                make_inplace_operator(operation, cls) if operation.parameters.binary else _inplace_method(operation)
+            )
             method.__name__ = method.__qualname__ = f"{member.name}_"
             setattr(cls, f"{member.name}_", method)
     for filler in (zero_, fill_, copy_, uniform_, normal_):

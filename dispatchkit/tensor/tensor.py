@@ -19,7 +19,7 @@ from dispatchkit.tensor.methods import ArrayMethods
 from dispatchkit.tensor.printing import format_tensor, html_of
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 __all__ = ["Tensor"]
 
@@ -61,9 +61,7 @@ class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
 
     __slots__ = ()
 
-    def __init__(
-        self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-    ) -> None:
+    def __init__(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> None:
         self.array = to_raw("Tensor", data, dtype)
         self._memory = None
         self._node = make_leaf(self.array) if requires_grad else None
@@ -72,7 +70,11 @@ class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
 
     @classmethod
     def __tensor_function__(
-        cls, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+        cls,
+        func: Any,
+        types: tuple[type, ...],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         """Answer a call as plain tensors do, giving results this class; what overrides reach by `super()`."""
         return tensor_protocol.answer_by_rules(cls, func, args, kwargs or {})
@@ -144,7 +146,8 @@ class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
 
     def as_subclass(self, cls: type[Tensor]) -> Any:
         """Return this tensor as an instance of a subclass, with the same memory and place in the graph."""
-        if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+        found: Any = cls
+        if not (isinstance(found, type) and issubclass(found, Tensor)):
             raise TypeError(f"as_subclass takes a subclass of Tensor, not {cls!r}")
         view = wrapped(cls, self.array, self._node)
         view._memory = self._memory

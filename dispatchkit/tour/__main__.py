@@ -48,7 +48,8 @@ def show_the_type() -> None:
     s = ScaledIdentity(3, 2.0)
     print(f"   s                      {s!r}")
     print(f"   s + s                  {s + s!r}    by its own rule")  # type: ignore[operator]
-    print(f"   s.mean(), dk.mean(s)   {s.mean():.4f}, {dk.mean(s):.4f}     one rule serves method and function")  # type: ignore[attr-defined]
+    both = s.mean(), dk.mean(s)  # type: ignore[attr-defined]
+    print(f"   s.mean(), dk.mean(s)   {both[0]:.4f}, {both[1]:.4f}    one rule serves method and function")
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         total = s + dk.ones((3, 3))  # type: ignore[operator]
@@ -78,12 +79,14 @@ def load() -> tuple[dk.Tensor, dk.Tensor, dk.Tensor, dk.Tensor]:
 
 def fit(x: dk.Tensor, y: dk.Tensor, penalty: ScaledIdentity) -> dk.Tensor:
     """Return the weights that minimise ``|x w - y|² + wᵀ penalty w``: written for tensors, given a custom type."""
-    return dk.linalg.solve(x.T @ x + penalty, x.T @ y)
+    weights: dk.Tensor = dk.linalg.solve(x.T @ x + penalty, x.T @ y)
+    return weights
 
 
 def loss(x: dk.Tensor, y: dk.Tensor, w: dk.Tensor) -> dk.Tensor:
     """Return the mean squared error."""
-    return dk.mean((x @ w - y) ** 2)
+    error: dk.Tensor = dk.mean((x @ w - y) ** 2)
+    return error
 
 
 def follow_the_gradient(steps: int = 12, rate: float = 60.0) -> list[tuple[float, float, float]]:

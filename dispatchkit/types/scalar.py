@@ -56,10 +56,10 @@ class ScalarTensor(ArrayMethods):
             raise TypeError(f"ScalarTensor: n must be an integer, not {type(n).__name__}")
         if n < 0:
             raise ValueError(f"ScalarTensor: n is {n}; it cannot be negative")
-        if not isinstance(value, (Tensor, int, float, complex, np.generic, np.ndarray)) or getattr(value, "ndim", 0):
+        if not isinstance(value, (Tensor, int, float, complex, np.generic, np.ndarray)) or np.ndim(_plain(value)):
             raise TypeError(f"ScalarTensor: value must be a number or a 0-D tensor, not {value!r}")
         self.n = int(n)
-        self.value = value
+        self.value: Any = value
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -73,7 +73,7 @@ class ScalarTensor(ArrayMethods):
 
     def to_dense(self) -> Tensor:
         """Return the matrix as a plain tensor."""
-        return self.value * ops.eye(self.n, dtype=self.dtype)  # type: ignore[no-any-return]
+        return self.value * ops.eye(self.n, dtype=self.dtype)  # type: ignore[no-any-return]  # a tensor whatever the value is
 
     def __repr__(self) -> str:
         return f"ScalarTensor(n={self.n}, value={_shown(self.value)})"

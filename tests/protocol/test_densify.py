@@ -1,0 +1,241 @@
+"""`densify`: what bounds it, what is warned of, what is counted."""
+
+import inspect
+import threading
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from dispatchkit.errors import DensifyError, DensifyWarning, DispatchWarning
+from dispatchkit.protocol.densify import Policy, clear_densify_ledger, densify, densify_ledger
+from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.fallbacks import fallback
+from tests.protocol.support import Answer, unary
+
+
+@dataclass
+class Float64:
+    itemsize: int = 8
+
+
+class Dense:
+    def __init__(self, n: int) -> None:
+        self.shape, self.dtype = (n, n), Float64()
+
+
+class Known:
+    """A square array that knows its shape and dtype."""
+
+    calls = 0
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.shape, self.dtype = (n, n), Float64()
+
+    def to_dense(self) -> Dense:
+        type(self).calls += 1
+        return Dense(self.n)
+
+
+class Unknown:
+    """A square array that does not."""
+
+    calls = 0
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def to_dense(self) -> Dense:
+        type(self).calls += 1
+        return Dense(self.n)
+
+
+@pytest.fixture
+def scale(protocol: DispatchProtocol) -> Answer:
+    for cls in (Known, Unknown):
+        protocol.register_type(cls, fallback=fallback.dense)
+        cls.calls = 0
+    clear_densify_ledger()
+    return unary(protocol)
+
+
+def test_outside_any_block_it_warns(scale: Answer) -> None:
+    with pytest.warns(DensifyWarning, match=r"^'lib\.scale' made Known dense \(800 B\)$"):
+        scale(Known(10))
+
+
+def test_the_warning_is_a_dispatch_warning_of_users() -> None:
+    assert issubclass(DensifyWarning, DispatchWarning)
+    assert issubclass(DispatchWarning, UserWarning)
+
+
+def test_every_dense_copy_is_warned_of(scale: Answer) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            scale(Known(10))
+    assert len(caught) == 3
+
+
+def test_allow_is_silent(scale: Answer) -> None:
+    with densify(on="allow"):
+        scale(Known(10))
+
+
+def test_error_raises_before_anything_is_built(scale: Answer) -> None:
+    with densify(on="error"), pytest.raises(DensifyError) as caught:
+        scale(Known(10))
+    assert str(caught.value) == "'lib.scale' would make Known dense (800 B), and densify(on=\"error\") forbids it"
+    assert Known.calls == 0
+
+
+def test_error_without_a_known_size(scale: Answer) -> None:
+    with densify(on="error"), pytest.raises(DensifyError) as caught:
+        scale(Unknown(10))
+    assert str(caught.value) == "'lib.scale' would make Unknown dense, and densify(on=\"error\") forbids it"
+    assert caught.value.nbytes is None
+    assert Unknown.calls == 0
+
+
+def test_past_the_limit_raises_before_where_the_size_is_known(scale: Answer) -> None:
+    with densify(on="allow", limit=799), pytest.raises(DensifyError) as caught:
+        scale(Known(10))
+    assert str(caught.value) == (
+        "'lib.scale' would make Known dense (800 B), which is past the limit of 799 B set by densify"
+    )
+    assert (caught.value.nbytes, caught.value.limit, Known.calls) == (800, 799, 0)
+
+
+def test_past_the_limit_raises_after_where_it_is_not(scale: Answer) -> None:
+    with densify(on="allow", limit=799), pytest.raises(DensifyError, match=r"Unknown dense \(800 B\)"):
+        scale(Unknown(10))
+    assert Unknown.calls == 1
+
+
+def test_a_densify_error_is_a_runtime_error(scale: Answer) -> None:
+    with densify(on="error"), pytest.raises(RuntimeError):
+        scale(Known(10))
+
+
+def test_the_limit_itself_is_allowed(scale: Answer) -> None:
+    with densify(on="allow", limit=800):
+        scale(Known(10))
+        scale(Unknown(10))
+
+
+def test_a_limit_of_nothing(scale: Answer) -> None:
+    with densify(on="allow", limit=0), pytest.raises(DensifyError):
+        scale(Known(1))
+
+
+def test_a_limit_keeps_the_warning(scale: Answer) -> None:
+    with densify(limit="1MB"), pytest.warns(DensifyWarning):
+        scale(Known(10))
+
+
+@pytest.mark.parametrize(
+    ("text", "nbytes"),
+    [
+        ("100MB", 100_000_000),
+        ("1.5 kB", 1500),
+        ("2KB", 2000),
+        ("1GiB", 2**30),
+        ("3MiB", 3 * 2**20),
+        ("64 KiB", 2**16),
+        ("7B", 7),
+        ("12", 12),
+        (" 1GB ", 10**9),
+    ],
+)
+def test_limits_are_written_as_people_do(scale: Answer, text: str, nbytes: int) -> None:
+    with densify(on="allow", limit=text), pytest.raises(DensifyError) as caught:
+        scale(Known(20_000))
+    assert caught.value.limit == nbytes
+
+
+@pytest.mark.parametrize("limit", ["much", "", "1.2.3MB", "5 parsecs", "-1MB", 1.5, object()])
+def test_a_limit_that_is_no_size_is_refused(limit: Any) -> None:
+    text = "limit .* is no size; write it like '100MB'"
+    with pytest.raises((ValueError, TypeError), match=text), densify(limit=limit):
+        pass
+
+
+def test_another_policy_is_refused() -> None:
+    with pytest.raises(ValueError, match="on must be 'allow', 'warn' or 'error', not 'never'"):
+        with densify(on="never"):  # type: ignore[arg-type]
+            pass
+
+
+def test_what_is_not_given_stays_as_it_is_outside(scale: Answer) -> None:
+    with densify(on="allow"), densify(limit=799), pytest.raises(DensifyError, match="limit of 799 B"):
+        scale(Known(10))
+    with densify(limit=799), densify(on="allow"), pytest.raises(DensifyError, match="limit of 799 B"):
+        scale(Known(10))
+
+
+def test_the_inner_block_decides(scale: Answer) -> None:
+    with densify(on="error", limit=1), densify(on="allow", limit=800):
+        scale(Known(10))
+
+
+@pytest.mark.parametrize("inner", ["allow", "error"])
+def test_leaving_restores_the_outer(scale: Answer, inner: Policy) -> None:
+    with densify(on="allow"):
+        with pytest.raises(KeyError), densify(on=inner):
+            raise KeyError
+        scale(Known(10))
+
+
+def test_threads_do_not_see_each_others(scale: Answer) -> None:
+    raised: list[Exception] = []
+
+    def elsewhere() -> None:
+        try:
+            with densify(on="allow"):
+                scale(Known(10))
+        except DensifyError as error:
+            raised.append(error)
+
+    with densify(on="error"):
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+    assert raised == []
+
+
+def test_the_ledger_counts_by_line_function_and_type(scale: Answer) -> None:
+    with densify(on="allow"):
+        for _ in range(3):
+            line = inspect.currentframe().f_lineno + 1  # type: ignore[union-attr]
+            scale(Known(10))
+        scale(Unknown(20))
+    first, second = densify_ledger()
+    assert (first.type, first.nbytes, first.count, first.line) == ("Unknown", 3200, 1, line + 1)
+    assert (second.file, second.line) == (__file__, line)
+    assert (second.function, second.type, second.count, second.nbytes) == ("lib.scale", "Known", 3, 2400)
+
+
+def test_what_was_refused_is_not_counted(scale: Answer) -> None:
+    for limit, on in ((799, "allow"), (None, "error")):
+        with densify(on=on, limit=limit), pytest.raises(DensifyError):  # type: ignore[arg-type]
+            scale(Known(10))
+    assert densify_ledger() == []
+
+
+def test_the_ledger_can_be_cleared(scale: Answer) -> None:
+    with densify(on="allow"):
+        scale(Known(10))
+    clear_densify_ledger()
+    assert densify_ledger() == []
+
+
+def test_two_arguments_are_two_copies(protocol: DispatchProtocol, scale: Answer) -> None:
+    @protocol.overridable
+    def combine(x1: Any, x2: Any) -> str:
+        return "body"
+
+    with densify(on="allow"):
+        combine(Known(10), Known(10))
+    assert [(entry.function, entry.count, entry.nbytes) for entry in densify_ledger()] == [("lib.combine", 2, 1600)]
