@@ -109,7 +109,7 @@ def get_ignored_functions() -> tuple[Callable[..., Any], ...]:
                 found[value] = None
     for cls in Tensor.__mro__[:-1]:
         for value in cls.__dict__.values():
-            if inspect.isfunction(value) and of(value) is None:
+            if inspect.isfunction(value) and of(value) is None and not value.__name__.startswith("_"):
                 found[value] = None
     return tuple(found)
 

@@ -140,7 +140,8 @@ def _deposit(grads: dict[Vertex, Any], vertex: Vertex, g: Any) -> None:
         assert isinstance(vertex, CallNode)
         assert vertex.outputs is not None
         index, g = g
-        grads.setdefault(vertex, [None] * len(vertex.outputs))[index] = g
+        arrived = grads.setdefault(vertex, [None] * len(vertex.outputs))
+        arrived[index] = g if arrived[index] is None else arrived[index] + g
         return
     if g.shape != vertex.shape or g.dtype != vertex.dtype:
         g = project(namespace_of(g), g, vertex.shape, vertex.dtype)

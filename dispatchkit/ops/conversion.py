@@ -15,7 +15,7 @@ from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, ArrayLike, DType, Namespace
 
-__all__ = ["as_tensor", "asarray", "from_dlpack", "tensor", "to_raw"]
+__all__ = ["as_tensor", "asarray", "from_dlpack", "tensor"]
 
 
 def to_raw(name: str, data: Any, dtype: DType = None, copy: bool | None = None) -> Any:

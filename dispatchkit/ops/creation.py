@@ -353,7 +353,13 @@ def empty_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any =
     return xp.empty(x.shape, dtype=dtype or x.dtype, device=device or x.device)
 
 
-@creation(samples=[sample(draw(2, 3), 2.5), sample(draw(2, 3), draw()), sample(draw(), 7, dtype="int64")])
+@creation(
+    samples=[
+        sample(draw(2, 3), 2.5),
+        sample(draw(2, 3), draw()),
+        sample(draw(), 7, dtype="int64", differentiable=False),
+    ]
+)
 def full_like(
     xp: Namespace, x: Array, /, fill_value: complex | Array, *, dtype: DType = None, device: Any = None
 ) -> Array:

@@ -136,7 +136,7 @@ def make_dense(function: str, cls: type, to_dense: Callable[[Any], Any], value: 
         entry.nbytes += nbytes or 0
     if budget.policy == "warn":
         size = "unknown size" if nbytes is None else format_bytes(nbytes)
-        warnings.warn(f"'{function}' made {name} dense ({size})", DensifyWarning, stacklevel=depth + 1)
+        warnings.warn(f"'{function}' made {name} dense ({size})", DensifyWarning, stacklevel=depth)
     return dense
 
 

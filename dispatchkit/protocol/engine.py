@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, overload
 
@@ -306,17 +307,29 @@ class DispatchProtocol(Registry):
             raise TypeError(f"{name} is not overridable by {self.method}")
         return found
 
-    def stub(self, operation: Overridable, types: tuple[type, ...]) -> str:
-        """Return a handler to paste for an operation and a type of a call."""
-        own = next((cls for cls in types if cls is not self.base), None)
+    def stub(self, operation: Overridable, key: Key) -> str:
+        """Return a handler to paste for calls with arguments of these types; "" where none of them is one's own."""
+        own = next((cls for cls in self.participating(key) if cls is not self.base), None)
         if own is None:
             return ""
-        names = {p.name for p in operation.parameters.arrays}
-        signature = operation.parameters.signature
-        arrays = [p.replace(annotation=own) if p.name in names else p for p in signature.parameters.values()]
-        text = str(inspect.Signature([p.replace(annotation=p.empty) for p in arrays]))
-        for name in names:
-            text = text.replace(f"{name}", f"{name}: {own.__name__}", 1)
+        hints = {p.name: self._hint(entry) for p, entry in zip(operation.parameters.arrays, key, strict=True)}
+        parameters = [
+            p.replace(annotation=hints.get(p.name) or p.empty)
+            for p in operation.parameters.signature.parameters.values()
+        ]
+        # Annotations that are text print in quotes; a stub has them bare.
+        signature = re.sub(r": '([^']*)'", r": \1", str(inspect.Signature(parameters)))
         handler = f"{operation.name}_{own.__name__.lower()}"
-        target = operation.qualified_name.replace("dispatchkit.", "dk.")
-        return f"@dk.implements({target})\ndef {handler}{text}:\n    ..."
+        prefix, _, path = operation.qualified_name.partition(".")
+        target = f"dk.{path}" if prefix == "dispatchkit" else operation.qualified_name
+        return f"@dk.implements({target})\ndef {handler}{signature}:\n    ..."
+
+    def _hint(self, entry: Any) -> str:
+        """Return the annotation of an array parameter for the types it was given."""
+        if isinstance(entry, tuple):
+            return f"list[{' | '.join(map(self._hint, entry))}]" if entry else ""
+        if entry is type(None):
+            return ""
+        if self.base is not None and (entry is self.base or self.wrapped_always(entry)):
+            return f"dk.{self.base.__name__}"
+        return str(entry.__name__)

@@ -84,7 +84,7 @@ def explain_call(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str
     if run:
         _run(chain, args, kwargs, found)
     else:
-        _foretell(chain, found)
+        _foretell(chain, args, kwargs, found)
     return found
 
 
@@ -98,12 +98,15 @@ def _active(operation: Overridable) -> list[Any]:
     return modes
 
 
-def _foretell(chain: Chain, found: Explanation) -> None:
+def _foretell(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any], found: Explanation) -> None:
     decided = False
     open_ended = False
     for entry in chain.entries:
+        refused = entry.rule.refusal(args, kwargs) if isinstance(entry, Step) and entry.rule is not None else []
         if isinstance(entry, Passed):
             verdict = ""
+        elif refused:
+            verdict = f"passed over: it cannot be called with {', '.join(refused)}"
         elif decided:
             verdict = "if declined"
         elif entry.source is Source.METHOD:

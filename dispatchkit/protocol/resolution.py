@@ -164,7 +164,7 @@ class Chain:
             "types": [type_name(cls) for cls in self.types],
             "asked": asked,
             "nearest": _nearest(operation, self.types),
-            "stub": operation.protocol.stub(operation, self.types),
+            "stub": operation.protocol.stub(operation, operation.parameters.key(args, kwargs)),
         }
         refused = [step.rule.refusal(args, kwargs) for step in self.steps if step.rule is not None]
         arguments = [text for texts in refused for text in texts]
@@ -321,7 +321,7 @@ def _guarded(rule: Rule, handler: Callable[..., Any]) -> Callable[..., Any]:
     def where_accepted(*args: Any, **kwargs: Any) -> Any:
         refused = rule.refusal(args, kwargs)
         if refused:
-            return decline(f"{rule} cannot be called with {', '.join(refused)}")
+            return decline(f"it cannot be called with {', '.join(refused)}")
         return handler(*args, **kwargs)
 
     return where_accepted
@@ -421,7 +421,7 @@ def _ambiguous(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule
     refuse = _raising(
         AmbiguousImplementationError,
         operation.qualified_name,
-        [type_name(t) for t in flatten(key)],
+        [type_name(t) for entry in key for t in (entry if isinstance(entry, tuple) else (entry,))],
         [str(rule) for rule in rules],
         ", ".join(map(type_name, settled)),
     )

@@ -65,11 +65,13 @@ def note(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def inner_operations(operation: DeclaredOperation) -> list[Overridable]:
-    """Return the operations that a body calls on its arguments, by running it on the declared samples."""
+    """Return the operations that a body calls on its arguments, by running it on the declared samples.
+
+    The operation itself is among them where the body comes back to it.
+    """
     notes: dict[Overridable, None] = {}
     for sample in operation.samples:
         _run(operation, sample, notes)
-    notes.pop(operation, None)
     return list(notes)
 
 

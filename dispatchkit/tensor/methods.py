@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dispatchkit import linalg, ops, random
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.conversion import apply_ufunc
 
@@ -69,5 +70,7 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
     return apply_ufunc(ufunc, method, inputs, kwargs)
 
 
+# Every operation is declared before the surface is taken.
+CHAPTERS = (ops, linalg, random)
 tensor_protocol.surface.add_attribute("__array_ufunc__", array_ufunc)
 tensor_protocol.surface.install(ArrayMethods)

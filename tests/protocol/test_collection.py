@@ -1,0 +1,209 @@
+"""Types that nobody uses are collected; what is remembered is forgotten by what affects it."""
+
+import gc
+import weakref
+from typing import Any
+
+import pytest
+
+from dispatchkit.errors import NoImplementationError
+from dispatchkit.protocol.densify import densify
+from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.fallbacks import fallback
+from dispatchkit.protocol.kinds import kinds
+from tests.protocol.support import Answer, binary, many, unary
+
+
+class Lasting:
+    """A type that outlives the others."""
+
+
+@pytest.fixture
+def scale(protocol: DispatchProtocol) -> Answer:
+    return unary(protocol)
+
+
+@pytest.fixture
+def combine(protocol: DispatchProtocol) -> Answer:
+    return binary(protocol)
+
+
+def gone(protocol: DispatchProtocol, reference: weakref.ref[Any]) -> bool:
+    """Return whether an object is collected, at the latest after the next registration."""
+    protocol.register_type(Lasting)
+    gc.collect()
+    return reference() is None
+
+
+def make_type(protocol: DispatchProtocol, **declared: Any) -> type:
+    return protocol.array_type(**declared)(type("Passing", (), {"to_dense": lambda self: 1.0}))
+
+
+def test_a_type_that_was_never_called_with(protocol: DispatchProtocol) -> None:
+    reference = weakref.ref(make_type(protocol))
+    assert gone(protocol, reference)
+
+
+def test_a_type_that_was_called_with(protocol: DispatchProtocol, combine: Answer, scale: Answer) -> None:
+    cls = make_type(protocol, fallback=fallback.decompose | fallback.dense, priority=3)
+    with densify(on="allow"):
+        combine(cls(), 1)
+        combine([cls(), Lasting()], cls())
+        scale(x=cls())
+        many(protocol)(cls(), 2)
+        protocol.explain(combine, cls(), cls())
+    reference = weakref.ref(cls)
+    del cls
+    assert gone(protocol, reference)
+
+
+def test_a_type_with_rules(protocol: DispatchProtocol, combine: Answer) -> None:
+    cls = make_type(protocol)
+    protocol.implements(combine, cls)(lambda x1, x2, /: cls)
+    protocol.implements(kinds.function, cls)(lambda function, *args: cls)
+    protocol.implements(combine, cls, Lasting)(lambda x1, x2, /: cls)
+    assert combine(cls(), 1) is cls
+    reference = weakref.ref(cls)
+    del cls
+    assert gone(protocol, reference)
+
+
+def test_a_type_whose_rule_names_a_lasting_one_first(protocol: DispatchProtocol, combine: Answer) -> None:
+    protocol.register_type(Lasting)
+    cls = make_type(protocol)
+    protocol.implements(combine, Lasting, cls)(lambda x1, x2, /: "pair")
+    assert combine(Lasting(), cls()) == "pair"
+    reference = weakref.ref(cls)
+    del cls
+    assert gone(protocol, reference)
+
+
+def test_a_type_that_is_converted(protocol: DispatchProtocol, scale: Answer) -> None:
+    cls = make_type(protocol, fallback=fallback.convert)
+
+    def convert(x: Any) -> Lasting:
+        return Lasting()
+
+    convert.__annotations__ = {"x": cls, "return": Lasting}
+    protocol.converts()(convert)
+    with protocol.local_registrations():
+        protocol.implements(scale, Lasting)(lambda x, factor=2.0: "rule")
+        assert scale(cls()) == "rule"
+    reference = weakref.ref(cls)
+    del cls, convert
+    assert gone(protocol, reference)
+
+
+def test_a_type_of_local_registrations(protocol: DispatchProtocol, scale: Answer) -> None:
+    with protocol.local_registrations():
+        cls = make_type(protocol)
+        protocol.implements(scale, cls)(lambda x, factor=2.0: "rule")
+        scale(cls())
+    reference = weakref.ref(cls)
+    del cls
+    assert gone(protocol, reference)
+
+
+def test_a_type_that_an_error_named(protocol: DispatchProtocol, scale: Answer) -> None:
+    cls = make_type(protocol)
+    with pytest.raises(NoImplementationError) as caught:
+        scale(cls())
+    error = caught.value.with_traceback(None)
+    reference = weakref.ref(cls)
+    del cls, caught
+    assert gone(protocol, reference)
+    assert "Passing" in str(error), "the error holds names, not types"
+
+
+def test_a_type_that_was_merely_passed(protocol: DispatchProtocol, combine: Answer) -> None:
+    cls = type("Stranger", (), {})
+    combine(1, cls())
+    reference = weakref.ref(cls)
+    del cls
+    assert gone(protocol, reference)
+
+
+def test_a_handler_that_was_replaced(protocol: DispatchProtocol, scale: Answer) -> None:
+    def old(x: Any, factor: float = 2.0) -> None: ...
+
+    protocol.implements(scale, Lasting)(old)
+    scale(Lasting())
+    reference = weakref.ref(old)
+    del old
+    protocol.implements(scale, Lasting)(lambda x, factor=2.0: "new")
+    assert gone(protocol, reference)
+
+
+def test_a_rule_goes_with_its_type(protocol: DispatchProtocol, scale: Answer) -> None:
+    cls = make_type(protocol)
+    protocol.implements(scale, cls)(lambda x, factor=2.0: "rule")
+    reference = weakref.ref(cls)
+    del cls
+    assert gone(protocol, reference)
+    with pytest.raises(NoImplementationError) as caught:
+        scale(Lasting())
+    assert caught.value.nearest == []
+
+
+def test_a_protocol_does_not_inherit_from_one_that_is_gone() -> None:
+    class Declared:
+        pass
+
+    before = DispatchProtocol("__lib_function__", namespace="lib")
+    before.register_type(Declared)
+    del before
+    gc.collect()
+    for protocol in [DispatchProtocol("__lib_function__", namespace="lib") for _ in range(50)]:
+        assert unary(protocol)(Declared())[0] == "body"
+
+
+# Forgotten by what affects it.
+
+
+def test_a_new_rule(protocol: DispatchProtocol, combine: Answer) -> None:
+    protocol.implements(combine, Lasting)(lambda x1, x2, /: "one")
+    assert combine(Lasting(), 1) == "one"
+
+    @protocol.implements(combine)
+    def pair(x1: Lasting, x2: int, /) -> str:
+        return "pair"
+
+    assert combine(Lasting(), 1) == "pair"
+
+
+def test_a_new_kind_rule(protocol: DispatchProtocol, scale: Answer) -> None:
+    protocol.register_type(Lasting)
+    with pytest.raises(NoImplementationError):
+        scale(Lasting())
+    protocol.implements(kinds.all, Lasting)(lambda function, *args, **kwargs: "kind")
+    assert scale(Lasting()) == "kind"
+
+
+def test_a_new_rule_of_a_superclass(protocol: DispatchProtocol, scale: Answer) -> None:
+    class Sub(Lasting):
+        pass
+
+    protocol.register_type(Lasting)
+    with pytest.raises(NoImplementationError):
+        scale(Sub())
+    protocol.implements(scale, Lasting)(lambda x, factor=2.0: "rule")
+    assert scale(Sub()) == "rule"
+
+
+def test_a_new_fallback(protocol: DispatchProtocol, scale: Answer) -> None:
+    cls = make_type(protocol)
+    with pytest.raises(NoImplementationError):
+        scale(cls())
+    protocol.register_type(cls, fallback=fallback.dense)
+    with densify(on="allow"):
+        assert scale(cls()) == ("body", 1.0, 2.0)
+
+
+def test_a_class_that_begins_to_take_part(protocol: DispatchProtocol, combine: Answer) -> None:
+    class Late:
+        pass
+
+    assert combine(Late(), 1)[0] == "body"
+    protocol.register_type(Late)
+    with pytest.raises(NoImplementationError):
+        combine(Late(), 1)

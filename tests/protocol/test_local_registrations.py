@@ -1,0 +1,157 @@
+"""`local_registrations`: what was registered inside the block is undone on leaving."""
+
+import threading
+from typing import Any
+
+import pytest
+
+from dispatchkit.errors import NoImplementationError
+from dispatchkit.protocol.densify import densify
+from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.fallbacks import fallback
+from tests.protocol.support import Answer, binary, unary
+
+
+class A:
+    def to_dense(self) -> float:
+        return 1.0
+
+
+@pytest.fixture
+def scale(protocol: DispatchProtocol) -> Answer:
+    return unary(protocol)
+
+
+def says(protocol: DispatchProtocol, function: Answer, text: str, *types: type) -> None:
+    protocol.implements(function, *types)(lambda *args, **kwargs: text)
+
+
+def test_a_rule(protocol: DispatchProtocol, scale: Answer) -> None:
+    protocol.register_type(A)
+    with protocol.local_registrations():
+        says(protocol, scale, "inside", A)
+        assert scale(A()) == "inside"
+    with pytest.raises(NoImplementationError):
+        scale(A())
+
+
+def test_a_rule_that_replaced_another(protocol: DispatchProtocol, scale: Answer) -> None:
+    says(protocol, scale, "before", A)
+    with protocol.local_registrations():
+        says(protocol, scale, "inside", A)
+        says(protocol, scale, "inside again", A)
+        assert scale(A()) == "inside again"
+    assert scale(A()) == "before"
+
+
+def test_that_a_class_takes_part_by_a_rule(protocol: DispatchProtocol, scale: Answer) -> None:
+    with protocol.local_registrations():
+        says(protocol, scale, "inside", A)
+    assert scale(A())[0] == "body"
+
+
+def test_that_a_class_takes_part_by_register_type(protocol: DispatchProtocol, scale: Answer) -> None:
+    with protocol.local_registrations():
+        protocol.register_type(A)
+        with pytest.raises(NoImplementationError):
+            scale(A())
+    assert scale(A())[0] == "body"
+
+
+def test_that_a_class_takes_part_by_array_type(protocol: DispatchProtocol, scale: Answer) -> None:
+    class Decorated:
+        pass
+
+    with protocol.local_registrations():
+        protocol.array_type()(Decorated)
+    assert scale(Decorated())[0] == "body"
+    assert not hasattr(Decorated, "__lib_function__")
+
+
+def test_a_declaration(protocol: DispatchProtocol, scale: Answer) -> None:
+    protocol.register_type(A)
+    with protocol.local_registrations():
+        protocol.register_type(A, fallback=fallback.dense)
+        with densify(on="allow"):
+            assert scale(A()) == ("body", 1.0, 2.0)
+    with pytest.raises(NoImplementationError):
+        scale(A())
+
+
+def test_a_priority(protocol: DispatchProtocol) -> None:
+    class B:
+        pass
+
+    combine = binary(protocol)
+    for cls in (A, B):
+        says(protocol, combine, cls.__name__, cls)
+    with protocol.local_registrations():
+        protocol.register_type(B, priority=1)
+        assert combine(A(), B()) == "B"
+    assert combine(A(), B()) == "A"
+
+
+def test_a_conversion(protocol: DispatchProtocol, scale: Answer) -> None:
+    class B:
+        pass
+
+    protocol.register_type(A, fallback=fallback.convert)
+    says(protocol, scale, "B", B)
+    with protocol.local_registrations():
+
+        @protocol.converts()
+        def b_of(x: A) -> B:
+            return B()
+
+        assert scale(A()) == "B"
+    with pytest.raises(NoImplementationError):
+        scale(A())
+
+
+def test_a_function_made_overridable(protocol: DispatchProtocol) -> None:
+    with protocol.local_registrations():
+
+        @protocol.overridable
+        def inside(x: Any) -> Any:
+            return x
+
+    assert "lib.inside" not in protocol.operations
+
+
+def test_after_an_exception_too(protocol: DispatchProtocol, scale: Answer) -> None:
+    with pytest.raises(KeyError), protocol.local_registrations():
+        says(protocol, scale, "inside", A)
+        raise KeyError
+    assert scale(A())[0] == "body"
+
+
+def test_blocks_nest(protocol: DispatchProtocol, scale: Answer) -> None:
+    with protocol.local_registrations():
+        says(protocol, scale, "outer", A)
+        with protocol.local_registrations():
+            says(protocol, scale, "inner", A)
+            assert scale(A()) == "inner"
+        assert scale(A()) == "outer"
+    assert scale(A())[0] == "body"
+
+
+def test_what_was_there_before_stays(protocol: DispatchProtocol, scale: Answer) -> None:
+    says(protocol, scale, "before", A)
+    with protocol.local_registrations():
+        pass
+    assert scale(A()) == "before"
+
+
+def test_what_another_thread_registers_meanwhile_stays(protocol: DispatchProtocol, scale: Answer) -> None:
+    with protocol.local_registrations():
+        thread = threading.Thread(target=says, args=(protocol, scale, "elsewhere", A))
+        thread.start()
+        thread.join()
+    assert scale(A()) == "elsewhere"
+
+
+def test_another_protocols_registrations_are_its_own(protocol: DispatchProtocol, scale: Answer) -> None:
+    other = DispatchProtocol("__other_function__", namespace="other")
+    with other.local_registrations():
+        says(protocol, scale, "stays", A)
+    assert scale(A()) == "stays"
