@@ -11,21 +11,13 @@ from typing_extensions import override
 from dispatchkit.graph.node import CallNode, Node, Output
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.storage import Storage
-from dispatchkit.ops.handlers import (
-    binary_function,
-    call_handler,
-    finalized,
-    leading_function,
-    leading_handler,
-    plain_handler,
-    spec_of,
-    unary_function,
-    wrapped,
-)
+from dispatchkit.ops.functions import binary_function, leading_function, unary_function
+from dispatchkit.ops.handlers import call_handler, leading_handler, plain_handler
 from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.ops.plan import Plan, all_cotangents, pull_all
 from dispatchkit.ops.rules import Rules
 from dispatchkit.ops.samples import Sample
+from dispatchkit.ops.wrapping import finalized, spec_of, wrapped
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.overridable import Overridable

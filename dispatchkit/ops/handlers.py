@@ -11,199 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dispatchkit.errors import AutogradError
-from dispatchkit.graph.arrays import SCALARS, Spec, foreign, is_inexact, namespace_of, raw_array
-from dispatchkit.graph.node import CallNode, Leaf, Node, Output, note_versions
+from dispatchkit.graph.arrays import SCALARS, foreign, is_inexact, namespace_of, raw_array
+from dispatchkit.graph.node import CallNode, Node, Output, note_versions
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, share_memory
-from dispatchkit.protocol.callers import ask_the_rest, decide
-from dispatchkit.protocol.modes import ask_modes, live
+from dispatchkit.ops.wrapping import make_leaf, spec_of, wrapped
 from dispatchkit.protocol.parameters import Form
 
 if TYPE_CHECKING:
     from dispatchkit.ops.declared import DeclaredOperation
 
-__all__ = [
-    "binary_function",
-    "call_handler",
-    "finalized",
-    "leading_function",
-    "leading_handler",
-    "make_leaf",
-    "plain_handler",
-    "spec_of",
-    "unary_function",
-    "wrapped",
-]
+__all__ = ["call_handler", "leading_handler", "plain_handler"]
 
 Handler = Callable[..., Any]
 new: Callable[[Any], Any] = object.__new__
 ndarray = np.ndarray
-
-
-def unary_function(operation: DeclaredOperation) -> Handler:
-    """Return the public function of an operation of one array: tensors at once, all else by the table.
-
-    The plain case is written out here, down to the node, because every call it saves shows in the figures.
-    """
-    kernel, table = operation.kernel, operation.table
-    base: Any = None
-    keep_x = keep_y = differentiable = False
-    save: Any = None
-    nothing = (None,)
-
-    def call(x: Any, /) -> Any:
-        if live and (answer := ask_modes(operation, (x,), {})) is not NotImplemented:
-            return answer
-        t = type(x)
-        if t is base and not foreign:
-            r = kernel(x.array)
-            if type(r) is not ndarray:
-                r = raw_array(r)
-            y = new(t)
-            y.array = r
-            y._memory = None
-            v = x._node
-            if v is None or not differentiable or not is_grad_enabled():
-                y._node = None
-                return y
-            y._node = n = Node()
-            n.operation = operation
-            n.edges = (v,)
-            n.saved = save((x,)) if save is not None else (x,) if keep_x else nothing
-            if keep_y:
-                n.output = r
-            n.shape = r.shape
-            n.dtype = r.dtype
-            n.extras = None
-            if keep_x and x._memory is not None:
-                note_versions(n)
-            return y
-        try:
-            first = table[t]
-        except KeyError:
-            first = decide(operation, (x,), {}, t)
-        result = first(x)
-        if result is NotImplemented:
-            return ask_the_rest(operation, (x,), {})
-        return result
-
-    def settle() -> None:
-        nonlocal base, keep_x, keep_y, differentiable, save
-        base = operation.fast_base
-        differentiable = operation.differentiable
-        plan = operation.plan
-        (keep_x,), keep_y = plan.keeps, plan.keeps_output
-        save = operation.save if plan.saves_specs else None
-
-    operation.settlers.append(settle)
-    return call
-
-
-def binary_function(  # noqa: C901  # written out: see unary_function
-    operation: DeclaredOperation, as_operator: bool = False
-) -> Handler:
-    """Return the public function of an operation of two arrays: tensors at once, all else by the table.
-
-    Parameters
-    ----------
-    operation : to compute
-    as_operator : whether it is the operator, which leaves strangers to Python
-    """
-    kernel, table = operation.kernel, operation.table
-    base: Any = None
-    keep_any = keep_1 = keep_2 = keep_y = differentiable = False
-    save: Any = None
-    nothing = (None, None)
-
-    def call(x1: Any, x2: Any, /) -> Any:
-        if live and (answer := ask_modes(operation, (x1, x2), {})) is not NotImplemented:
-            return answer
-        t = type(x1)
-        if t is base and type(x2) is t and not foreign:
-            r = kernel(x1.array, x2.array)
-            if type(r) is not ndarray:
-                r = raw_array(r)
-            y = new(t)
-            y.array = r
-            y._memory = None
-            v1 = x1._node
-            v2 = x2._node
-            if (v1 is None and v2 is None) or not differentiable or not is_grad_enabled():
-                y._node = None
-                return y
-            y._node = n = Node()
-            n.operation = operation
-            n.edges = (v1, v2)
-            n.extras = None
-            if keep_any:
-                n.saved = (x1 if keep_1 else None, x2 if keep_2 else None) if save is None else save((x1, x2))
-                if x1._memory is not None or x2._memory is not None:
-                    note_versions(n)
-            else:
-                n.saved = nothing
-            if keep_y:
-                n.output = r
-            n.shape = r.shape
-            n.dtype = r.dtype
-            return y
-        try:
-            first = table[t][type(x2)]
-        except KeyError:
-            if as_operator and operation.protocol.is_stranger(type(x2)):
-                return NotImplemented
-            first = decide(operation, (x1, x2), {}, t, type(x2))
-        result = first(x1, x2)
-        if result is NotImplemented:
-            return ask_the_rest(operation, (x1, x2), {})
-        return result
-
-    def settle() -> None:
-        nonlocal base, keep_any, keep_1, keep_2, keep_y, differentiable, save
-        base = operation.fast_base
-        differentiable = operation.differentiable
-        plan = operation.plan
-        (keep_1, keep_2), keep_y = plan.keeps, plan.keeps_output
-        save = operation.save if plan.saves_specs else None
-        keep_any = keep_1 or keep_2 or save is not None
-
-    operation.settlers.append(settle)
-    return call
-
-
-def leading_function(operation: DeclaredOperation) -> Handler:
-    """Return the public function of an operation of one array and parameters.
-
-    A reduction of a whole plain tensor is written out; all else goes by the table.
-    """
-    table, whole = operation.table, operation.whole
-    base: Any = None
-
-    def call(x: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if live and (answer := ask_modes(operation, (x, *args), kwargs)) is not NotImplemented:
-            return answer
-        t = type(x)
-        if t is base and not args and not kwargs and x._node is None and not foreign:
-            y = new(t)
-            y.array = whole(x.array)  # type: ignore[misc]  # there is a base only where there is this
-            y._node = y._memory = None
-            return y
-        try:
-            first = table[t]
-        except KeyError:
-            first = decide(operation, (x, *args), kwargs, t)
-        result = first(x, *args, **kwargs) if args or kwargs else first(x)
-        if result is NotImplemented:
-            return ask_the_rest(operation, (x, *args), kwargs)
-        return result
-
-    def settle() -> None:
-        nonlocal base
-        base = None if whole is None else operation.fast_base
-
-    operation.settlers.append(settle)
-    return call
 
 
 def plain_handler(operation: DeclaredOperation, cls: type, tensors: Sequence[bool]) -> Handler:
@@ -341,18 +164,6 @@ def call_handler(operation: DeclaredOperation, cls: type) -> Handler:
     return handler
 
 
-def make_leaf(array: Any) -> Leaf:
-    """Return the vertex of a tensor that is to require a gradient.
-
-    Raises
-    ------
-    AutogradError : for an array of integers or booleans
-    """
-    if not is_inexact(array.dtype):
-        raise AutogradError(f"only floating-point and complex tensors can require gradients, not {array.dtype}")
-    return Leaf(tuple(array.shape), array.dtype)
-
-
 def _raw(name: str, value: Any) -> Any:
     return value.array if isinstance(value, Storage) else value
 
@@ -415,56 +226,3 @@ def _several(
     for y in ys:
         _note_sharing(y, tensors)
     return type(result)(*ys) if hasattr(result, "_fields") else type(result)(ys)
-
-
-def wrapped(cls: type, array: Any, vertex: Any = None) -> Any:
-    """Return a tensor of a class around a raw array, without calling its constructor."""
-    y = new(cls)
-    y.array = array
-    y._node = vertex
-    y._memory = None
-    return y
-
-
-def finalized(operation: DeclaredOperation, cls: Any, handler: Handler, tensors: Sequence[bool]) -> Handler:
-    """Return a handler whose results are told of the tensors they come from.
-
-    Parameters
-    ----------
-    operation, cls, handler : as it computes, and what the results are
-    tensors : for an operation of one or two arrays, which of them are tensors
-    """
-    parameters, function = operation.parameters, operation.function
-    finalize = cls.__tensor_finalize__
-
-    def of_one(x: Any) -> Any:
-        y = handler(x)
-        finalize(y, function, (x,))
-        return y
-
-    def of_two(x1: Any, x2: Any) -> Any:
-        y = handler(x1, x2)
-        finalize(y, function, (x1, x2))
-        return y
-
-    def of_any(*args: Any, **kwargs: Any) -> Any:
-        result = handler(*args, **kwargs)
-        sources = tuple([v for _, v in parameters.values(args, kwargs) if isinstance(v, Storage)])
-        for y in result if isinstance(result, (tuple, list)) else (result,):
-            if type(y) is cls:
-                finalize(y, function, sources)
-        return result
-
-    if operation.composite or operation.several or not all(tensors):
-        return of_any
-    return of_one if parameters.unary else of_two if parameters.binary else of_any
-
-
-def spec_of(value: Any) -> Any:
-    """Return shape and dtype of an array, and anything else as it is."""
-    if isinstance(value, Storage):
-        array = value.array
-        return Spec(array.shape, array.dtype)
-    if isinstance(value, (list, tuple)):
-        return [spec_of(member) for member in value]
-    return Spec(tuple(value.shape), value.dtype) if hasattr(value, "dtype") else value

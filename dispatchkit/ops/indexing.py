@@ -10,10 +10,10 @@ from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.declare import indexing
 from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.handlers import wrapped
 from dispatchkit.ops.inplace import check_may_change, touch, write_back
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Index, Namespace
+from dispatchkit.ops.wrapping import wrapped
 from dispatchkit.protocol.parameters import Key
 
 __all__ = ["getitem", "index_put", "setitem"]

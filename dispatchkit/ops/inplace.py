@@ -15,7 +15,7 @@ from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, memory_of
 from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.handlers import wrapped
+from dispatchkit.ops.wrapping import wrapped
 from dispatchkit.protocol.modes import live
 
 __all__ = ["apply_in_place", "check_may_change", "make_inplace_operator", "touch", "write_back"]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from dispatchkit.errors import DispatchError
 from dispatchkit.protocol.decline import take_reason
 from dispatchkit.protocol.modes import current
-from dispatchkit.protocol.resolution import Chain, Passed, Source, Step
+from dispatchkit.protocol.ranking import Source, Step
+from dispatchkit.protocol.resolution import Chain, Passed
 from dispatchkit.protocol.rules import type_name
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.modes import Mode, ask_modes
 from dispatchkit.protocol.parameters import Key, flatten
-from dispatchkit.protocol.resolution import Chain, Passed, Source, Step, rule_steps
+from dispatchkit.protocol.ranking import Source, Step, rule_steps
+from dispatchkit.protocol.resolution import Chain, Passed
 from dispatchkit.protocol.rules import type_name
 
 if TYPE_CHECKING:

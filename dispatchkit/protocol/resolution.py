@@ -7,21 +7,19 @@ the fallbacks the candidates have declared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import (
-    AmbiguousImplementationError,
     ForeignArgumentError,
     NoImplementationError,
     UnsupportedArgumentError,
 )
-from dispatchkit.protocol.decline import decline, take_reason
-from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.decline import take_reason
 from dispatchkit.protocol.parameters import Form, Key, flatten
-from dispatchkit.protocol.rules import Rule, type_name
+from dispatchkit.protocol.ranking import Source, Step, raising, rule_steps
+from dispatchkit.protocol.rules import type_name
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
@@ -29,49 +27,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Chain",
     "Passed",
-    "Source",
-    "Step",
     "build_chain",
     "build_plain_chain",
     "candidates",
     "default_chain",
-    "rule_steps",
 ]
-
-
-class Source(Enum):
-    """Where an answer comes from."""
-
-    METHOD = "own method"
-    RULE = "rule"
-    KIND = "rule for the kind"
-    DEFAULT = "default"
-    AMBIGUOUS = "ambiguous rules"
-    FOREIGN = "stranger"
-    DENSE = "dense"
-    REWRAP = "rewrap"
-    DECOMPOSE = "decompose"
-    CONVERT = "convert"
-
-
-@dataclass(eq=False, slots=True)
-class Step:
-    """One answer of a chain.
-
-    Attributes
-    ----------
-    source : where it comes from
-    cls : the type that gives it
-    call : takes the arguments as the caller wrote them
-    text : what it is, in words
-    rule : the rule behind it, if one is
-    """
-
-    source: Source
-    cls: type
-    call: Callable[..., Any]
-    text: str
-    rule: Rule | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -226,107 +186,6 @@ def build_chain(operation: Overridable, key: Key, without: type | None = None, l
     return chain
 
 
-def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:
-    """Return the rules by which a type answers, the most specific first; those for kinds after the others."""
-    steps = _ranked(operation, key, cls, operation.rules, Source.RULE)
-    for kind in operation.kind.lineage():
-        steps += _ranked(operation, key, cls, operation.protocol.kind_rules(kind), Source.KIND)
-    return steps
-
-
-def _ranked(operation: Overridable, key: Key, cls: type, rules: Iterable[Any], source: Source) -> list[Step]:
-    order = operation.protocol.counts_as
-    fitting: list[tuple[tuple[int, ...], Rule]] = []
-    for reference in list(rules):
-        rule = reference()
-        if rule is None or not rule.serves(cls, order):
-            continue
-        far = rule.distances(key, operation.parameters, cls, order)
-        if far is not None:
-            fitting.append((far, rule))
-    fitting.sort(key=lambda pair: (-pair[1].demands(), sum(pair[0])))
-    steps: list[Step] = []
-    for index, (far, rule) in enumerate(fitting):
-        rivals = [
-            other
-            for other_far, other in fitting[index + 1 :]
-            if other.demands() == rule.demands() and not _dominates(far, other_far, rule, other)
-        ]
-        if rivals:
-            steps.append(_ambiguous(operation, cls, key, [rule, *rivals]))
-            return steps
-        steps.append(_rule_step(operation, key, cls, rule, source))
-    return steps
-
-
-def _dominates(near: tuple[int, ...], far: tuple[int, ...], rule: Rule, other: Rule) -> bool:
-    """Return whether `rule` is at least as specific everywhere, and more so somewhere."""
-    if rule.anywhere is not other.anywhere or len(near) != len(far):
-        return other.anywhere and not rule.anywhere
-    return all(a <= b for a, b in zip(near, far, strict=True)) and near != far
-
-
-def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: Source) -> Step:
-    call = rule.handler
-    if isinstance(rule.target, Kind):
-        call = _with_operation(operation, call)
-    change = _wrapped_positions(operation, key, rule)
-    if any(change):
-        call = _wrapping(operation, call, change)
-    if not rule.takes_everything(operation.parameters):
-        call = _guarded(rule, call)
-    return Step(source, cls, call, str(rule), rule)
-
-
-def _with_operation(operation: Overridable, handler: Callable[..., Any]) -> Callable[..., Any]:
-    def kind_rule(*args: Any, **kwargs: Any) -> Any:
-        return handler(operation.function, *args, **kwargs)
-
-    return kind_rule
-
-
-def _wrapped_positions(operation: Overridable, key: Key, rule: Rule) -> list[bool]:
-    """Return for each array parameter whether its arguments reach the handler as instances of the base type.
-
-    Arrays of the base type's library always do; scalars where the handler asks for the base type.
-    """
-    protocol = operation.protocol
-    if protocol.base is None:
-        return []
-    asks_base = [
-        not rule.anywhere and len(rule.types) == len(key) and issubclass(rule.types[i], protocol.base)
-        for i in range(len(key))
-    ]
-    return [
-        any(protocol.wrapped_always(cls) or (asks and protocol.is_companion(cls)) for cls in flatten((entry,)))
-        for entry, asks in zip(key, asks_base, strict=True)
-    ]
-
-
-def _wrapping(operation: Overridable, handler: Callable[..., Any], change: Sequence[bool]) -> Callable[..., Any]:
-    protocol = operation.protocol
-    names = {p.name for p, wanted in zip(operation.parameters.arrays, change, strict=True) if wanted}
-
-    def wrap(name: str, value: Any) -> Any:
-        return protocol.wrap(value) if name in names and protocol.is_companion(type(value)) else value
-
-    def with_wrapped_arrays(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = operation.parameters.replace(args, kwargs, wrap)
-        return handler(*args, **kwargs)
-
-    return with_wrapped_arrays
-
-
-def _guarded(rule: Rule, handler: Callable[..., Any]) -> Callable[..., Any]:
-    def where_accepted(*args: Any, **kwargs: Any) -> Any:
-        refused = rule.refusal(args, kwargs)
-        if refused:
-            return decline(f"it cannot be called with {', '.join(refused)}")
-        return handler(*args, **kwargs)
-
-    return where_accepted
-
-
 def _own_method(operation: Overridable, cls: type) -> list[Step]:
     """Return the step for a `__tensor_function__` that the type wrote itself."""
     protocol = operation.protocol
@@ -407,32 +266,10 @@ def _stranger(operation: Overridable, key: Key) -> Step | None:
                 return Step(
                     Source.FOREIGN,
                     cls,
-                    _raising(ForeignArgumentError, operation.qualified_name, p.name, cls.__name__, protocol.advice),
+                    raising(ForeignArgumentError, operation.qualified_name, p.name, cls.__name__, protocol.advice),
                     f"{cls.__name__} is no array",
                 )
     return None
-
-
-def _ambiguous(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule]) -> Step:
-    settled = [
-        min((rule.types[i] for rule in rules), key=lambda t: -len(t.__mro__))
-        for i in range(min(len(rule.types) for rule in rules))
-    ]
-    refuse = _raising(
-        AmbiguousImplementationError,
-        operation.qualified_name,
-        [type_name(t) for entry in key for t in (entry if isinstance(entry, tuple) else (entry,))],
-        [str(rule) for rule in rules],
-        ", ".join(map(type_name, settled)),
-    )
-    return Step(Source.AMBIGUOUS, cls, refuse, "ambiguous: " + "; ".join(map(str, rules)))
-
-
-def _raising(error: Callable[..., Exception], *data: Any) -> Callable[..., Any]:
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise error(*data)
-
-    return refuse
 
 
 def _nearest(operation: Overridable, types: Sequence[type]) -> list[str]:

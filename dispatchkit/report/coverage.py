@@ -13,7 +13,8 @@ from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key
-from dispatchkit.protocol.resolution import Chain, Source, Step
+from dispatchkit.protocol.ranking import Source, Step
+from dispatchkit.protocol.resolution import Chain
 from dispatchkit.protocol.rules import type_name
 from dispatchkit.report.tracing import inner_operations
 

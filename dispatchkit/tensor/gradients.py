@@ -12,8 +12,8 @@ from dispatchkit.graph.arrays import namespace_of
 from dispatchkit.graph.node import Extras, Leaf, extras_of
 from dispatchkit.graph.storage import Storage, Vertex, share_memory
 from dispatchkit.graph.sweep import sweep
-from dispatchkit.ops.handlers import make_leaf, wrapped
 from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.ops.wrapping import make_leaf, wrapped
 
 if TYPE_CHECKING:
     from typing import Self

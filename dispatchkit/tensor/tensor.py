@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dispatchkit.ops.conversion import to_raw
-from dispatchkit.ops.handlers import make_leaf, wrapped
 from dispatchkit.ops.namespace import enter
+from dispatchkit.ops.wrapping import make_leaf, wrapped
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.conversion import ConversionMethods
 from dispatchkit.tensor.gradients import GradientMethods

@@ -48,11 +48,11 @@ def show_the_type() -> None:
     s = ScaledIdentity(3, 2.0)
     print(f"   s                      {s!r}")
     print(f"   s + s                  {s + s!r}    by its own rule")  # type: ignore[operator]
-    both = s.mean(), dk.mean(s)  # type: ignore[attr-defined]
-    print(f"   s.mean(), dk.mean(s)   {both[0]:.4f}, {both[1]:.4f}    one rule serves method and function")
+    mean = s.mean()  # type: ignore[attr-defined]
+    print(f"   s.mean(), dk.mean(s)   {mean:.4f}, {dk.mean(s):.4f}    one rule serves method and function")
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        total = s + dk.ones((3, 3))  # type: ignore[operator]
+        total = s + dk.ones((3, 3))
     print(f"   s + dk.ones((3, 3))    {indented(total, 26)}")
     print(f"   ... no rule for this pair: the declared fallback answered, and said so:\n      {said[0].message}")
 

@@ -1,0 +1,191 @@
+"""The public functions of operations on tensors: plain tensors at once, all else by the table.
+
+The plain case is written out here, down to the node, because every call it saves shows in the figures. What the
+closures hold of base type and rules is brought up to date by `settle` whenever either changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dispatchkit.graph.arrays import foreign, raw_array
+from dispatchkit.graph.node import Node, note_versions
+from dispatchkit.graph.recording import is_grad_enabled
+from dispatchkit.protocol.callers import ask_the_rest, decide
+from dispatchkit.protocol.modes import ask_modes, live
+
+if TYPE_CHECKING:
+    from dispatchkit.ops.declared import DeclaredOperation
+
+__all__ = ["binary_function", "leading_function", "unary_function"]
+
+Handler = Callable[..., Any]
+new: Callable[[Any], Any] = object.__new__
+ndarray = np.ndarray
+
+
+def unary_function(operation: DeclaredOperation) -> Handler:
+    """Return the public function of an operation of one array: tensors at once, all else by the table.
+
+    The plain case is written out here, down to the node, because every call it saves shows in the figures.
+    """
+    kernel, table = operation.kernel, operation.table
+    base: Any = None
+    keep_x = keep_y = differentiable = False
+    save: Any = None
+    nothing = (None,)
+
+    def call(x: Any, /) -> Any:
+        if live and (answer := ask_modes(operation, (x,), {})) is not NotImplemented:
+            return answer
+        t = type(x)
+        if t is base and not foreign:
+            r = kernel(x.array)
+            if type(r) is not ndarray:
+                r = raw_array(r)
+            y = new(t)
+            y.array = r
+            y._memory = None
+            v = x._node
+            if v is None or not differentiable or not is_grad_enabled():
+                y._node = None
+                return y
+            y._node = n = Node()
+            n.operation = operation
+            n.edges = (v,)
+            n.saved = save((x,)) if save is not None else (x,) if keep_x else nothing
+            if keep_y:
+                n.output = r
+            n.shape = r.shape
+            n.dtype = r.dtype
+            n.extras = None
+            if keep_x and x._memory is not None:
+                note_versions(n)
+            return y
+        try:
+            first = table[t]
+        except KeyError:
+            first = decide(operation, (x,), {}, t)
+        result = first(x)
+        if result is NotImplemented:
+            return ask_the_rest(operation, (x,), {})
+        return result
+
+    def settle() -> None:
+        nonlocal base, keep_x, keep_y, differentiable, save
+        base = operation.fast_base
+        differentiable = operation.differentiable
+        plan = operation.plan
+        (keep_x,), keep_y = plan.keeps, plan.keeps_output
+        save = operation.save if plan.saves_specs else None
+
+    operation.settlers.append(settle)
+    return call
+
+
+def binary_function(  # noqa: C901  # written out: see unary_function
+    operation: DeclaredOperation, as_operator: bool = False
+) -> Handler:
+    """Return the public function of an operation of two arrays: tensors at once, all else by the table.
+
+    Parameters
+    ----------
+    operation : to compute
+    as_operator : whether it is the operator, which leaves strangers to Python
+    """
+    kernel, table = operation.kernel, operation.table
+    base: Any = None
+    keep_any = keep_1 = keep_2 = keep_y = differentiable = False
+    save: Any = None
+    nothing = (None, None)
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        if live and (answer := ask_modes(operation, (x1, x2), {})) is not NotImplemented:
+            return answer
+        t = type(x1)
+        if t is base and type(x2) is t and not foreign:
+            r = kernel(x1.array, x2.array)
+            if type(r) is not ndarray:
+                r = raw_array(r)
+            y = new(t)
+            y.array = r
+            y._memory = None
+            v1 = x1._node
+            v2 = x2._node
+            if (v1 is None and v2 is None) or not differentiable or not is_grad_enabled():
+                y._node = None
+                return y
+            y._node = n = Node()
+            n.operation = operation
+            n.edges = (v1, v2)
+            n.extras = None
+            if keep_any:
+                n.saved = (x1 if keep_1 else None, x2 if keep_2 else None) if save is None else save((x1, x2))
+                if x1._memory is not None or x2._memory is not None:
+                    note_versions(n)
+            else:
+                n.saved = nothing
+            if keep_y:
+                n.output = r
+            n.shape = r.shape
+            n.dtype = r.dtype
+            return y
+        try:
+            first = table[t][type(x2)]
+        except KeyError:
+            if as_operator and operation.protocol.is_stranger(type(x2)):
+                return NotImplemented
+            first = decide(operation, (x1, x2), {}, t, type(x2))
+        result = first(x1, x2)
+        if result is NotImplemented:
+            return ask_the_rest(operation, (x1, x2), {})
+        return result
+
+    def settle() -> None:
+        nonlocal base, keep_any, keep_1, keep_2, keep_y, differentiable, save
+        base = operation.fast_base
+        differentiable = operation.differentiable
+        plan = operation.plan
+        (keep_1, keep_2), keep_y = plan.keeps, plan.keeps_output
+        save = operation.save if plan.saves_specs else None
+        keep_any = keep_1 or keep_2 or save is not None
+
+    operation.settlers.append(settle)
+    return call
+
+
+def leading_function(operation: DeclaredOperation) -> Handler:
+    """Return the public function of an operation of one array and parameters.
+
+    A reduction of a whole plain tensor is written out; all else goes by the table.
+    """
+    table, whole = operation.table, operation.whole
+    base: Any = None
+
+    def call(x: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if live and (answer := ask_modes(operation, (x, *args), kwargs)) is not NotImplemented:
+            return answer
+        t = type(x)
+        if t is base and not args and not kwargs and x._node is None and not foreign:
+            y = new(t)
+            y.array = whole(x.array)  # type: ignore[misc]  # there is a base only where there is this
+            y._node = y._memory = None
+            return y
+        try:
+            first = table[t]
+        except KeyError:
+            first = decide(operation, (x, *args), kwargs, t)
+        result = first(x, *args, **kwargs) if args or kwargs else first(x)
+        if result is NotImplemented:
+            return ask_the_rest(operation, (x, *args), kwargs)
+        return result
+
+    def settle() -> None:
+        nonlocal base
+        base = None if whole is None else operation.fast_base
+
+    operation.settlers.append(settle)
+    return call
