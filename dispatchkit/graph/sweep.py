@@ -149,6 +149,16 @@ def _deposit(grads: dict[Vertex, Any], vertex: Vertex, g: Any) -> None:
     grads[vertex] = g if before is None else before + g
 
 
+def _memory_is_own(g: np.ndarray[Any, Any]) -> bool:
+    """Return whether nothing but `g` looks at its memory, all of which it needs."""
+    base = g.base
+    if base is None:
+        return True
+    whole = isinstance(base, np.ndarray) and base.base is None and base.size == g.size and g.flags.c_contiguous
+    # The references are that of `g`, the name here, and the argument of the count.
+    return whole and sys.getrefcount(base) <= 3
+
+
 def _arrived(vertex: Vertex, g: Any, wrap: Any, create_graph: bool) -> Any:
     """Run the hooks of a vertex on its gradient, and retain it where asked to."""
     extras = vertex.extras
@@ -171,8 +181,8 @@ def _accumulate(leaf: Vertex, g: Any, wrap: Any, create_graph: bool) -> None:
     if create_graph:
         extras.grad = g if before is None else before + g
     elif before is None:
-        owned = isinstance(g, np.ndarray) and g.base is None and sys.getrefcount(g) <= OWN_REFERENCES
-        extras.grad = wrap(g if owned else namespace_of(g).asarray(g, copy=True))
+        own = isinstance(g, np.ndarray) and sys.getrefcount(g) <= OWN_REFERENCES and _memory_is_own(g)
+        extras.grad = wrap(g if own else namespace_of(g).asarray(g, copy=True))
     elif isinstance(before, Storage) and before._node is None:
         extras.grad = wrap(before.array + g)
     else:

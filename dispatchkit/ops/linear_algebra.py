@@ -12,7 +12,7 @@ from typing import TypeAlias
 from dispatchkit.ops.declare import linalg
 from dispatchkit.ops.linalg_elements import diagonal, outer, trace
 from dispatchkit.ops.linalg_norms import norm
-from dispatchkit.ops.matrices import axis_moved_back, conjugate, require_ndim
+from dispatchkit.ops.matrices import axis_moved_back, conjugate, require_ndim, stored_transposed
 from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
@@ -96,7 +96,8 @@ def matmul_transpose_x2(xp: Namespace, g: Array, x1: Array, x2: Array) -> Array:
         return g[..., None] * x1 if x2.ndim == 1 else x1[:, None] * g[..., None, :]
     if x2.ndim == 1:
         return (x1.mT @ g[..., None])[..., 0]
-    return x1.mT @ g
+    # In the layout of `x2`: the gradient of a weight that was used transposed is contiguous again.
+    return (g.mT @ x1).mT if stored_transposed(x2) else x1.mT @ g
 
 
 def _paired(axes: Axes, ndim1: int, ndim2: int) -> tuple[list[int], list[int]]:

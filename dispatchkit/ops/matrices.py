@@ -23,6 +23,7 @@ __all__ = [
     "require_ndim",
     "require_square",
     "shape_of",
+    "stored_transposed",
 ]
 
 LINALG = "dispatchkit.linalg"
@@ -110,6 +111,12 @@ def is_complex(xp: Namespace, x: Any) -> bool:
 def conjugate(xp: Namespace, x: Any) -> Any:
     """Return the complex conjugate, of a real array the array itself."""
     return xp.conj(x) if is_complex(xp, x) else x
+
+
+def stored_transposed(x: Any) -> bool:
+    """Return whether the elements of a matrix are known to lie in memory column by column."""
+    strides = getattr(x, "strides", None)
+    return strides is not None and strides[-1] > strides[-2]
 
 
 def adjoint(xp: Namespace, x: Any) -> Any:

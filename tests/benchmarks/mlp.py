@@ -51,12 +51,12 @@ def dispatchkit_step(p: Problem) -> Step:
     parameters = [parameter for layer in layers for parameter in layer]
     *hidden, (last_w, last_b) = layers
     # Looked up once, so that a missing operation is reported before anything runs.
-    maximum, largest, exp, total, log = dk.maximum, dk.max, dk.exp, dk.sum, dk.log
+    relu, largest, exp, total, log = dk.relu, dk.max, dk.exp, dk.sum, dk.log
 
     def step() -> tuple[Any, list[Any]]:
         h: Any = x
         for w, b in hidden:
-            h = maximum(h @ w.T + b, 0.0)
+            h = relu(h @ w.T + b)
         logits = h @ last_w.T + last_b
         shifted = logits - largest(logits.detach(), axis=1, keepdims=True)
         log_p = shifted - log(total(exp(shifted), axis=1, keepdims=True))

@@ -1,0 +1,219 @@
+"""The backward pass: cotangents, graphs used again, several roots, gradients by function."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.autograd import backward, grad
+from tests.graph.test_leaves import leaf
+
+
+def test_a_vector_needs_a_cotangent() -> None:
+    x = leaf(1.0, 2.0)
+    with pytest.raises(
+        dk.AutogradError,
+        match=r"grad can be implicitly created only for scalar outputs; this one has shape \(2,\): pass gradient=",
+    ):
+        (x * 2).backward()
+
+
+def test_a_tensor_of_one_element_needs_none() -> None:
+    x = leaf(2.0)
+    (x**3).backward()
+    assert x.grad is not None
+    np.testing.assert_allclose(x.grad.numpy(), [12.0])
+
+
+def test_a_complex_scalar_needs_a_cotangent() -> None:
+    z = dk.tensor(1 + 2j, requires_grad=True)
+    with pytest.raises(dk.AutogradError, match="only for real scalar outputs"):
+        (z * z).backward()
+
+
+@pytest.mark.parametrize("cotangent", [dk.tensor([1.0, 10.0]), np.array([1.0, 10.0])], ids=["tensor", "NumPy"])
+def test_a_vector_is_pulled_back_by_its_cotangent(cotangent: object) -> None:
+    x = leaf(2.0, 3.0)
+    (x * x).backward(cotangent)
+    assert x.grad is not None
+    np.testing.assert_array_equal(x.grad.numpy(), [4.0, 60.0])
+
+
+def test_a_cotangent_of_another_shape_is_refused() -> None:
+    with pytest.raises(dk.AutogradError, match=r"gradient has shape \(3,\), the tensor to differentiate \(2,\)"):
+        (leaf(1.0, 2.0) * 2).backward(dk.ones(3))
+
+
+def test_a_tensor_outside_the_graph_has_nothing_to_go_back_through() -> None:
+    with pytest.raises(dk.AutogradError, match="does not require grad and has no grad_fn"):
+        dk.ones(()).backward()
+
+
+def test_a_graph_used_twice_raises_and_says_what_to_do() -> None:
+    y = (leaf(1.0) ** 2).sum()
+    y.backward()
+    with pytest.raises(dk.AutogradError, match="of SumBackward was freed by an earlier .* pass retain_graph=True there"):
+        y.backward()
+
+
+def test_a_retained_graph_can_be_used_again() -> None:
+    x = leaf(3.0)
+    y = (x**2).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    assert x.grad is not None
+    assert x.grad.item() == 12.0
+
+
+def test_create_graph_retains_the_graph() -> None:
+    x = leaf(3.0)
+    y = (x**2).sum()
+    y.backward(create_graph=True)
+    y.backward()
+    assert x.grad is not None
+    assert x.grad.item() == 12.0
+
+
+def test_a_graph_of_which_a_part_was_freed_raises() -> None:
+    x = leaf(2.0)
+    shared = x**2
+    shared.sum().backward()
+    with pytest.raises(dk.AutogradError, match="graph of PowBackward was freed"):
+        (shared * 3).sum().backward()
+
+
+def test_errors_of_autograd_are_runtime_errors() -> None:
+    assert issubclass(dk.AutogradError, RuntimeError)
+    assert issubclass(dk.InplaceError, dk.AutogradError)
+
+
+def test_inputs_say_which_leaves_get_gradients() -> None:
+    x, y = leaf(2.0), leaf(3.0)
+    (x * y).backward(inputs=[x])
+    assert x.grad is not None
+    assert x.grad.item() == 3.0
+    assert y.grad is None
+
+
+def test_inputs_may_be_one_tensor() -> None:
+    x, y = leaf(2.0), leaf(3.0)
+    (x * y).backward(inputs=y)
+    assert x.grad is None
+    assert y.grad is not None
+
+
+def test_inputs_may_be_no_leaves() -> None:
+    x = leaf(2.0)
+    y = x * x
+    (y * 5).backward(inputs=[y])
+    assert y.grad is not None
+    assert y.grad.item() == 5.0
+    assert x.grad is None
+
+
+def test_several_roots_add_up() -> None:
+    x = leaf(1.0, 2.0)
+    backward([(x * x).sum(), x * 10], [None, dk.ones(2)])
+    assert x.grad is not None
+    np.testing.assert_array_equal(x.grad.numpy(), [12.0, 14.0])
+
+
+def test_as_many_cotangents_as_outputs() -> None:
+    x = leaf(1.0)
+    with pytest.raises(ValueError, match="backward: 2 outputs, but 1 cotangents"):
+        backward([x * 1, x * 2], [dk.ones(1)])
+
+
+def test_grad_returns_gradients_and_leaves_the_leaves_alone() -> None:
+    x, y = leaf(2.0), leaf(3.0)
+    found = grad(x * y, [x, y])
+    assert [g.item() for g in found] == [3.0, 2.0]
+    assert x.grad is None
+    assert y.grad is None
+
+
+def test_grad_of_a_non_leaf() -> None:
+    x = leaf(2.0)
+    y = x * x
+    assert grad(y * y, y)[0].item() == 8.0
+
+
+def test_grad_of_an_output_by_itself_is_its_cotangent() -> None:
+    y = leaf(2.0) * 3
+    assert grad(y, y)[0].item() == 1.0
+
+
+def test_grad_refuses_an_input_the_output_does_not_depend_on() -> None:
+    x, other = leaf(2.0), leaf(1.0)
+    with pytest.raises(dk.AutogradError, match="do not depend on input 1; pass allow_unused=True to get None for it"):
+        grad(x * x, [x, other])
+
+
+def test_allow_unused_gives_none() -> None:
+    x, other = leaf(2.0), leaf(1.0)
+    used, unused = grad(x * x, [x, other], allow_unused=True)
+    assert used.item() == 4.0
+    assert unused is None
+
+
+def test_grad_refuses_an_input_outside_the_graph() -> None:
+    x = leaf(2.0)
+    with pytest.raises(dk.AutogradError, match="one of the inputs does not require grad"):
+        grad(x * x, dk.ones(1))
+
+
+def test_grad_takes_cotangents() -> None:
+    x = leaf(1.0, 2.0)
+    (g,) = grad(x * x, x, dk.tensor([1.0, 0.5]))
+    np.testing.assert_array_equal(g.numpy(), [2.0, 2.0])
+
+
+def test_what_is_not_on_the_way_to_the_inputs_keeps_its_graph() -> None:
+    x, y = leaf(2.0), leaf(3.0)
+    squared = y * y
+    grad((x * squared).sum(), x)
+    squared.backward()
+    assert y.grad is not None
+    assert y.grad.item() == 6.0
+
+
+def test_something_that_is_no_tensor_is_refused() -> None:
+    with pytest.raises(TypeError, match="the tensor to differentiate is a float, not a tensor"):
+        backward(1.0)  # type: ignore[arg-type]
+
+
+def test_gradients_flow_through_one_of_several_outputs() -> None:
+    x = dk.tensor([[3.0, 1.0], [1.0, 2.0]], requires_grad=True)
+    dk.linalg.slogdet(x).logabsdet.backward()
+    np.testing.assert_allclose(x.grad.numpy(), np.linalg.inv(x.detach().numpy()).T)
+
+
+def test_gradients_flow_through_members_of_a_sequence() -> None:
+    x, y = leaf(1.0, 2.0), leaf(3.0)
+    (dk.concat([x, y, x]) * dk.arange(5.0)).sum().backward()
+    assert x.grad is not None
+    assert y.grad is not None
+    np.testing.assert_array_equal(x.grad.numpy(), [3.0, 5.0])
+    np.testing.assert_array_equal(y.grad.numpy(), [2.0])
+
+
+def test_a_diamond_is_swept_once() -> None:
+    x = leaf(1.0)
+    y = x
+    for _ in range(60):
+        y = y + y  # 2**60 paths
+    y.backward()
+    assert x.grad is not None
+    assert x.grad.item() == 2.0**60
+
+
+def test_an_error_in_a_hook_comes_out_as_it_is() -> None:
+    x = leaf(1.0)
+
+    def fail(g: dk.Tensor) -> None:
+        raise LookupError("mine")
+
+    x.register_hook(fail)
+    with pytest.raises(LookupError, match="mine"):
+        (x * 2).backward()

@@ -1,0 +1,239 @@
+"""Rules for operations of the library: pairs with tensors, NumPy operands, scalars, sequences, kinds."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+
+
+@pytest.fixture(autouse=True)
+def undone() -> Iterator[None]:
+    with dk.local_registrations():
+        yield
+
+
+@dk.array_type()
+class Duck:
+    pass
+
+
+class Plain:
+    """Takes part by a rule alone."""
+
+
+def describe(*values: Any) -> tuple[str, ...]:
+    return tuple(type(value).__name__ for value in values)
+
+
+@pytest.fixture
+def with_tensor() -> None:
+    @dk.implements(dk.add)
+    def add_duck_tensor(x1: Duck, x2: dk.Tensor, /) -> Any:
+        return describe(x1, x2)
+
+    @dk.implements(dk.add)
+    def add_tensor_duck(x1: dk.Tensor, x2: Duck, /) -> Any:
+        return describe(x1, x2)
+
+
+@pytest.mark.usefixtures("with_tensor")
+@pytest.mark.parametrize(
+    "other",
+    [dk.ones(2), np.ones(2), np.float64(1), np.int8(1), np.bool_(1), np.ones((2, 2))[::2], 1.0, 1, True, 1j],
+    ids=lambda value: type(value).__name__,
+)
+def test_tensor_is_matched_and_received_wrapped(other: Any) -> None:
+    assert dk.add(Duck(), other) == ("Duck", "Tensor")
+    assert dk.add(other, Duck()) == ("Tensor", "Duck")
+
+
+@pytest.mark.usefixtures("with_tensor")
+@pytest.mark.parametrize("other", [np.ones(2), np.float64(1), 1.0], ids=lambda value: type(value).__name__)
+def test_operators_with_numpy_on_either_side(other: Any) -> None:
+    x: Any = Duck()
+    assert x + other == ("Duck", "Tensor")
+    assert other + x == ("Tensor", "Duck")
+
+
+@pytest.mark.usefixtures("with_tensor")
+def test_subclasses_of_tensor_match_tensor() -> None:
+    class Sub(dk.Tensor):
+        pass
+
+    assert dk.add(Duck(), Sub([1.0])) == ("Duck", "Sub")
+
+
+def test_numpy_arrays_are_wrapped_for_any_rule() -> None:
+    dk.implements(dk.add, Duck)(lambda x1, x2, /: describe(x1, x2))
+    assert dk.add(Duck(), np.ones(2)) == ("Duck", "Tensor")
+    assert dk.add(np.ones(2), Duck()) == ("Tensor", "Duck")
+
+
+def test_python_scalars_match_their_types_first() -> None:
+    @dk.implements(dk.multiply)
+    def multiply_float(x1: Duck, x2: float, /) -> Any:
+        return ("float", *describe(x2))
+
+    @dk.implements(dk.multiply)
+    def multiply_tensor(x1: Duck, x2: dk.Tensor, /) -> Any:
+        return ("tensor", *describe(x2))
+
+    @dk.implements(dk.multiply)
+    def multiply_complex(x1: Duck, x2: complex, /) -> Any:
+        return ("complex", *describe(x2))
+
+    assert dk.multiply(Duck(), 2.0) == ("float", "float")
+    assert dk.multiply(Duck(), 2) == ("float", "int")
+    assert dk.multiply(Duck(), 2j) == ("complex", "complex")
+    assert dk.multiply(Duck(), dk.ones(2)) == ("tensor", "Tensor")
+    assert dk.multiply(Duck(), np.ones(2)) == ("tensor", "Tensor")
+
+
+def test_a_union_of_scalar_and_tensor() -> None:
+    @dk.implements(dk.multiply)
+    def multiply_either(x1: Duck, x2: float | dk.Tensor, /) -> Any:
+        return describe(x2)
+
+    assert dk.multiply(Duck(), 2.0) == ("float",)
+    assert dk.multiply(Duck(), np.ones(2)) == ("Tensor",)
+
+
+def test_unions_of_the_type_and_tensor() -> None:
+    @dk.implements(dk.multiply)
+    def multiply_any(x1: Duck | dk.Tensor, x2: Duck | dk.Tensor, /) -> Any:
+        return describe(x1, x2)
+
+    assert dk.multiply(Duck(), dk.ones(2)) == ("Duck", "Tensor")
+    assert dk.multiply(dk.ones(2), Duck()) == ("Tensor", "Duck")
+    assert dk.multiply(Duck(), Duck()) == ("Duck", "Duck")
+    assert dk.multiply(dk.ones(2), dk.ones(2)).tolist() == [1.0, 1.0]
+
+
+def test_a_triple() -> None:
+    @dk.implements(dk.where)
+    def where_duck(condition: dk.Tensor, x1: Duck, x2: dk.Tensor, /) -> Any:
+        return describe(condition, x1, x2)
+
+    assert dk.where(np.array([True]), Duck(), 0.0) == ("Tensor", "Duck", "Tensor")
+
+
+def test_a_rule_for_plain_tensors_alone_is_refused() -> None:
+    with pytest.raises(dk.RegistrationError, match="names no type of its own"):
+
+        @dk.implements(dk.add)
+        def add_tensors(x1: dk.Tensor, x2: dk.Tensor, /) -> None: ...
+
+
+def test_a_class_known_by_a_rule_alone_is_no_stranger() -> None:
+    dk.implements(dk.add, Duck, Plain)(lambda x1, x2, /: "pair")
+    assert dk.add(Duck(), Plain()) == "pair"
+    assert Duck() + Plain() == "pair"  # type: ignore[operator]
+
+
+def test_members_of_a_sequence() -> None:
+    @dk.implements(dk.concat)
+    def concat_ducks(arrays: list[Duck | dk.Tensor], /, *, axis: int | None = 0) -> Any:
+        return (describe(*arrays), axis)
+
+    assert dk.concat([Duck(), dk.ones(2), Duck()]) == (("Duck", "Tensor", "Duck"), 0)
+    assert dk.concat((dk.ones(2), Duck()), axis=1) == (("Tensor", "Duck"), 1)
+
+
+def test_one_type_serves_a_member_of_a_sequence() -> None:
+    @dk.implements(dk.concat, Duck)
+    def concat_ducks(arrays: Any, /, *, axis: int | None = 0) -> Any:
+        return describe(*arrays)
+
+    assert dk.concat([np.ones(2), Duck()]) == ("Tensor", "Duck")
+
+
+def test_an_element_of_an_index() -> None:
+    @dk.implements(dk.getitem)
+    def getitem_by_duck(x: dk.Tensor, key: Duck, /) -> str:
+        return "rule"
+
+    assert dk.ones(3)[Duck()] == "rule"  # type: ignore[index]
+
+
+def test_a_numpy_subclass_that_is_an_array_type_stays_itself() -> None:
+    @dk.array_type()
+    class Units(np.ndarray):  # type: ignore[type-arg]
+        pass
+
+    @dk.implements(dk.exp)
+    def exp_units(x: Units, /) -> Any:
+        return describe(x)
+
+    assert dk.exp(np.ones(2).view(Units)) == ("Units",)
+
+
+def test_kinds_of_the_library() -> None:
+    @dk.implements(dk.kinds.elementwise)
+    def elementwise_duck(function: Any, x: Duck, /, *args: Any, **kwargs: Any) -> Any:
+        return function.__name__
+
+    @dk.implements(dk.kinds.reduction, Duck)
+    def reduction_duck(function: Any, x: Any, /, **kwargs: Any) -> Any:
+        return (function.__name__, kwargs)
+
+    x: Any = Duck()
+    assert dk.exp(x) == "exp"
+    assert x + 1 == dk.add(x, 1) == "add"
+    assert dk.sum(x, axis=1) == ("sum", {"axis": 1})
+    with pytest.raises(dk.NoImplementationError):
+        dk.reshape(x, (2, 2))
+
+
+def test_a_rule_for_the_operation_beats_its_kind() -> None:
+    dk.implements(dk.kinds.elementwise, Duck)(lambda function, *args: "kind")
+    dk.implements(dk.exp, Duck)(lambda x, /: "operation")
+    assert (dk.exp(Duck()), dk.log(Duck())) == ("operation", "kind")
+
+
+def test_a_keyword_of_the_operation_that_no_rule_takes() -> None:
+    dk.implements(dk.mean, Duck)(lambda x, /: "rule")
+    x: Any = Duck()
+    assert dk.mean(x) == x.mean() == "rule"
+    for call in (lambda: dk.mean(x, axis=0), lambda: x.mean(0), lambda: x.mean(axis=0)):
+        with pytest.raises(dk.UnsupportedArgumentError, match="takes the keyword 'axis'"):
+            call()
+
+
+def test_a_missing_keyword_goes_to_the_dense_fallback() -> None:
+    @dk.array_type(fallback=dk.fallback.dense)
+    class Dense:
+        def to_dense(self) -> dk.Tensor:
+            return dk.ones((2, 2))
+
+    dk.implements(dk.sum, Dense)(lambda x, /: "rule")
+    assert dk.sum(Dense()) == "rule"
+    with dk.densify(on="allow"):
+        assert dk.sum(Dense(), axis=0).tolist() == [2.0, 2.0]
+
+
+def test_a_method_of_a_tensor_names_the_operation() -> None:
+    @dk.implements(dk.Tensor.sum, Duck)
+    def sum_duck(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> str:
+        return "rule"
+
+    assert dk.sum(Duck()) == "rule"
+
+
+def test_what_is_not_overridable_is_refused() -> None:
+    with pytest.raises(dk.RegistrationError, match="set_printoptions is not overridable"):
+        dk.implements(dk.set_printoptions, Duck)
+
+
+def test_an_overridable_function_of_ones_own_does_not_hide_the_librarys() -> None:
+    def mean(x: Any) -> Any:
+        return "mine"
+
+    dk.implements(dk.mean, Duck)(lambda x, /: "old")
+    assert dk.mean(Duck()) == "old"
+    mine = dk.overridable(mean)
+    assert dk.explain(mine, 1).call != dk.explain(dk.mean, 1).call, "it is named by its own module"
+    dk.implements(dk.mean, Duck)(lambda x, /: "new")
+    assert dk.mean(Duck()) == "new"
