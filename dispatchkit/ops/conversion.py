@@ -9,13 +9,13 @@ import numpy as np
 from dispatchkit.errors import AutogradError, ForeignArgumentError
 from dispatchkit.graph.arrays import is_raw, namespace_of
 from dispatchkit.graph.storage import Storage
-from dispatchkit.ops.declare import creation
+from dispatchkit.ops.declare import conversion, creation
 from dispatchkit.ops.dtypes import get_default_dtype
 from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, ArrayLike, DType, Namespace
 
-__all__ = ["as_tensor", "asarray", "from_dlpack", "tensor"]
+__all__ = ["as_tensor", "asarray", "clone", "from_dlpack", "tensor"]
 
 
 def to_raw(name: str, data: Any, dtype: DType = None, copy: bool | None = None) -> Any:
@@ -165,6 +165,36 @@ def from_dlpack(xp: Namespace, x: ArrayLike, /, *, device: Any = None, copy: boo
     if device is None and copy is None:
         return np.from_dlpack(x)  # type: ignore[return-value]  # a raw array here
     return np.from_dlpack(x, device=device, copy=copy)  # type: ignore[return-value]
+
+
+@conversion(methods=("clone", "copy"), samples=[sample(draw(2, 3)), sample(draw())])
+def clone(xp: Namespace, x: Array, /) -> Array:
+    """Copy an array; gradients flow through.
+
+    Parameters
+    ----------
+    x : array of any shape
+
+    Returns
+    -------
+    array of the shape and dtype of `x`, with memory of its own
+
+    Notes
+    -----
+    Linear: the cotangent goes on as it is. Source: PyTorch, `torch.clone`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.clone(dk.ones(2))
+    tensor([1., 1.])
+    """
+    return xp.asarray(x, copy=True)
+
+
+@clone.def_transpose
+def clone_transpose(xp: Namespace, g: Array, x: Array) -> Array:
+    return g
 
 
 as_tensor = asarray

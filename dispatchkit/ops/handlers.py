@@ -6,6 +6,7 @@ gradients flow. Nothing that the types alone decide is asked again when the hand
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +96,11 @@ def leading_handler(operation: DeclaredOperation, cls: type) -> Handler:
         a = x.array
         xp = numpy_namespace if type(a) is ndarray else namespace_of(a)
         if args or kwargs:
-            r = body(xp, a, *args, **kwargs)
+            try:
+                r = body(xp, a, *args, **kwargs)
+            except TypeError:
+                _check_call(operation, (x, *args), kwargs)
+                raise
         elif whole is None or xp is not numpy_namespace:
             r = body(xp, a)
         else:
@@ -147,7 +152,11 @@ def call_handler(operation: DeclaredOperation, cls: type) -> Handler:
             return operation.decomposed(*args, **kwargs)
         raw_args, raw_kwargs = parameters.replace(args, kwargs, _raw)
         xp = _namespace(tensors) if foreign else numpy_namespace
-        result = body(xp, *raw_args, **raw_kwargs)
+        try:
+            result = body(xp, *raw_args, **raw_kwargs)
+        except TypeError:
+            _check_call(operation, args, kwargs)
+            raise
         if isinstance(result, (tuple, list)):
             return _several(operation, cls, result, tensors, args, kwargs, tracked)
         y = wrapped(cls, raw_array(result))
@@ -162,6 +171,20 @@ def call_handler(operation: DeclaredOperation, cls: type) -> Handler:
         return y
 
     return handler
+
+
+def _check_call(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise if the arguments do not fit the signature; the body's own message would count its namespace.
+
+    Raises
+    ------
+    TypeError : naming the operation, what is wrong and the signature
+    """
+    try:
+        operation.parameters.signature.bind(*args, **kwargs)
+    except TypeError as error:
+        signature = str(operation.parameters.signature.replace(return_annotation=inspect.Signature.empty))
+        raise TypeError(f"{operation.qualified_name}: {error}; its signature is {operation.name}{signature}") from None
 
 
 def _raw(name: str, value: Any) -> Any:

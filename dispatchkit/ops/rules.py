@@ -154,12 +154,17 @@ def check_rule(
     ------
     RegistrationError : naming rule, operation and the signature that is right
     """
-    parameters = list(inspect.signature(rule).parameters.values())
+    wanted = [*leading, *names]
+    right = f"write def {rule.__name__}({', '.join(wanted)})"
+    reserved = [name for name in names if name in ("xp", "y", "g", "t")]
+    if reserved:
+        raise RegistrationError(
+            f"{operation} cannot have derivative rules while a parameter is called '{reserved[0]}': in rules that is "
+            f"the namespace xp, the output y, the cotangent g or the tangent t"
+        )
+    parameters = [p for p in inspect.signature(rule).parameters.values() if p.kind is not p.VAR_KEYWORD]
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return
-    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    if len(positional) < len(leading) + 1 - (not names):
-        raise RegistrationError(
-            f"{rule.__name__} cannot be the {kind} rule of {operation}: "
-            f"write def {rule.__name__}({', '.join([*leading, *names])})"
-        )
+    given = [p.name for p in parameters]
+    if given[: len(leading)] != list(leading) or any(name not in names for name in given[len(leading) :]):
+        raise RegistrationError(f"{rule.__name__} cannot be the {kind} rule of {operation}: {right}")

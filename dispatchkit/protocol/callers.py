@@ -28,6 +28,8 @@ def make_function(operation: Overridable) -> Function:
         call = _binary(operation)
     elif parameters.leading:
         call = _leading(operation)
+    elif parameters.gathering:
+        call = _gathering(operation)
     else:
         call = _general(operation)
     return call
@@ -87,6 +89,27 @@ def _leading(operation: Overridable) -> Function:
     return call
 
 
+def _gathering(operation: Overridable) -> Function:
+    table = operation.table
+
+    def call(arrays: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if live and (answer := ask_modes(operation, (arrays, *args), kwargs)) is not NotImplemented:
+            return answer
+        types: Any = set(map(type, arrays)) if type(arrays) is list or type(arrays) is tuple else None
+        key: Any = types.pop() if types is not None and len(types) == 1 else None
+        try:
+            first = table[key]
+        except KeyError:
+            # Members of several types, or none at all, are decided each time: the order of the types counts.
+            first = decide(operation, (arrays, *args), kwargs, *(() if key is None else (key,)))
+        result = first(arrays, *args, **kwargs) if args or kwargs else first(arrays)
+        if result is NotImplemented:
+            return ask_the_rest(operation, (arrays, *args), kwargs)
+        return result
+
+    return call
+
+
 def _general(operation: Overridable) -> Function:
     table = operation.table
     key_of = operation.parameters.key
@@ -137,7 +160,7 @@ def decide(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]
     generation = protocol.generation
     chain = protocol.chain(operation, operation.parameters.key(args, kwargs))
     first = chain.head()
-    if not chain.foreign:
+    if path and not chain.foreign:
         with protocol.lock:
             if protocol.generation == generation:
                 table = operation.table

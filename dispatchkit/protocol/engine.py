@@ -93,6 +93,7 @@ class DispatchProtocol(Registry):
         call.__overridable__ = operation  # type: ignore[attr-defined]
         with self.lock:
             self.operations[operation.qualified_name] = operation
+            self._known.add(operation)
         return call
 
     @overload
@@ -312,17 +313,22 @@ class DispatchProtocol(Registry):
         own = next((cls for cls in self.participating(key) if cls is not self.base), None)
         if own is None:
             return ""
-        hints = {p.name: self._hint(entry) for p, entry in zip(operation.parameters.arrays, key, strict=True)}
-        parameters = [
-            p.replace(annotation=hints.get(p.name) or p.empty)
-            for p in operation.parameters.signature.parameters.values()
-        ]
+        signature_parameters = operation.parameters.signature.parameters
+        hints = {
+            p.name: self._hint(entry)
+            for p, entry in zip(operation.parameters.arrays, key, strict=True)
+            if p.form is not Form.LOOSE
+            or entry is own
+            or signature_parameters[p.name].default is inspect.Parameter.empty
+        }
+        parameters = [p.replace(annotation=hints.get(p.name) or p.empty) for p in signature_parameters.values()]
         # Annotations that are text print in quotes; a stub has them bare.
         signature = re.sub(r": '([^']*)'", r": \1", str(inspect.Signature(parameters)))
         handler = f"{operation.name}_{own.__name__.lower()}"
         prefix, _, path = operation.qualified_name.partition(".")
-        target = f"dk.{path}" if prefix == "dispatchkit" else operation.qualified_name
-        return f"@dk.implements({target})\ndef {handler}{signature}:\n    ..."
+        target = f"dk.{path}" if prefix == "dispatchkit" else operation.name
+        decorator = "protocol" if self.base is None else "dk"
+        return f"@{decorator}.implements({target})\ndef {handler}{signature}:\n    ..."
 
     def _hint(self, entry: Any) -> str:
         """Return the annotation of an array parameter for the types it was given."""

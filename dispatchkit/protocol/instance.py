@@ -26,7 +26,7 @@ __all__ = [
     "tensor_protocol",
 ]
 
-tensor_protocol = DispatchProtocol("__tensor_function__", namespace="dispatchkit")
+tensor_protocol = DispatchProtocol("__tensor_function__")
 
 
 class FunctionMode(Mode):

@@ -15,7 +15,7 @@ __all__ = ["ArrayParameter", "Form", "Key", "Parameters", "flatten"]
 # several arrays the tuple of the distinct types among them.
 Key = tuple[Any, ...]
 
-ABSENT = type(None)
+ABSOLUTE = inspect.Parameter.POSITIONAL_ONLY
 
 
 class Form(Enum):
@@ -91,7 +91,7 @@ class Parameters:
     forms : what each array parameter takes, by name; None means every parameter, loosely
     """
 
-    __slots__ = ("arrays", "binary", "leading", "nullary", "signature", "strict", "unary")
+    __slots__ = ("arrays", "binary", "gathering", "leading", "nullary", "signature", "strict", "unary")
 
     def __init__(self, signature: inspect.Signature, forms: Mapping[str, Form] | None = None) -> None:
         self.signature = signature
@@ -102,6 +102,8 @@ class Parameters:
         self.unary = alone and plain == [True]
         self.binary = alone and plain == [True, True]
         self.leading = plain == [True]
+        sequences = [p.form is Form.SEQUENCE and p.position == i for i, p in enumerate(self.arrays)]
+        self.gathering = sequences == [True] and next(iter(signature.parameters.values())).kind is ABSOLUTE
         self.nullary = not self.arrays
 
     def _all_positional_only(self) -> bool:

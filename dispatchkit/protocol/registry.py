@@ -43,6 +43,8 @@ class Registry(Population):
     def __init__(self, method: str) -> None:
         super().__init__(method)
         self.operations: dict[str, Overridable] = {}
+        # All that were ever taken in and are still used: a name can be given anew while its old function lives on.
+        self._known: weakref.WeakSet[Overridable] = weakref.WeakSet()
         self.conversions = Conversions(self._edges)
         self.generation = 0
         self.lock = threading.RLock()
@@ -68,7 +70,7 @@ class Registry(Population):
         """Make every decision anew from now on."""
         with self.lock:
             self.generation += 1
-            for operation in self.operations.values():
+            for operation in list(self._known):
                 operation.clear()
 
     def _record(self, undo: Undo) -> None:

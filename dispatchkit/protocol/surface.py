@@ -6,6 +6,7 @@ table, and `array_type` gives it to the classes it decorates.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -57,6 +58,7 @@ class Surface:
 
     def __init__(self) -> None:
         self.members: dict[str, Member] = {}
+        self._classes: weakref.WeakKeyDictionary[type, tuple[str, ...]] = weakref.WeakKeyDictionary()
 
     def __iter__(self) -> Iterator[Member]:
         return iter(self.members.values())
@@ -96,20 +98,28 @@ class Surface:
         self._enter(name, None, value)
 
     def _enter(self, name: str, operation: Overridable | None, value: Any) -> None:
-        self.members[name] = Member(name, operation, value)
+        member = self.members[name] = Member(name, operation, value)
+        for cls, keep in list(self._classes.items()):
+            _give(cls, member, keep)
 
     def install(self, cls: type, keep: tuple[str, ...] = ()) -> None:
-        """Give a class every member that neither it nor a superclass defines.
+        """Give a class every member that neither it nor a superclass defines, and those still to come.
 
         Parameters
         ----------
         cls : the class
         keep : names that are left alone, such as those of instance attributes
         """
-        defined = {name for ancestor in cls.__mro__ if ancestor is not object for name in ancestor.__dict__}
         for member in self:
-            if member.name not in defined and member.name not in keep:
-                setattr(cls, member.name, member.value)
+            _give(cls, member, keep)
+        self._classes[cls] = keep
+
+
+def _give(cls: type, member: Member, keep: tuple[str, ...]) -> None:
+    """Put a member on a class where neither it nor a superclass has the name."""
+    defined = any(member.name in ancestor.__dict__ for ancestor in cls.__mro__ if ancestor is not object)
+    if not defined and member.name not in keep:
+        setattr(cls, member.name, member.value)
 
 
 def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
@@ -120,6 +130,8 @@ def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
 
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if not args:
+            if kwargs and kwargs.get("out", kwargs) is None:  # as `numpy.sum(x)` calls ``x.sum``
+                del kwargs["out"]
             return function(self, **kwargs) if kwargs else function(self)
         rest = args[fixed:]
         if varargs is not None and rest and not isinstance(rest[0], (tuple, list)):

@@ -189,6 +189,10 @@ class ConversionMethods(Storage):
         """Return whether the elements are complex numbers."""
         return namespace_of(self.array).isdtype(self.array.dtype, "complex floating")
 
+    def contiguous(self) -> Any:
+        """Return the tensor with its elements one after the other in memory: itself, or a copy."""
+        return self if self.is_contiguous() else tensor_namespace.clone(self)
+
     def is_contiguous(self) -> Any:
         """Return whether the elements lie one after the other in memory."""
         return np.asarray(self.array).flags.c_contiguous

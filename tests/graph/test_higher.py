@@ -82,8 +82,9 @@ def test_gradients_with_a_graph_accumulate_with_it() -> None:
 
 
 def test_a_value_changed_between_the_passes_is_noticed() -> None:
-    x, w = leaf(2.0), dk.tensor([3.0])
-    (g,) = grad((x * x * w).sum(), x, create_graph=True)
-    w += 1
+    x = leaf(2.0)
+    (g,) = grad((x**3).sum(), x, create_graph=True)
+    with dk.no_grad():
+        x += 1
     with pytest.raises(dk.InplaceError, match="changed by an in-place operation"):
         grad(g, x)

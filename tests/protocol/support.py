@@ -38,9 +38,7 @@ def many(protocol: DispatchProtocol) -> Answer:
     return gather
 
 
-def declining_type(
-    name: str, log: list[str], bases: tuple[type, ...] = (), method: str = "__lib_function__"
-) -> type:
+def declining_type(name: str, log: list[str], bases: tuple[type, ...] = (), method: str = "__lib_function__") -> type:
     """Return a class that writes its name to `log` when it is asked, and declines."""
 
     def answer(cls: type, func: Any, types: tuple[type, ...], args: Any, kwargs: Mapping[str, Any]) -> Any:

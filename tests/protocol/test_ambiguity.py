@@ -88,9 +88,7 @@ def test_the_settling_signature_settles_it(protocol: DispatchProtocol, combine: 
     assert combine(Low(), Low()) == "both"
 
 
-def test_the_first_of_several_types_is_written_for_each_position(
-    protocol: DispatchProtocol, combine: Answer
-) -> None:
+def test_the_first_of_several_types_is_written_for_each_position(protocol: DispatchProtocol, combine: Answer) -> None:
     register(protocol, combine, left_sub, right_sub)
     with pytest.raises(AmbiguousImplementationError, match=r"for \(Low, Sub\):"):
         combine(Low(), Sub())
@@ -135,6 +133,21 @@ def test_a_pair_goes_before_two_rules_that_cross_with_any(protocol: DispatchProt
     assert combine(A(), A()) == "pair"
 
 
+def test_the_members_of_a_union_do_not_cross(protocol: DispatchProtocol) -> None:
+    class B:
+        pass
+
+    @protocol.overridable
+    def gather(x: Any, others: Any) -> Any:
+        return "body"
+
+    @protocol.implements(gather)
+    def gather_either(x: A, others: list[A | B]) -> str:
+        return "rule"
+
+    assert gather(A(), [A(), B()]) == "rule"
+
+
 def test_the_three_that_cross_are_all_named(protocol: DispatchProtocol) -> None:
     @protocol.overridable
     def where(condition: Any, x1: Any, x2: Any, /) -> Any:
@@ -155,9 +168,7 @@ def test_the_three_that_cross_are_all_named(protocol: DispatchProtocol) -> None:
     assert caught.value.settled_by == "Sub, Sub, Sub"
 
 
-def test_rules_for_an_operation_and_its_kind_are_not_ambiguous(
-    protocol: DispatchProtocol, combine: Answer
-) -> None:
+def test_rules_for_an_operation_and_its_kind_are_not_ambiguous(protocol: DispatchProtocol, combine: Answer) -> None:
     protocol.implements(kinds.function, A)(lambda function, *args: "kind")
     protocol.implements(combine, A)(lambda x1, x2, /: "operation")
     assert combine(A(), A()) == "operation"

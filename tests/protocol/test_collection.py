@@ -59,9 +59,9 @@ def test_a_type_that_was_called_with(protocol: DispatchProtocol, combine: Answer
 
 def test_a_type_with_rules(protocol: DispatchProtocol, combine: Answer) -> None:
     cls = make_type(protocol)
-    protocol.implements(combine, cls)(lambda x1, x2, /: cls)
-    protocol.implements(kinds.function, cls)(lambda function, *args: cls)
-    protocol.implements(combine, cls, Lasting)(lambda x1, x2, /: cls)
+    protocol.implements(combine, cls)(lambda x1, x2, /, cls=cls: cls)
+    protocol.implements(kinds.function, cls)(lambda function, *args, cls=cls: cls)
+    protocol.implements(combine, cls, Lasting)(lambda x1, x2, /, cls=cls: cls)
     assert combine(cls(), 1) is cls
     reference = weakref.ref(cls)
     del cls

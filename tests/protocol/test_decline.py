@@ -128,7 +128,7 @@ def test_declining_is_decided_call_by_call(protocol: DispatchProtocol, scale: An
     assert scale(A(), 2.0) == "rule"
 
 
-# redispatch
+# Asking again.
 
 
 def test_redispatch_asks_as_if_a_type_had_declined(protocol: DispatchProtocol, combine: Answer) -> None:

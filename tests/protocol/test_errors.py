@@ -107,9 +107,11 @@ register (S, S) to settle it""",
     (AutogradError("no graph"), "no graph"),
     (
         InplaceError("ExpBackward", (2, 3), "float64", 0, 2),
-        "a value needed by the backward of ExpBackward was changed by an in-place operation: float64 tensor of "
-        "shape (2, 3) is at version 2, expected version 0; change a copy instead, or change it after the "
-        "backward pass",
+        (
+            "a value needed by the backward of ExpBackward was changed by an in-place operation: float64 tensor "
+            "of shape (2, 3) is at version 2, expected version 0; change a copy instead, or change it after the "
+            "backward pass"
+        ),
     ),
     (
         GradcheckError("Jacobian mismatch for output 0", "[[1.]]", "[[2.]]", ["note"]),

@@ -1,6 +1,5 @@
 """`fallback.dense` and `fallback.refuse`: what becomes dense, in which order, and who is told."""
 
-import inspect
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.densify import densify
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
-from tests.protocol.support import Answer, binary, many, unary
+from tests.protocol.support import Answer, binary, line_of, many, unary
 
 
 class Plain(tuple[Any, ...]):
@@ -192,10 +191,12 @@ def test_the_warning_names_operation_type_and_size(protocol: DispatchProtocol) -
 
 
 def test_the_warning_points_at_the_callers_line(protocol: DispatchProtocol, combine: Answer) -> None:
+    def use() -> Any:
+        return combine(A(), 1)
+
     with pytest.warns(DensifyWarning) as caught:
-        line = inspect.currentframe().f_lineno + 1  # type: ignore[union-attr]
-        combine(A(), 1)
-    assert [(w.filename, w.lineno) for w in caught] == [(__file__, line)]
+        use()
+    assert [f"{w.filename}:{w.lineno - 1}" for w in caught] == [line_of(use)]
 
 
 def test_the_warning_points_there_after_a_decline_too(protocol: DispatchProtocol, combine: Answer) -> None:
@@ -206,10 +207,12 @@ def test_the_warning_points_there_after_a_decline_too(protocol: DispatchProtocol
     def outer(x: Any) -> Any:
         return combine(x, 1)
 
+    def use() -> Any:
+        return outer(A())
+
     with pytest.warns(DensifyWarning) as caught:
-        line = inspect.currentframe().f_lineno + 1  # type: ignore[union-attr]
-        outer(A())
-    assert [(w.filename, w.lineno) for w in caught] == [(__file__, line)]
+        use()
+    assert [f"{w.filename}:{w.lineno - 1}" for w in caught] == [line_of(use)]
 
 
 def test_fallbacks_print_as_they_are_written() -> None:

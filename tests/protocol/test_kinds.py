@@ -50,9 +50,7 @@ def total(protocol: DispatchProtocol) -> Answer:
     return make(protocol, "total", kinds.reduction)
 
 
-def test_the_handler_gets_the_public_function_first(
-    protocol: DispatchProtocol, add: Answer, total: Answer
-) -> None:
+def test_the_handler_gets_the_public_function_first(protocol: DispatchProtocol, add: Answer, total: Answer) -> None:
     @protocol.implements(kinds.elementwise)
     def elementwise_a(function: Answer, x: A, /, *args: Any, **kwargs: Any) -> Any:
         return function, x, args, kwargs

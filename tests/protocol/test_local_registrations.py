@@ -119,9 +119,13 @@ def test_a_function_made_overridable(protocol: DispatchProtocol) -> None:
 
 
 def test_after_an_exception_too(protocol: DispatchProtocol, scale: Answer) -> None:
-    with pytest.raises(KeyError), protocol.local_registrations():
-        says(protocol, scale, "inside", A)
-        raise KeyError
+    def fail() -> None:
+        with protocol.local_registrations():
+            says(protocol, scale, "inside", A)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
     assert scale(A())[0] == "body"
 
 

@@ -75,11 +75,11 @@ def test_tasks_have_their_own_modes(protocol: DispatchProtocol, scale: Answer) -
             await asyncio.sleep(0)
         return inside, scale(1)
 
-    async def both() -> list[tuple[Any, Any]]:
+    async def both() -> tuple[tuple[Any, Any], ...]:
         one, two = asyncio.Event(), asyncio.Event()
-        return await asyncio.gather(run("one", one, two), run("two", two, one))
+        return tuple(await asyncio.gather(run("one", one, two), run("two", two, one)))
 
-    assert asyncio.run(both()) == [("one", PLAIN), ("two", PLAIN)]
+    assert asyncio.run(both()) == (("one", PLAIN), ("two", PLAIN))
 
 
 def test_a_task_takes_over_the_modes_around_its_start(protocol: DispatchProtocol, scale: Answer) -> None:

@@ -85,9 +85,7 @@ def test_the_innermost_is_asked_first(protocol: DispatchProtocol, scale: Answer)
 
 
 @pytest.mark.parametrize("declining", [pass_on, lambda func, *args: decline("not mine")])
-def test_a_mode_that_declines_passes_to_the_next(
-    protocol: DispatchProtocol, scale: Answer, declining: Answer
-) -> None:
+def test_a_mode_that_declines_passes_to_the_next(protocol: DispatchProtocol, scale: Answer, declining: Answer) -> None:
     with LibMode(protocol, say("outer")), LibMode(protocol, declining):
         assert scale(A()) == "outer"
 
@@ -100,16 +98,16 @@ def test_after_the_last_mode_the_types_are_asked(protocol: DispatchProtocol, sca
 
 
 def test_a_reason_a_mode_gave_is_in_the_message(protocol: DispatchProtocol, scale: Answer) -> None:
-    with LibMode(protocol, lambda func, *args: decline("only on Sundays")):
-        with pytest.raises(NoImplementationError, match="only on Sundays"):
-            scale(A())
+    mode = LibMode(protocol, lambda func, *args: decline("only on Sundays"))
+    with mode, pytest.raises(NoImplementationError, match="only on Sundays"):
+        scale(A())
 
 
 def test_a_reason_a_mode_gave_is_not_said_of_a_type(protocol: DispatchProtocol, scale: Answer) -> None:
     protocol.implements(scale, A)(lambda x, factor=2.0: NotImplemented)
-    with LibMode(protocol, lambda func, *args: decline("only on Sundays")):
-        with pytest.raises(NoImplementationError) as caught:
-            scale(A())
+    mode = LibMode(protocol, lambda func, *args: decline("only on Sundays"))
+    with mode, pytest.raises(NoImplementationError) as caught:
+        scale(A())
     line = next(line for line in caught.value.asked if line.startswith("A: "))
     assert "Sundays" not in line
 

@@ -2,7 +2,8 @@
 
 import enum
 import textwrap
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -158,13 +159,9 @@ def test_a_rule_that_declined_is_not_that_error(protocol: DispatchProtocol) -> N
 def paste(protocol: DispatchProtocol, function: Answer, found: NoImplementationError, **names: type) -> None:
     """Run the stub of an error as a user would, the operation and the types being in scope."""
 
-    class library:
-        implements = protocol.implements
-        tensor_protocol = protocol
-
-    scope: dict[str, Any] = {"dk": library, "lib": library, "A": A, "B": B, "Sub": Sub, "Axis": Axis, **names}
-    setattr(library, function.__name__, staticmethod(function))
-    setattr(library, "implements", staticmethod(protocol.implements))  # noqa: B010
+    library = SimpleNamespace(implements=protocol.implements, **{function.__name__: function})
+    scope: dict[str, Any] = {"dk": library, "lib": library, "protocol": protocol, function.__name__: function}
+    scope |= {"A": A, "B": B, "Sub": Sub, "Axis": Axis, **names}
     assert found.stub, "there is a stub"
     exec(compile(found.stub, "<stub>", "exec"), scope)  # noqa: S102  # pasting is what is tested
 
@@ -226,11 +223,8 @@ def test_the_stub_for_names_inside_names(protocol: DispatchProtocol) -> None:
 
 
 def test_the_stub_for_defaults_that_print_no_code(protocol: DispatchProtocol) -> None:
-    class Point(NamedTuple):
-        x: int
-
     @protocol.overridable(arrays=("x",))
-    def defaults(x: Any, axis: Any = Axis.ROWS, dtype: Any = float, point: Any = Point(1), f: Any = len) -> Any:
+    def defaults(x: Any, axis: Any = Axis.ROWS, dtype: Any = float, f: Any = len) -> Any:
         return "body"
 
     check_stub(protocol, defaults, A())

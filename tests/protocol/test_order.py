@@ -210,9 +210,7 @@ def test_order_follows_the_rule(parents: list[set[int]], picks: list[int]) -> No
     picks=st.permutations(range(6)),
     levels=st.lists(st.integers(0, 1), min_size=6, max_size=6),
 )
-def test_order_with_priorities_follows_the_rule(
-    parents: list[set[int]], picks: list[int], levels: list[int]
-) -> None:
+def test_order_with_priorities_follows_the_rule(parents: list[set[int]], picks: list[int], levels: list[int]) -> None:
     log: list[str] = []
     protocol = DispatchProtocol("__lib_function__", namespace="lib")
     classes = hierarchy(parents, log)

@@ -85,9 +85,7 @@ def test_a_failed_registration_registers_nothing(protocol: DispatchProtocol, com
 
 
 @pytest.mark.parametrize("immutable", [bytearray, memoryview])
-def test_a_class_that_cannot_be_decorated_stays_as_it_was(
-    protocol: DispatchProtocol, immutable: type
-) -> None:
+def test_a_class_that_cannot_be_decorated_stays_as_it_was(protocol: DispatchProtocol, immutable: type) -> None:
     with pytest.raises(TypeError):
         protocol.array_type(fallback=fallback.dense)(immutable)
     assert unary(protocol)(immutable(b"x"))[0] == "body"
@@ -97,7 +95,7 @@ def test_bad_fields_are_refused(protocol: DispatchProtocol) -> None:
     class New:
         pass
 
-    with pytest.raises(RegistrationError, match="fields of .*New must be attribute names, not 'a b'"):
+    with pytest.raises(RegistrationError, match=r"fields of .*New must be attribute names, not 'a b'"):
         protocol.array_type(fields=("a b",))(New)
     assert unary(protocol)(New())[0] == "body"
 

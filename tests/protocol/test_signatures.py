@@ -18,7 +18,7 @@ from dispatchkit.errors import (
 )
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
-from tests.protocol.support import Answer
+from tests.protocol.support import Answer, line_of
 
 
 class A:
@@ -131,10 +131,12 @@ def test_another_default_is_warned_of(protocol: DispatchProtocol, mean: Answer) 
 
 
 def test_the_warning_points_at_the_handler(protocol: DispatchProtocol, mean: Answer) -> None:
-    with pytest.warns(SignatureWarning) as caught:
-        line = inspect.currentframe().f_lineno + 1  # type: ignore[union-attr]
+    def register() -> None:
         protocol.implements(mean, A)(lambda x, /, *, keepdims=True: None)
-    assert (caught[0].filename, caught[0].lineno) == (__file__, line)
+
+    with pytest.warns(SignatureWarning) as caught:
+        register()
+    assert f"{caught[0].filename}:{caught[0].lineno - 1}" == line_of(register)
 
 
 def test_a_warning_made_an_error_registers_nothing(protocol: DispatchProtocol, mean: Answer) -> None:

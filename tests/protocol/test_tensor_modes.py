@@ -45,10 +45,7 @@ def test_functions_methods_operators_and_indexing_are_seen() -> None:
         dk.exp(t)
         t.sum()
         t.sum(0)
-        1 - t
-        -t
-        t.mT  # noqa: B018
-        t[0]
+        _ = (1 - t, -t, t.mT, t[0])
         t[0] = 1.0
     assert mode.names == ["exp", "sum", "sum", "subtract", "negative", "matrix_transpose", "getitem", "setitem"]
 

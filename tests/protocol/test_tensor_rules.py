@@ -155,12 +155,12 @@ def test_an_element_of_an_index() -> None:
     def getitem_by_duck(x: dk.Tensor, key: Duck, /) -> str:
         return "rule"
 
-    assert dk.ones(3)[Duck()] == "rule"  # type: ignore[index]
+    assert dk.ones(3)[Duck()] == "rule"
 
 
 def test_a_numpy_subclass_that_is_an_array_type_stays_itself() -> None:
     @dk.array_type()
-    class Units(np.ndarray):  # type: ignore[type-arg]
+    class Units(np.ndarray):
         pass
 
     @dk.implements(dk.exp)
@@ -197,9 +197,13 @@ def test_a_keyword_of_the_operation_that_no_rule_takes() -> None:
     dk.implements(dk.mean, Duck)(lambda x, /: "rule")
     x: Any = Duck()
     assert dk.mean(x) == x.mean() == "rule"
-    for call in (lambda: dk.mean(x, axis=0), lambda: x.mean(0), lambda: x.mean(axis=0)):
-        with pytest.raises(dk.UnsupportedArgumentError, match="takes the keyword 'axis'"):
-            call()
+    text = "takes the keyword 'axis'"
+    with pytest.raises(dk.UnsupportedArgumentError, match=text):
+        dk.mean(x, axis=0)
+    with pytest.raises(dk.UnsupportedArgumentError, match=text):
+        x.mean(0)
+    with pytest.raises(dk.UnsupportedArgumentError, match=text):
+        x.mean(axis=0)
 
 
 def test_a_missing_keyword_goes_to_the_dense_fallback() -> None:
@@ -215,7 +219,9 @@ def test_a_missing_keyword_goes_to_the_dense_fallback() -> None:
 
 
 def test_a_method_of_a_tensor_names_the_operation() -> None:
-    @dk.implements(dk.Tensor.sum, Duck)
+    as_method: Any = dk.Tensor
+
+    @dk.implements(as_method.sum, Duck)
     def sum_duck(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> str:
         return "rule"
 

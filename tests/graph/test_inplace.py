@@ -1,0 +1,210 @@
+"""In-place operations: what is refused, what failures leave behind, what results are written back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from tests.graph.test_leaves import leaf
+
+ON_LEAF: dict[str, Callable[[Any], Any]] = {
+    "add_": lambda x: x.add_(1),
+    "multiply_": lambda x: x.__imul__(2),
+    "exp_": lambda x: x.exp_(),
+    "clip_": lambda x: x.clip_(0, 1),
+    "setitem": lambda x: x.__setitem__(0, 1.0),
+}
+
+
+@pytest.mark.parametrize("name", ON_LEAF)
+def test_a_leaf_that_requires_grad_is_not_changed(name: str) -> None:
+    x = leaf(1.0, 2.0)
+    message = (
+        f"^{name}: a leaf tensor that requires grad cannot be changed in place while a graph is recorded; "
+        r"change it inside no_grad\(\), or work on a copy$"
+    )
+    with pytest.raises(dk.AutogradError, match=message):
+        ON_LEAF[name](x)
+    assert x.tolist() == [1.0, 2.0]
+    assert x._version == 0
+
+
+@pytest.mark.parametrize("name", ON_LEAF)
+def test_a_leaf_can_be_changed_inside_no_grad(name: str) -> None:
+    x = leaf(0.25, 2.0)
+    with dk.no_grad():
+        ON_LEAF[name](x)
+    assert x.is_leaf
+    assert x.requires_grad
+    assert x.tolist() != [0.25, 2.0]
+
+
+def test_a_view_of_a_leaf_is_not_changed_while_a_graph_is_recorded() -> None:
+    x = leaf(1.0, 2.0)
+    with pytest.raises(dk.AutogradError):
+        x[:1] += 1
+    assert x.tolist() == [1.0, 2.0]
+
+
+def test_a_base_with_living_views_is_not_changed_where_that_is_recorded() -> None:
+    y = leaf(1.0, 2.0) * 2
+    view = y[:1]
+    with pytest.raises(dk.AutogradError) as caught:
+        y += 1
+    assert str(caught.value) == (
+        "add_: the tensor shares memory with 1 other living tensor(s) made from it by views, whose gradients would "
+        "become wrong; change a copy (x = x.clone()), or use the result of the operation instead of changing in place"
+    )
+    assert y.tolist() == [2.0, 4.0]
+    assert view.tolist() == [2.0]
+
+
+def test_what_the_message_says_to_do_works() -> None:
+    x = leaf(1.0, 2.0)
+    y = x * 2
+    view = y[:1]
+    y = y.clone()
+    y += 1
+    (y.sum() + view.sum()).backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [4.0, 2.0]
+
+
+def test_a_base_whose_views_are_gone_can_be_changed() -> None:
+    x = leaf(1.0, 2.0)
+    y = x * 2
+    y[:1].sum()
+    y *= 3
+    y.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [6.0, 6.0]
+
+
+def test_views_are_no_obstacle_where_nothing_is_recorded() -> None:
+    t = dk.zeros(3)
+    view = t[1:]
+    t += 1
+    view *= 5
+    assert t.tolist() == [1.0, 5.0, 5.0]
+
+
+FAILURES: dict[str, tuple[type[Exception], Callable[[Any], Any]]] = {
+    "shape": (ValueError, lambda t: t.__iadd__(dk.ones(3))),
+    "growing shape": (ValueError, lambda t: t.__iadd__(dk.ones((5, 2)))),
+    "NumPy shape": (ValueError, lambda t: t.__imul__(np.ones(3))),
+    "recorded shape": (ValueError, lambda t: t.__iadd__(dk.ones((5, 2), requires_grad=True))),
+    "dtype": (TypeError, lambda t: t.__iadd__(1j)),
+    "recorded dtype": (TypeError, lambda t: t.__iadd__(dk.tensor(1j, requires_grad=True))),
+    "assigned shape": (ValueError, lambda t: t.__setitem__(slice(None), dk.ones(3))),
+    "index": (IndexError, lambda t: t.__setitem__(7, 1.0)),
+    "recorded index": (IndexError, lambda t: t.__setitem__(7, dk.tensor(1.0, requires_grad=True))),
+    "keyword": (TypeError, lambda t: t.clip_(nothing=1)),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failure_leaves_tensor_and_version_as_they_were(name: str) -> None:
+    expected, change = FAILURES[name]
+    t = dk.tensor([1.0, 2.0])
+    t += 1
+    with pytest.raises(expected):
+        change(t)
+    assert t.tolist() == [2.0, 3.0]
+    assert t._version == 1
+    assert t.grad_fn is None
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failure_leaves_the_graph_as_it_was(name: str) -> None:
+    expected, change = FAILURES[name]
+    x = leaf(1.0, 2.0)
+    t = x * 2
+    node = t.grad_fn
+    with pytest.raises(expected):
+        change(t)
+    assert t.grad_fn is node
+    (t * t).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [8.0, 16.0]
+
+
+def test_a_floating_point_error_leaves_the_tensor_as_it_was() -> None:
+    t = dk.ones(2)
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        t /= 0
+    assert t.tolist() == [1.0, 1.0]
+    assert t._version == 0
+
+
+def test_the_message_of_a_shape_that_does_not_fit() -> None:
+    t = dk.ones(2)
+    with pytest.raises(ValueError, match=r"add_: .*\(5, 2\).*\(2,\)"):
+        t += dk.ones((5, 2))
+
+
+def test_the_message_of_a_dtype_that_does_not_fit() -> None:
+    t = dk.tensor([1, 2])
+    with pytest.raises(TypeError, match="add_: .*int64"):
+        t += 0.5
+
+
+def test_what_numpy_refuses_for_another_reason_is_not_called_a_shape() -> None:
+    t = dk.tensor([1, 2])
+    with pytest.raises(ValueError, match="negative integer powers"):
+        t **= -1
+
+
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "operator": lambda t: t.__iadd__(1),
+    "method": lambda t: t.exp_(),
+    "assignment": lambda t: t.__setitem__(0, 1.0),
+    "filler": lambda t: t.zero_(),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
+def test_read_only_memory_is_named(change: Callable[[Any], Any]) -> None:
+    t = dk.broadcast_to(dk.ones(()), (2,))
+    with pytest.raises(ValueError, match="read-only"):
+        change(t)
+
+
+@pytest.mark.parametrize("operator", ["__iadd__", "__isub__", "__imul__"])
+def test_an_in_place_operator_gives_the_very_tensor(operator: str) -> None:
+    t = dk.ones(2)
+    assert getattr(t, operator)(dk.ones(2)) is t
+    assert getattr(t, operator)(dk.ones(2, requires_grad=True)) is t
+
+
+def test_methods_with_an_underscore_give_the_very_tensor() -> None:
+    t: Any = dk.ones(2)
+    assert t.add_(1).mul_(2).clip_(0, 3).exp_() is t
+    assert t.zero_() is t
+    assert t.fill_(3.0) is t
+    assert t.copy_(np.array([1.0, 2.0])) is t
+    assert t.tolist() == [1.0, 2.0]
+    assert t.uniform_(5, 6) is t
+    assert 5 <= t.min().item() <= t.max().item() < 6
+    assert t.normal_() is t
+
+
+def test_a_tensor_keeps_its_dtype() -> None:
+    t = dk.ones(2, dtype=dk.float32)
+    t += dk.ones(2)
+    t *= np.float64(2)
+    assert t.dtype == dk.float32
+    assert t.tolist() == [4.0, 4.0]
+
+
+def test_a_stranger_gets_its_turn() -> None:
+    class Stranger:
+        def __radd__(self, other: Any) -> str:
+            return "mine"
+
+    t: Any = dk.ones(2)
+    t += Stranger()
+    assert t == "mine"

@@ -1,0 +1,204 @@
+"""Versions: a value that a backward pass needs and that was changed since is noticed, and named."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import dispatchkit as dk
+from tests.graph.test_leaves import leaf
+
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "operator": lambda w: w.__iadd__(1),
+    "method": lambda w: w.mul_(2.0),
+    "assignment": lambda w: w.__setitem__(0, 9.0),
+    "filler": lambda w: w.zero_(),
+    "copy_": lambda w: w.copy_(dk.ones(2)),
+    "unary": lambda w: w.exp_(),
+    "uniform_": lambda w: w.uniform_(),
+    "setitem": lambda w: dk.setitem(w, slice(None), 0.0),
+}
+
+
+class Tagged(dk.Tensor):
+    """A subclass without a difference."""
+
+
+ALIASES: dict[str, Callable[[Any], Any]] = {
+    "itself": lambda w: w,
+    "slice": lambda w: w[:1],
+    "reshape": lambda w: w.reshape((2, 1)),
+    "transpose": lambda w: w.reshape((1, 2)).T,
+    "detach": lambda w: w.detach(),
+    "data": lambda w: w.data,
+    "asarray": dk.asarray,
+    "Tensor": dk.Tensor,
+    "copy": copy.copy,
+    "as_subclass": lambda w: w.as_subclass(Tagged),
+    "view of detach": lambda w: w.detach()[1:],
+    "to": lambda w: w.to(dk.float64),
+    "from_dlpack": lambda w: dk.from_dlpack(w),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
+def test_every_change_counts(change: Callable[[Any], Any]) -> None:
+    w = dk.tensor([3.0, 4.0])
+    before = w._version
+    change(w)
+    assert w._version > before
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
+def test_a_changed_argument_is_noticed(change: Callable[[Any], Any]) -> None:
+    x, w = leaf(1.0, 2.0), dk.tensor([3.0, 4.0])
+    y = (x * w).sum()
+    change(w)
+    with pytest.raises(dk.InplaceError):
+        y.backward()
+
+
+@pytest.mark.parametrize("alias", ALIASES.values(), ids=list(ALIASES))
+def test_a_change_through_shared_memory_is_noticed(alias: Callable[[Any], Any]) -> None:
+    x, w = leaf(1.0, 2.0), dk.tensor([3.0, 4.0])
+    y = (x * w).sum()
+    alias(w).add_(1.0)
+    assert w.tolist() != [3.0, 4.0]
+    with pytest.raises(dk.InplaceError):
+        y.backward()
+
+
+@pytest.mark.parametrize("alias", ALIASES.values(), ids=list(ALIASES))
+def test_a_change_of_what_an_alias_looks_at_is_noticed(alias: Callable[[Any], Any]) -> None:
+    w = dk.tensor([3.0, 4.0])
+    view = alias(w)
+    x = dk.ones(view.shape, requires_grad=True)
+    y = (x * view).sum()
+    w += 1
+    with pytest.raises(dk.InplaceError):
+        y.backward()
+
+
+def test_new_data_for_a_value_that_is_needed_is_noticed_or_does_no_harm() -> None:
+    x, w = leaf(1.0, 2.0), dk.tensor([3.0, 4.0])
+    y = (x * w).sum()
+    w.data = dk.tensor([30.0, 40.0])
+    try:
+        y.backward()
+    except dk.InplaceError:
+        return
+    assert x.grad is not None
+    assert x.grad.tolist() == [3.0, 4.0]
+
+
+def test_new_data_shares_its_memory_knowingly() -> None:
+    x, w, new = leaf(1.0, 2.0), dk.tensor([3.0, 4.0]), dk.tensor([5.0, 6.0])
+    w.data = new
+    y = (x * w).sum()
+    new += 1
+    with pytest.raises(dk.InplaceError):
+        y.backward()
+
+
+def test_a_changed_output_that_a_rule_reads_is_noticed() -> None:
+    y = dk.exp(leaf(1.0, 2.0))
+    y += 1
+    with pytest.raises(dk.InplaceError, match="backward of ExpBackward"):
+        y.sum().backward()
+
+
+def test_an_output_changed_through_a_view_is_noticed() -> None:
+    y = dk.exp(leaf(1.0, 2.0))
+    with dk.no_grad():
+        y[:1] += 1
+    with pytest.raises(dk.InplaceError, match="backward of ExpBackward"):
+        y.sum().backward()
+
+
+def test_an_index_that_was_changed_is_noticed() -> None:
+    index = dk.tensor([0, 1])
+    y = leaf(1.0, 2.0)[index].sum()
+    index.zero_()
+    with pytest.raises(dk.InplaceError, match="backward of GetitemBackward"):
+        y.backward()
+
+
+def test_a_member_of_a_sequence_that_was_changed_is_noticed_or_does_no_harm() -> None:
+    x, w = leaf(1.0, 2.0), dk.tensor([3.0, 4.0])
+    y = (dk.stack([x, w]) ** 2).sum()
+    w += 1
+    y.backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_a_change_before_the_call_does_no_harm() -> None:
+    x, w = leaf(1.0, 2.0), dk.tensor([3.0, 4.0])
+    w += 1
+    view = w[:1]
+    view += 1
+    (x * w).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [5.0, 5.0]
+
+
+def test_a_change_of_what_no_rule_reads_does_no_harm() -> None:
+    x, w = leaf(1.0, 2.0), dk.tensor([3.0, 4.0])
+    y = (x + w).sum()
+    w += 1
+    y.backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [1.0, 1.0]
+
+
+def test_a_change_after_the_backward_pass_does_no_harm() -> None:
+    x, w = leaf(1.0, 2.0), dk.tensor([3.0, 4.0])
+    y = (x * w).sum()
+    y.backward()
+    w += 1
+    (x * w).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [7.0, 9.0]
+
+
+def test_a_leaf_stepped_between_forward_and_backward_is_noticed() -> None:
+    x = leaf(1.0, 2.0)
+    y = (x * x).sum()
+    with dk.no_grad():
+        x -= 0.1
+    with pytest.raises(dk.InplaceError):
+        y.backward()
+
+
+def test_the_error_names_operation_shape_and_both_versions() -> None:
+    x, w = dk.ones((2, 3), dtype=dk.float32, requires_grad=True), dk.ones((2, 3), dtype=dk.float32)
+    w += 1
+    y = (x * w).sum()
+    w += 1
+    w += 1
+    with pytest.raises(dk.InplaceError) as caught:
+        y.backward()
+    assert str(caught.value) == (
+        "a value needed by the backward of MultiplyBackward was changed by an in-place operation: float32 tensor of "
+        "shape (2, 3) is at version 3, expected version 1; change a copy instead, or change it after the backward pass"
+    )
+    error = caught.value
+    assert (error.operation, error.shape, error.saved, error.found) == ("MultiplyBackward", (2, 3), 1, 3)
+
+
+def test_views_and_detached_tensors_count_together() -> None:
+    w = dk.tensor([3.0, 4.0])
+    view, detached = w[:1], w.detach()
+    view += 1
+    assert w._version == view._version == detached._version == 1
+
+
+def test_a_copy_counts_for_itself() -> None:
+    w = dk.tensor([3.0, 4.0])
+    other = dk.tensor(w)
+    other += 1
+    assert (w._version, other._version) == (0, 1)
+    assert w.tolist() == [3.0, 4.0]
