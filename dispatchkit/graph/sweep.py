@@ -154,7 +154,7 @@ def _memory_is_own(g: np.ndarray[Any, Any]) -> bool:
     base = g.base
     if base is None:
         return True
-    whole = isinstance(base, np.ndarray) and base.base is None and base.size == g.size and g.flags.c_contiguous
+    whole = type(base) is np.ndarray and base.base is None and base.size == g.size and g.flags.c_contiguous
     # The references are that of `g`, the name here, and the argument of the count.
     return whole and sys.getrefcount(base) <= 3
 

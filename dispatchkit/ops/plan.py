@@ -12,17 +12,18 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.arrays import namespace_of
+from dispatchkit.graph.arrays import is_complex, namespace_of
 from dispatchkit.graph.node import CallNode, Node
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.storage import Storage
-from dispatchkit.ops.rules import Rules
+from dispatchkit.ops.rules import DOUBLE, ArgumentRule, Rules
 from dispatchkit.protocol.parameters import Form, Parameters
 
 __all__ = ["Plan", "all_cotangents", "pull_all"]
 
 Pull = Callable[..., Any]
 PullNode = Callable[[Any, Any], Sequence[Any]]
+ndarray = np.ndarray
 
 
 class Plan:
@@ -48,12 +49,18 @@ class Plan:
         self.pulls = tuple(
             _without_rule(name, one) if rule is None else rule.pull for one, rule in zip(names, rules, strict=True)
         )
-        self.pull_raw = self._pull_raw(parameters, several)
+        self.pull_raw = self._pull_raw(parameters, several, rules)
 
-    def _pull_raw(self, parameters: Parameters, several: bool) -> PullNode:
+    def _pull_raw(self, parameters: Parameters, several: bool, rules: Sequence[ArgumentRule | None]) -> PullNode:
         if parameters.unary and not several:
+            rule = rules[0]
+            if rule is not None and rule.partial is not None:
+                return _unary_partial(rule.partial, self.keeps[0], self.keeps_output)
             return _unary(self.pulls[0], self.keeps[0], self.keeps_output)
         if parameters.binary and not several:
+            factors = [rule.factor if rule is not None else 0 for rule in rules]
+            if all(factors) and factors[0] == 1:
+                return _sum(factors[1])
             return _binary(self.pulls, self.keeps, self.keeps_output)
         if parameters.leading:
             return _leading(self.pulls[0], self.keeps_output)
@@ -67,12 +74,43 @@ def _without_rule(operation: str, name: str) -> Pull:
     return refuse
 
 
+def _unary_partial(partial: Pull, keeps: bool, keeps_output: bool) -> PullNode:
+    """Return the pull of one argument by its partial derivative, the commonest of all."""
+
+    def pull_raw(node: Node, g: Any) -> Sequence[Any]:
+        x = node.saved[0]  # type: ignore[index]  # a graph that was freed does not come here
+        if node.extras is not None or (keeps and x._memory is not None):
+            node.check_versions()
+        if type(g) is not ndarray or g.dtype is not DOUBLE:
+            return (_scaled(partial, g, node.output if keeps_output else None, x.array if keeps else x),)
+        return (g * partial(numpy_namespace, node.output if keeps_output else None, x.array if keeps else x),)
+
+    return pull_raw
+
+
+def _scaled(partial: Pull, g: Any, y: Any, x: Any) -> Any:
+    xp = namespace_of(g)
+    factor = partial(xp, y, x)
+    return g * (xp.conj(xp.asarray(factor)) if is_complex(g.dtype) else factor)
+
+
+def _sum(second: int) -> PullNode:
+    """Return the pull of a sum (1) or a difference (-1)."""
+
+    def pull_raw(node: Node, g: Any) -> Sequence[Any]:
+        first_edge, second_edge = node.edges
+        other = None if second_edge is None else g if second == 1 else -g
+        return (None if first_edge is None else g, other)
+
+    return pull_raw
+
+
 def _unary(pull: Pull, keeps: bool, keeps_output: bool) -> PullNode:
     def pull_raw(node: Node, g: Any) -> Sequence[Any]:
         x = node.saved[0]  # type: ignore[index]  # a graph that was freed does not come here
         if node.extras is not None or (keeps and x._memory is not None):
             node.check_versions()
-        xp = numpy_namespace if type(g) is np.ndarray else namespace_of(g)
+        xp = numpy_namespace if type(g) is ndarray else namespace_of(g)
         return (pull(xp, g, node.output if keeps_output else None, x.array if keeps else x),)
 
     return pull_raw
@@ -98,7 +136,7 @@ def _binary(pulls: Sequence[Pull], keeps: Sequence[bool], keeps_output: bool) ->
             y = node.output
             if node.extras is not None:
                 node.check_versions()
-        xp = numpy_namespace if type(g) is np.ndarray else namespace_of(g)
+        xp = numpy_namespace if type(g) is ndarray else namespace_of(g)
         e1, e2 = node.edges
         if e1 is None:
             return (None, pull_2(xp, g, y, x1, x2))
@@ -117,7 +155,7 @@ def _leading(pull: Pull, keeps_output: bool) -> PullNode:
         if node.extras is not None:
             node.check_versions()
         xp = numpy_namespace
-        if type(g) is not np.ndarray:
+        if type(g) is not ndarray:
             xp = namespace_of(next(one for one in g if one is not None) if type(g) is list else g)
         if node.outputs is not None:
             g = all_cotangents(xp, node, g)

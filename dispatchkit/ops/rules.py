@@ -53,11 +53,15 @@ class ArgumentRule:
     pull : ``pull(xp, g, y, *args, **kwargs)``, the cotangent of the argument
     reads : names of the arguments whose values it needs, ``"y"`` for the output
     specs : names of the arguments of which it needs shape and dtype alone
+    partial : the partial derivative that `pull` multiplies with, where it does no more
+    factor : the same, where it is the number 1 or -1
     """
 
     pull: Pull
     reads: frozenset[str]
     specs: frozenset[str] = frozenset()
+    partial: Callable[..., Any] | None = None
+    factor: int = 0
 
 
 @dataclass(slots=True)
@@ -97,15 +101,16 @@ def _from_partial(rule: Callable[..., Any]) -> ArgumentRule:
     """Multiply the cotangent with the partial derivative, conjugated where that is complex."""
     seen = reads(rule)
     if not seen:
-        return ArgumentRule(_constant(rule), seen)
+        pull = _constant(rule)
+        return ArgumentRule(pull, seen, factor=1 if pull is _pass_on else -1 if pull is _negate else 0)
 
-    def pull(xp: Any, g: Any, y: Any, *args: Any) -> Any:
+    def pull_partial(xp: Any, g: Any, y: Any, *args: Any) -> Any:
         partial = rule(xp, y, *args)
         if g.dtype is not DOUBLE and is_complex(g.dtype):
             partial = xp.conj(xp.asarray(partial))
         return g * partial
 
-    return ArgumentRule(pull, seen)
+    return ArgumentRule(pull_partial, seen, partial=rule)
 
 
 def _constant(rule: Callable[..., Any]) -> Pull:

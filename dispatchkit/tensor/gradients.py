@@ -254,14 +254,9 @@ def run_backward(
         for vertex in targets:
             if not vertex.is_leaf:
                 extras_of(vertex).retains = True
-    base = tensor_namespace.Tensor
-
-    def wrap(array: Any) -> Any:
-        return wrapped(base, array)
-
     found = sweep(
         roots,
-        wrap,
+        _plain,
         inputs=targets,
         retain_graph=create_graph if retain_graph is None else retain_graph,
         create_graph=create_graph,
@@ -269,7 +264,12 @@ def run_backward(
     )
     if targets is None:
         return []
-    return [None if (g := found.get(v)) is None else g if create_graph else wrap(_owned(g)) for v in targets]
+    return [None if (g := found.get(v)) is None else g if create_graph else _plain(_owned(g)) for v in targets]
+
+
+def _plain(array: Any) -> Any:
+    """Return a plain tensor around a raw gradient."""
+    return wrapped(tensor_namespace.Tensor, array)
 
 
 def _owned(g: Any) -> Any:

@@ -158,7 +158,6 @@ def test_a_rule_that_declined_is_not_that_error(protocol: DispatchProtocol) -> N
 
 def paste(protocol: DispatchProtocol, function: Answer, found: NoImplementationError, **names: type) -> None:
     """Run the stub of an error as a user would, the operation and the types being in scope."""
-
     library = SimpleNamespace(implements=protocol.implements, **{function.__name__: function})
     scope: dict[str, Any] = {"dk": library, "lib": library, "protocol": protocol, function.__name__: function}
     scope |= {"A": A, "B": B, "Sub": Sub, "Axis": Axis, **names}
