@@ -99,6 +99,8 @@ class Node(Vertex):
 
     def watch(self, memory: Any) -> None:
         """Note that the output's memory is shared from now on."""
+        if not self.operation.keeps_output:
+            return
         extras = extras_of(self)
         extras.memory = memory.version
         extras.memory_count = memory.version.count

@@ -29,11 +29,19 @@ class Memory:
     views : the tensors of the family, made by view operations from one another
     """
 
-    __slots__ = ("version", "views")
+    __slots__ = ("_full", "version", "views")
 
     def __init__(self, version: Version | None = None) -> None:
         self.version = Version() if version is None else version
         self.views: list[weakref.ref[Storage]] = []
+        self._full = 16
+
+    def add(self, tensor: Storage) -> None:
+        """Take a tensor into the family; now and then the dead are forgotten."""
+        if len(self.views) >= self._full:
+            self.views = [ref for ref in self.views if ref() is not None]
+            self._full = max(16, 2 * len(self.views))
+        self.views.append(weakref.ref(tensor))
 
     def relatives(self, of: Storage) -> list[Storage]:
         """Return the other living tensors of the family."""
@@ -92,7 +100,7 @@ def memory_of(tensor: Storage) -> Memory:
     memory = tensor._memory
     if memory is None:
         memory = tensor._memory = Memory()
-        memory.views.append(weakref.ref(tensor))
+        memory.add(tensor)
         if tensor._node is not None:
             tensor._node.watch(memory)
     return memory
@@ -111,6 +119,6 @@ def share_memory(view: Storage, base: Storage, *, family: bool = True) -> None:
     if not family:
         memory = Memory(memory.version)
     view._memory = memory
-    memory.views.append(weakref.ref(view))
+    memory.add(view)
     if view._node is not None:
         view._node.watch(memory)

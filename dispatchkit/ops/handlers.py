@@ -23,7 +23,7 @@ from dispatchkit.protocol.parameters import Form
 if TYPE_CHECKING:
     from dispatchkit.ops.declared import DeclaredOperation
 
-__all__ = ["call_handler", "leading_handler", "plain_handler"]
+__all__ = ["call_handler", "call_node", "leading_handler", "plain_handler"]
 
 Handler = Callable[..., Any]
 new: Callable[[Any], Any] = object.__new__
@@ -75,16 +75,23 @@ def plain_handler(operation: DeclaredOperation, cls: type, tensors: Sequence[boo
 
 
 def _node(operation: DeclaredOperation, r: Any, edges: tuple[Any, ...], args: tuple[Any, ...]) -> Node:
+    plan = operation.plan
     n = Node()
     n.operation = operation
     n.edges = edges
-    n.saved = operation.save(args)
-    if operation.keeps_output:
+    n.extras = None
+    if plan.saves_specs:
+        n.saved = operation.save(args)
+    else:
+        n.saved = tuple([arg if keep else None for arg, keep in zip(args, plan.keeps, strict=True)])
+    if plan.keeps_output:
         n.output = r
     n.shape = r.shape
     n.dtype = r.dtype
-    n.extras = None
-    note_versions(n)
+    for arg in args:
+        if isinstance(arg, Storage) and arg._memory is not None:
+            note_versions(n)
+            break
     return n
 
 
@@ -146,11 +153,12 @@ def call_handler(operation: DeclaredOperation, cls: type) -> Handler:
 
     def handler(*args: Any, **kwargs: Any) -> Any:
         requires_grad = makes_leaves and kwargs.pop("requires_grad", False)
-        tensors = [v for _, v in parameters.values(args, kwargs) if isinstance(v, Storage)]
+        tensors: list[Storage] = []
+        raw_args = [_opened(arg, tensors) for arg in args]
+        raw_kwargs = {name: _opened(arg, tensors) for name, arg in kwargs.items()} if kwargs else kwargs
         tracked = operation.differentiable and any(t._node is not None for t in tensors) and is_grad_enabled()
         if tracked and composite:
             return operation.decomposed(*args, **kwargs)
-        raw_args, raw_kwargs = parameters.replace(args, kwargs, _raw)
         xp = _namespace(tensors) if foreign else numpy_namespace
         try:
             result = body(xp, *raw_args, **raw_kwargs)
@@ -161,7 +169,7 @@ def call_handler(operation: DeclaredOperation, cls: type) -> Handler:
             return _several(operation, cls, result, tensors, args, kwargs, tracked)
         y = wrapped(cls, raw_array(result))
         if tracked and is_inexact(y.array.dtype):
-            y._node = _call_node(operation, args, kwargs)
+            y._node = call_node(operation, args, kwargs)
             y._node.shape, y._node.dtype = y.array.shape, y.array.dtype
             if operation.plan.keeps_output:
                 y._node.output = y.array
@@ -187,8 +195,14 @@ def _check_call(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dic
         raise TypeError(f"{operation.qualified_name}: {error}; its signature is {operation.name}{signature}") from None
 
 
-def _raw(name: str, value: Any) -> Any:
-    return value.array if isinstance(value, Storage) else value
+def _opened(value: Any, tensors: list[Storage]) -> Any:
+    """Return an argument with raw arrays for its tensors, which are put on the list."""
+    if isinstance(value, Storage):
+        tensors.append(value)
+        return value.array
+    if (type(value) is tuple or type(value) is list) and any(isinstance(member, (Storage, list)) for member in value):
+        return type(value)([_opened(member, tensors) for member in value])
+    return value
 
 
 def _namespace(tensors: list[Any]) -> Any:
@@ -201,14 +215,15 @@ def _namespace(tensors: list[Any]) -> Any:
 def _note_sharing(y: Storage, tensors: Sequence[Storage]) -> None:
     """Note whose memory a new tensor looks at."""
     r = y.array
-    view = type(r) is not ndarray or r.base is not None
+    base = r.base if type(r) is ndarray else None
     for x in tensors:
-        if r is x.array or (view and type(r) is ndarray and np.may_share_memory(r, x.array)):
+        a = x.array
+        if r is a or (base is not None and (base is a or base is a.base or np.may_share_memory(r, a))):
             share_memory(y, x)
             break
 
 
-def _call_node(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallNode:
+def call_node(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallNode:
     """Return a node for a call, without what belongs to its output."""
     n = CallNode()
     n.operation = operation
@@ -238,7 +253,7 @@ def _several(
     """Wrap each of several outputs; they share one node."""
     ys = [wrapped(cls, raw_array(r)) for r in result]
     if tracked and any(is_inexact(y.array.dtype) for y in ys):
-        n = _call_node(operation, args, kwargs)
+        n = call_node(operation, args, kwargs)
         n.shape, n.dtype = (), None
         n.outputs = [(y.array.shape, y.array.dtype) for y in ys]
         if operation.keeps_output:

@@ -5,22 +5,63 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from dispatchkit.graph.arrays import raw_array
 from dispatchkit.graph.recording import is_grad_enabled
-from dispatchkit.graph.storage import Storage
+from dispatchkit.graph.storage import Storage, share_memory
 from dispatchkit.ops.declare import indexing
 from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.ops.handlers import call_node
 from dispatchkit.ops.inplace import check_may_change, touch, write_back
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Index, Namespace
 from dispatchkit.ops.wrapping import wrapped
+from dispatchkit.protocol.modes import live
 from dispatchkit.protocol.parameters import Key
 
 __all__ = ["getitem", "index_put", "setitem"]
 
 
+BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
+
+
+class Selection(DeclaredOperation):
+    """`getitem`: indices without arrays are dealt with at once."""
+
+    def make_function(self) -> Callable[..., Any]:
+        """Return the public function; plain tensors with a basic index do not go by the table."""
+        general = super().make_function()
+        base: Any = None
+
+        def call(x: Any, key: Any, /) -> Any:
+            if type(x) is not base or live or not (type(key) in BASIC or _is_basic(key)):
+                return general(x, key)
+            a = x.array
+            r = a[key]
+            y = wrapped(base, r if type(r) is np.ndarray else raw_array(r))
+            if x._node is not None and is_grad_enabled():
+                y._node = call_node(self, (x, key), {})
+                y._node.shape, y._node.dtype = y.array.shape, y.array.dtype
+            if r is y.array:
+                share_memory(y, x)
+            return y
+
+        def settle() -> None:
+            nonlocal base
+            base = self.protocol.base
+
+        self.settlers.append(settle)
+        return call
+
+
+def _is_basic(key: Any) -> bool:
+    return type(key) is tuple and BASIC.issuperset(map(type, key))
+
+
 @indexing(
     operator="__getitem__",
+    record=Selection,
     decomposes=False,
     samples=[
         sample(draw(3, 2), 1),

@@ -91,7 +91,7 @@ class Parameters:
     forms : what each array parameter takes, by name; None means every parameter, loosely
     """
 
-    __slots__ = ("arrays", "binary", "gathering", "leading", "nullary", "signature", "strict", "unary")
+    __slots__ = ("arrays", "binary", "gathering", "leading", "nullary", "positional", "signature", "strict", "unary")
 
     def __init__(self, signature: inspect.Signature, forms: Mapping[str, Form] | None = None) -> None:
         self.signature = signature
@@ -105,12 +105,16 @@ class Parameters:
         sequences = [p.form is Form.SEQUENCE and p.position == i for i, p in enumerate(self.arrays)]
         self.gathering = sequences == [True] and next(iter(signature.parameters.values())).kind is ABSOLUTE
         self.nullary = not self.arrays
+        self.positional = len(self.arrays) if all(plain) else 0
 
     def _all_positional_only(self) -> bool:
         return all(p.kind is p.POSITIONAL_ONLY for p in self.signature.parameters.values())
 
     def key(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Key:
         """Return the types that decide who answers a call."""
+        count = self.positional
+        if count and len(args) >= count:
+            return tuple([type(arg) for arg in args[:count]])
         return tuple([p.key(p.find(args, kwargs)) for p in self.arrays])
 
     def values(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[ArrayParameter, Any]]:

@@ -53,7 +53,9 @@ def test_a_tensor_outside_the_graph_has_nothing_to_go_back_through() -> None:
 def test_a_graph_used_twice_raises_and_says_what_to_do() -> None:
     y = (leaf(1.0) ** 2).sum()
     y.backward()
-    with pytest.raises(dk.AutogradError, match="of SumBackward was freed by an earlier .* pass retain_graph=True there"):
+    with pytest.raises(
+        dk.AutogradError, match=r"of SumBackward was freed by an earlier .* pass retain_graph=True there"
+    ):
         y.backward()
 
 

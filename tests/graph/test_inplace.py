@@ -148,7 +148,7 @@ def test_the_message_of_a_shape_that_does_not_fit() -> None:
 
 def test_the_message_of_a_dtype_that_does_not_fit() -> None:
     t = dk.tensor([1, 2])
-    with pytest.raises(TypeError, match="add_: .*int64"):
+    with pytest.raises(TypeError, match=r"add_: .*int64"):
         t += 0.5
 
 

@@ -12,7 +12,7 @@ from tests.graph.test_leaves import leaf
 
 
 def recorded() -> bool:
-    return (leaf(1.0) * 2).requires_grad
+    return bool((leaf(1.0) * 2).requires_grad)
 
 
 def test_operations_record_at_first() -> None:
