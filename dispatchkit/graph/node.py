@@ -117,8 +117,8 @@ class Node(Vertex):
             memory = tensor._memory
             if memory is not None:
                 expected = 0 if extras is None else extras.versions.get(id(tensor), 0)
-                if memory.version.count != expected:
-                    self._spoilt(tensor.array, expected, memory.version.count)
+                if memory.count != expected:
+                    self._spoilt(tensor.array, expected, memory.count)
         shared = None if extras is None or not self.operation.keeps_output else extras.memory
         if extras is not None and shared is not None and shared.count != extras.memory_count:
             self._spoilt(self.output, extras.memory_count, shared.count)
@@ -206,7 +206,7 @@ def note_versions(node: Node) -> None:
     """Remember how often the memory of each saved argument has been changed so far."""
     for tensor in saved_tensors(node.saved or ()):
         if tensor._memory is not None:
-            extras_of(node).versions[id(tensor)] = tensor._memory.version.count
+            extras_of(node).versions[id(tensor)] = tensor._memory.count
 
 
 def saved_tensors(saved: Sequence[Any]) -> Iterator[Storage]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from contextlib import ContextDecorator
 from contextvars import ContextVar
 from types import TracebackType
+from typing import Any, TypeVar
 
 __all__ = ["enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"]
 
+F = TypeVar("F", bound=Callable[..., Any])
 _enabled: ContextVar[bool] = ContextVar("dispatchkit.grad", default=True)
 
 is_grad_enabled = _enabled.get
 
 
-class set_grad_enabled(ContextDecorator):  # noqa: N801  # PyTorch's name
+class set_grad_enabled:  # noqa: N801  # PyTorch's name
     """Switch recording on or off: at once, and back on leaving when used with `with` or as a decorator.
 
     Parameters
@@ -34,15 +38,26 @@ class set_grad_enabled(ContextDecorator):  # noqa: N801  # PyTorch's name
         self._outer = [_enabled.get()]
         _enabled.set(mode)
 
+    def __call__(self, func: F) -> F:
+        """Decorate a function: the mode holds inside it, and what was set at once is taken back."""
+        _enabled.set(self._outer[0])
+        mode = self.mode
+
+        @functools.wraps(func)
+        def inner(*args: Any, **kwargs: Any) -> Any:
+            with set_grad_enabled(mode):
+                return func(*args, **kwargs)
+
+        return inner  # type: ignore[return-value]  # of the same signature
+
     def __enter__(self) -> None:
-        self._outer.append(_enabled.get())
+        self._outer.append(self._outer[0] if len(self._outer) == 1 else _enabled.get())
         _enabled.set(self.mode)
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._outer.pop()
-        _enabled.set(self._outer[-1])
+        _enabled.set(self._outer.pop())
 
 
 class no_grad(ContextDecorator):  # noqa: N801  # PyTorch's name

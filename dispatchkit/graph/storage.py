@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dispatchkit.graph.node import Extras
 
-__all__ = ["Memory", "Storage", "Version", "Vertex", "memory_of", "share_memory"]
+__all__ = ["Memory", "Storage", "Version", "Vertex", "memory_of", "share_memory", "version_of"]
 
 
 class Version:
@@ -26,15 +26,22 @@ class Memory:
     Attributes
     ----------
     version : counts changes; shared with families that look at the same memory through `detach`
+    offset : changes counted before the memory became this one, when a tensor was given other contents
     views : the tensors of the family, made by view operations from one another
     """
 
-    __slots__ = ("_full", "version", "views")
+    __slots__ = ("_full", "offset", "version", "views")
 
-    def __init__(self, version: Version | None = None) -> None:
+    def __init__(self, version: Version | None = None, offset: int = 0) -> None:
         self.version = Version() if version is None else version
+        self.offset = offset
         self.views: list[weakref.ref[Storage]] = []
         self._full = 16
+
+    @property
+    def count(self) -> int:
+        """Number of changes that a tensor of the family has seen."""
+        return self.version.count + self.offset
 
     def add(self, tensor: Storage) -> None:
         """Take a tensor into the family; now and then the dead are forgotten."""
@@ -106,6 +113,11 @@ def memory_of(tensor: Storage) -> Memory:
     return memory
 
 
+def version_of(tensor: Storage) -> int:
+    """Return how often the memory of a tensor was changed in place."""
+    return 0 if tensor._memory is None else tensor._memory.count
+
+
 def share_memory(view: Storage, base: Storage, *, family: bool = True) -> None:
     """Note that two tensors look at the same memory.
 
@@ -117,7 +129,9 @@ def share_memory(view: Storage, base: Storage, *, family: bool = True) -> None:
     """
     memory = memory_of(base)
     if not family:
-        memory = Memory(memory.version)
+        # Nodes that saved an earlier content of `view` see a count that they did not note.
+        before = -1 if view._memory is None and view._node is None else version_of(view)
+        memory = Memory(memory.version, max(0, before + 1 - memory.version.count))
     view._memory = memory
     memory.add(view)
     if view._node is not None:

@@ -167,10 +167,22 @@ def _arrived(vertex: Vertex, g: Any, wrap: Any, create_graph: bool) -> Any:
         for hook in list(extras.hooks.values()):
             replaced = hook(g if create_graph else wrap(g))
             if replaced is not None:
+                _check_replacement(vertex, replaced)
                 g = replaced if create_graph else replaced.array
     if extras.retains:
         extras.grad = g if create_graph else wrap(g)
     return g
+
+
+def _check_replacement(vertex: Vertex, replaced: Any) -> None:
+    """Raise if what a hook returned cannot take the place of a gradient."""
+    if not isinstance(replaced, Storage):
+        raise TypeError(f"register_hook: the hook returned a {type(replaced).__name__}, not a tensor or None")
+    if tuple(replaced.array.shape) != vertex.shape:
+        raise ValueError(
+            f"register_hook: the hook returned a gradient of shape {tuple(replaced.array.shape)} in place of one of "
+            f"shape {vertex.shape}"
+        )
 
 
 def _accumulate(leaf: Vertex, g: Any, wrap: Any, create_graph: bool) -> None:
@@ -179,7 +191,7 @@ def _accumulate(leaf: Vertex, g: Any, wrap: Any, create_graph: bool) -> None:
     assert extras is not None
     before = extras.grad
     if create_graph:
-        extras.grad = g if before is None else before + g
+        extras.grad = g.clone() if before is None else before + g
     elif before is None:
         own = isinstance(g, np.ndarray) and sys.getrefcount(g) <= OWN_REFERENCES and _memory_is_own(g)
         extras.grad = wrap(g if own else namespace_of(g).asarray(g, copy=True))

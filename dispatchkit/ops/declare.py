@@ -175,7 +175,7 @@ def _forms(fn: Callable[..., Any], signature: inspect.Signature) -> dict[str, Fo
     forms: dict[str, Form] = {}
     for p in signature.parameters.values():
         hint = p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", str(p.annotation))
-        if p.annotation is p.empty:
+        if p.annotation is p.empty or hint == "Any":
             if p.kind is p.POSITIONAL_ONLY:
                 forms[p.name] = Form.ONE
             elif p.kind is p.VAR_POSITIONAL:
@@ -223,10 +223,15 @@ def _define(entry: DeclaredOperation, kind: str, rule: Rule | str, /) -> Any:
                 f"def_{kind}: {entry.qualified_name} has no array parameter '{rule}'; it has {', '.join(names)}"
             )
         return partial(_store, entry, kind, rule)
+    if not names:
+        raise RegistrationError(
+            f"def_{kind}: {entry.qualified_name} has no array parameters; make them positional-only, or annotate them "
+            f"with Tensor"
+        )
     if len(names) != 1:
         raise RegistrationError(
             f"def_{kind}: {entry.qualified_name} has the array parameters {', '.join(names)}; name the one that the "
-            f"rule is for: @{entry.name}.def_{kind}('{names[0] if names else 'x'}')"
+            f"rule is for: @{entry.name}.def_{kind}('{names[0]}')"
         )
     return _store(entry, kind, names[0], rule)
 

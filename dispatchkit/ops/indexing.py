@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ from dispatchkit.graph.storage import Storage, share_memory
 from dispatchkit.ops.declare import indexing
 from dispatchkit.ops.declared import DeclaredOperation
 from dispatchkit.ops.handlers import call_node
-from dispatchkit.ops.inplace import check_may_change, touch, write_back
+from dispatchkit.ops.inplace import check_may_change, check_writeable, touch, write_back
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Index, Namespace
 from dispatchkit.ops.wrapping import wrapped
@@ -81,7 +82,7 @@ def getitem(xp: Namespace, x: Array, key: Index, /) -> Array:
 
     Returns
     -------
-    a view for integers and slices, a copy for arrays; 0-D where one element is left
+    a view for integers and slices, a copy for arrays and where one element is left, which is 0-D
 
     Raises
     ------
@@ -150,7 +151,13 @@ def index_put_transpose_x(
 def index_put_transpose_value(
     xp: Namespace, g: Array, x: Array, key: Index, value: Array, *, accumulate: bool = False
 ) -> Array:
-    return g[key]
+    cotangent = g[key]
+    if accumulate or type(key) in BASIC or _is_basic(key):
+        return cotangent
+    # Of several values assigned to one element the last stays, and it alone has a gradient.
+    ids = xp.reshape(xp.arange(math.prod(cotangent.shape)), cotangent.shape)
+    owner = xp.index_put(xp.zeros(x.shape, dtype=ids.dtype), key, ids)
+    return cotangent * (owner[key] == ids)
 
 
 class Assignment(DeclaredOperation):
@@ -168,6 +175,8 @@ def assign(x: Any, key: Any, value: Any) -> None:
         source = wrapped(type(x), x.array, x._node)
         write_back("setitem", x, index_put(source, key, value))
         return
+    check_writeable("setitem", x)
+    check_may_change("setitem", x, recorded=False)
     raw = _raw_key(key)
     new = value.array if isinstance(value, Storage) else value
     try:

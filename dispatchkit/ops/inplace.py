@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.errors import AutogradError
+from dispatchkit.graph.node import extras_of
 from dispatchkit.graph.recording import is_grad_enabled
-from dispatchkit.graph.storage import Storage, memory_of
+from dispatchkit.graph.storage import Storage, Vertex, memory_of
 from dispatchkit.ops.declared import DeclaredOperation
 from dispatchkit.ops.wrapping import wrapped
 from dispatchkit.protocol.modes import live
 
-__all__ = ["apply_in_place", "check_may_change", "make_inplace_operator", "touch", "write_back"]
+__all__ = ["apply_in_place", "check_may_change", "check_writeable", "make_inplace_operator", "touch", "write_back"]
 
+APART = 4096
 LEAF = (
     "{name}: a leaf tensor that requires grad cannot be changed in place while a graph is recorded; change it inside "
     "no_grad(), or work on a copy"
@@ -42,18 +44,26 @@ def check_may_change(name: str, x: Storage, *, recorded: bool) -> None:
     ----------
     name : of the operation, for the message
     x : to be changed
-    recorded : whether the change itself is recorded
+    recorded : whether the change itself is recorded; nothing is refused where recording is off
 
     Raises
     ------
     AutogradError : for a leaf that requires a gradient, or a recorded change of memory that views share
     """
-    if x._node is not None and x._node.is_leaf and is_grad_enabled():
+    if not is_grad_enabled():
+        return
+    if x._node is not None and x._node.is_leaf:
         raise AutogradError(LEAF.format(name=name))
-    if recorded and x._memory is not None:
+    if x._memory is not None:
         relatives = x._memory.relatives(x)
-        if relatives:
+        if relatives and (recorded or any(view._node is not None for view in relatives)):
             raise AutogradError(SHARED.format(name=name, count=len(relatives)))
+
+
+def check_writeable(name: str, x: Storage) -> None:
+    """Raise if the memory of a tensor cannot be changed."""
+    if isinstance(x.array, np.ndarray) and not x.array.flags.writeable:
+        raise ValueError(f"{name}: the tensor's memory is read-only; change a copy")
 
 
 def write_back(name: str, x: Storage, result: Any) -> None:
@@ -74,14 +84,21 @@ def write_back(name: str, x: Storage, result: Any) -> None:
         raise ValueError(f"{name}: the result has shape {r.shape}, the tensor changed in place {x.array.shape}")
     if isinstance(r, np.ndarray) and not np.can_cast(r.dtype, x.array.dtype, casting="same_kind"):
         raise TypeError(f"{name}: the result is {r.dtype}, which the tensor's dtype {x.array.dtype} cannot hold")
-    if isinstance(x.array, np.ndarray) and not x.array.flags.writeable:
-        raise ValueError(f"{name}: the tensor's memory is read-only; change a copy")
+    check_writeable(name, x)
     check_may_change(name, x, recorded=result._node is not None)
     memory = memory_of(x)
     x.array[...] = r
     memory.version.count += 1
     if result._node is not None or is_grad_enabled():
+        _move_retaining(x._node, result._node)
         x._node = result._node
+
+
+def _move_retaining(old: Vertex | None, new: Vertex | None) -> None:
+    """Let the vertex of a changed tensor retain the gradient where the one before did."""
+    if old is not None and new is not None and not old.is_leaf and old.extras is not None and old.extras.retains:
+        old.extras.retains = False
+        extras_of(new).retains = True
 
 
 def apply_in_place(operation: DeclaredOperation, x: Storage, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -135,16 +152,34 @@ def make_inplace_operator(operation: DeclaredOperation, base: Any) -> Callable[[
 
 
 def _compute_into(operation: DeclaredOperation, x: Storage, b: Any) -> None:
+    """Have the kernel write into the tensor's memory; small results are copied there once they are complete.
+
+    NumPy raises floating-point errors after it has written, so where these raise the result is complete first.
+    """
+    name = f"{operation.name}_"
+    check_writeable(name, x)
+    check_may_change(name, x, recorded=False)
+    a = x.array
+    apart = a.size <= APART or "raise" in np.geterr().values()
     try:
-        operation.kernel(x.array, b, out=x.array)
+        r = operation.kernel(a, b, out=np.empty_like(a) if apart else a)
     except ValueError as error:
-        shape = getattr(b, "shape", ())
+        shape = np.shape(b)
+        if _broadcasts_to(shape, a.shape):
+            raise
         raise ValueError(
-            f"{operation.name}_: an array of shape {shape} does not broadcast to {x.array.shape}, the shape of the "
-            f"tensor changed in place"
+            f"{name}: an array of shape {shape} does not broadcast to {a.shape}, the shape of the tensor changed "
+            f"in place"
         ) from error
     except TypeError as error:
-        raise TypeError(
-            f"{operation.name}_: the result cannot be held by the tensor's dtype {x.array.dtype}"
-        ) from error
+        raise TypeError(f"{name}: the result cannot be held by the tensor's dtype {a.dtype}") from error
+    if apart:
+        a[...] = r
     touch(x)
+
+
+def _broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(shape, target) == target
+    except ValueError:
+        return False

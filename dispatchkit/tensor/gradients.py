@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +12,8 @@ import numpy as np
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.arrays import namespace_of
 from dispatchkit.graph.node import Extras, Leaf, extras_of
-from dispatchkit.graph.storage import Storage, Vertex, share_memory
+from dispatchkit.graph.recording import enable_grad
+from dispatchkit.graph.storage import Storage, Vertex, memory_of, share_memory, version_of
 from dispatchkit.graph.sweep import sweep
 from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.ops.wrapping import make_leaf, wrapped
@@ -147,8 +150,13 @@ class GradientMethods(Storage):
         if not self.is_leaf:
             raise AutogradError("register_post_accumulate_grad_hook is for leaves; use register_hook here")
 
+        # The leaf's vertex must not keep the leaf alive.
+        own: Any = weakref.ref(self)
+
         def call(leaf: Leaf) -> None:
-            hook(self)  # type: ignore[arg-type]  # every tensor is a Tensor
+            tensor = own()
+            if tensor is not None:
+                hook(tensor)
 
         return RemovableHandle(extras.after, call)
 
@@ -205,15 +213,16 @@ class GradientMethods(Storage):
     def data(self, value: Any) -> None:
         if not isinstance(value, Storage):
             raise TypeError(f"data: expected a tensor, found {type(value).__name__}")
+        memory_of(self)
         self.array = value.array
-        self._memory = None
+        share_memory(self, value, family=False)
         if isinstance(self._node, Leaf):
             self._node.shape, self._node.dtype = tuple(value.array.shape), value.array.dtype
 
     @property
     def _version(self) -> int:
         """How often the memory of this tensor was changed in place."""
-        return 0 if self._memory is None else self._memory.version.count
+        return version_of(self)
 
 
 def _hooked(tensor: Storage, name: str) -> Extras:
@@ -254,14 +263,15 @@ def run_backward(
         for vertex in targets:
             if not vertex.is_leaf:
                 extras_of(vertex).retains = True
-    found = sweep(
-        roots,
-        _plain,
-        inputs=targets,
-        retain_graph=create_graph if retain_graph is None else retain_graph,
-        create_graph=create_graph,
-        accumulate=accumulate,
-    )
+    with enable_grad() if create_graph else nullcontext():
+        found = sweep(
+            roots,
+            _plain,
+            inputs=targets,
+            retain_graph=create_graph if retain_graph is None else retain_graph,
+            create_graph=create_graph,
+            accumulate=accumulate,
+        )
     if targets is None:
         return []
     return [None if (g := found.get(v)) is None else g if create_graph else _plain(_owned(g)) for v in targets]

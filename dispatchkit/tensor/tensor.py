@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dispatchkit.graph.storage import Storage, share_memory
 from dispatchkit.ops.conversion import to_raw
 from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.wrapping import make_leaf, wrapped
@@ -65,6 +66,8 @@ class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
         self.array = to_raw("Tensor", data, dtype)
         self._memory = None
         self._node = make_leaf(self.array) if requires_grad else None
+        if isinstance(data, Storage) and np.may_share_memory(self.array, data.array):
+            share_memory(self, data, family=False)
         if device is not None:
             self.to_device(device)
 
@@ -150,7 +153,7 @@ class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
         if not (isinstance(found, type) and issubclass(found, Tensor)):
             raise TypeError(f"as_subclass takes a subclass of Tensor, not {cls!r}")
         view = wrapped(cls, self.array, self._node)
-        view._memory = self._memory
+        share_memory(view, self)
         view.__tensor_finalize__(None, (self,))
         return view
 
@@ -171,7 +174,7 @@ class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
 
     def __copy__(self) -> Self:
         made = wrapped(type(self), self.array, self._node)
-        made._memory = self._memory
+        share_memory(made, self)
         if hasattr(self, "__dict__"):
             made.__dict__.update(self.__dict__)
         return made  # type: ignore[no-any-return]  # of this very class

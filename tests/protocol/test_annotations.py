@@ -1,5 +1,6 @@
 """What a handler's annotations say: which types it answers for."""
 
+import typing
 from collections.abc import Sequence
 from typing import Annotated, Any, Optional, TypeVar, Union
 
@@ -25,6 +26,7 @@ class Sub(A):
 
 T = TypeVar("T", bound=A)
 Alias = TypeAliasType("Alias", A | B)
+Native: Any = getattr(typing, "TypeAliasType", TypeAliasType)("Native", A | B)  # from Python 3.12 on
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +88,7 @@ def test_a_triple_has_its_own_rule(protocol: DispatchProtocol) -> None:
     assert not answered(where, A(), A(), B())
 
 
-@pytest.mark.parametrize("hint", [A | B, Union[A, B], Annotated[A | B, "either"], Alias])  # noqa: UP007
+@pytest.mark.parametrize("hint", [A | B, Union[A, B], Annotated[A | B, "either"], Alias, Native])  # noqa: UP007
 def test_unions_are_expanded(protocol: DispatchProtocol, combine: Answer, hint: Any) -> None:
     def combine_union(x1, x2, /):  # type: ignore[no-untyped-def]  # noqa: ANN001, RUF100
         return "union"

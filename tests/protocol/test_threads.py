@@ -157,3 +157,44 @@ def test_a_call_in_the_midst_of_forgetting_keeps_nothing_stale(protocol: Dispatc
     assert watched.thread is not None
     watched.thread.join(timeout=5)
     assert scale(x) == "new"
+
+
+class WatchedRules(list[Any]):
+    """The rules of an operation, which let a call read them just after they were changed."""
+
+    def __init__(self, call: Callable[[], Any], rules: list[Any]) -> None:
+        super().__init__(rules)
+        self.call = call
+        self.read = threading.Event()
+        self.thread: threading.Thread | None = None
+        self.outcome: list[Any] = []
+
+    def __iter__(self) -> Iterator[Any]:
+        found = [*super().__iter__()]
+        if threading.current_thread() is self.thread:
+            self.read.set()
+        return iter(found)
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        super().__setitem__(place, value)
+        if self.thread is None:
+            self.thread = threading.Thread(target=self.run)
+            self.thread.start()
+            self.read.wait(timeout=5)
+
+    def run(self) -> None:
+        try:
+            self.outcome.append(self.call())
+        except TypeError as error:
+            self.outcome.append(error)
+
+
+def test_a_call_in_the_midst_of_replacing_finds_one_of_the_two(protocol: DispatchProtocol) -> None:
+    scale, x = unary(protocol), A()
+    operation: Any = scale.__overridable__  # type: ignore[attr-defined]
+    protocol.implements(scale, A)(lambda x, factor=2.0: "old")
+    watched = operation.rules = WatchedRules(lambda: scale(x), operation.rules)
+    protocol.implements(scale, A)(lambda x, factor=2.0: "new")
+    assert watched.thread is not None, "nothing was tested"
+    watched.thread.join(timeout=5)
+    assert watched.outcome in (["old"], ["new"])
