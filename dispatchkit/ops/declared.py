@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from typing_extensions import override
@@ -110,15 +110,17 @@ class DeclaredOperation(Overridable):
         """Whether a rule reads the output."""
         return self.plan.keeps_output
 
-    def save(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the array arguments as the rules need them: the value, or its shape and dtype alone."""
-        keeps = self.plan.keeps
+    def save(self, args: tuple[Any, ...], edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the array arguments as the rules of the tracked ones need them: the value, or shape and dtype."""
+        keeps = self.plan.needs([edge is not None for edge in edges])
         return tuple([value if keep else spec_of(value) for keep, value in zip(keeps, args, strict=True)])
 
-    def save_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments of a call as the rules need them."""
+    def save_call(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], tracked: Sequence[bool]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments of a call as the rules of the tracked parameters need them."""
         saved, keywords = list(args), dict(kwargs)
-        for p, keep in zip(self.parameters.arrays, self.plan.keeps, strict=True):
+        for p, keep in zip(self.parameters.arrays, self.plan.needs(tracked), strict=True):
             if keep:
                 continue
             if p.form is Form.STAR and p.position is not None:

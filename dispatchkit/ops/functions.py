@@ -56,7 +56,7 @@ def unary_function(operation: DeclaredOperation) -> Handler:
             y._node = n = Node()
             n.operation = operation
             n.edges = (v,)
-            n.saved = save((x,)) if save is not None else (x,) if keep_x else nothing
+            n.saved = save((x,), (v,)) if save is not None else (x,) if keep_x else nothing
             if keep_y:
                 n.output = r
             n.shape = r.shape
@@ -71,7 +71,7 @@ def unary_function(operation: DeclaredOperation) -> Handler:
             first = decide(operation, (x,), {}, t)
         result = first(x)
         if result is NotImplemented:
-            return ask_the_rest(operation, (x,), {})
+            return ask_the_rest(operation, first, (x,), {})
         return result
 
     def settle() -> None:
@@ -86,7 +86,7 @@ def unary_function(operation: DeclaredOperation) -> Handler:
     return call
 
 
-def binary_function(  # noqa: C901  # written out: see unary_function
+def binary_function(  # noqa: C901, PLR0915  # written out: see above
     operation: DeclaredOperation, as_operator: bool = False
 ) -> Handler:
     """Return the public function of an operation of two arrays: tensors at once, all else by the table.
@@ -99,10 +99,11 @@ def binary_function(  # noqa: C901  # written out: see unary_function
     kernel, table = operation.kernel, operation.table
     base: Any = None
     keep_any = keep_1 = keep_2 = keep_y = differentiable = False
+    reads_11 = reads_12 = reads_21 = reads_22 = False
     save: Any = None
     nothing = (None, None)
 
-    def call(x1: Any, x2: Any, /) -> Any:
+    def call(x1: Any, x2: Any, /) -> Any:  # noqa: C901
         if live and (answer := ask_modes(operation, (x1, x2), {})) is not NotImplemented:
             return answer
         t = type(x1)
@@ -123,7 +124,14 @@ def binary_function(  # noqa: C901  # written out: see unary_function
             n.edges = (v1, v2)
             n.extras = None
             if keep_any:
-                n.saved = (x1 if keep_1 else None, x2 if keep_2 else None) if save is None else save((x1, x2))
+                if save is not None:
+                    n.saved = save((x1, x2), (v1, v2))
+                elif v2 is None:
+                    n.saved = (x1 if reads_11 else None, x2 if reads_12 else None)
+                elif v1 is None:
+                    n.saved = (x1 if reads_21 else None, x2 if reads_22 else None)
+                else:
+                    n.saved = (x1 if keep_1 else None, x2 if keep_2 else None)
                 if x1._memory is not None or x2._memory is not None:
                     note_versions(n)
             else:
@@ -141,15 +149,17 @@ def binary_function(  # noqa: C901  # written out: see unary_function
             first = decide(operation, (x1, x2), {}, t, type(x2))
         result = first(x1, x2)
         if result is NotImplemented:
-            return ask_the_rest(operation, (x1, x2), {})
+            return ask_the_rest(operation, first, (x1, x2), {})
         return result
 
     def settle() -> None:
         nonlocal base, keep_any, keep_1, keep_2, keep_y, differentiable, save
+        nonlocal reads_11, reads_12, reads_21, reads_22
         base = operation.fast_base
         differentiable = operation.differentiable
         plan = operation.plan
         (keep_1, keep_2), keep_y = plan.keeps, plan.keeps_output
+        (reads_11, reads_12), (reads_21, reads_22) = plan.reads
         save = operation.save if plan.saves_specs else None
         keep_any = keep_1 or keep_2 or save is not None
 
@@ -180,7 +190,7 @@ def leading_function(operation: DeclaredOperation) -> Handler:
             first = decide(operation, (x, *args), kwargs, t)
         result = first(x, *args, **kwargs) if args or kwargs else first(x)
         if result is NotImplemented:
-            return ask_the_rest(operation, (x, *args), kwargs)
+            return ask_the_rest(operation, first, (x, *args), kwargs)
         return result
 
     def settle() -> None:

@@ -81,9 +81,10 @@ def _node(operation: DeclaredOperation, r: Any, edges: tuple[Any, ...], args: tu
     n.edges = edges
     n.extras = None
     if plan.saves_specs:
-        n.saved = operation.save(args)
+        n.saved = operation.save(args, edges)
     else:
-        n.saved = tuple([arg if keep else None for arg, keep in zip(args, plan.keeps, strict=True)])
+        needs = plan.needs([edge is not None for edge in edges])
+        n.saved = tuple([arg if needed else None for arg, needed in zip(args, needs, strict=True)])
     if plan.keeps_output:
         n.output = r
     n.shape = r.shape
@@ -228,14 +229,15 @@ def call_node(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[
     n = CallNode()
     n.operation = operation
     edges: list[Any] = []
+    tracked: list[bool] = []
     for p in operation.parameters.arrays:
         value = p.find(args, kwargs)
-        if p.form is Form.ONE:
-            edges.append(getattr(value, "_node", None))
-        elif p.form is not Form.INDEX:
-            edges += [getattr(member, "_node", None) for member in p.members(value)]
+        members = () if p.form is Form.INDEX else (value,) if p.form is Form.ONE else p.members(value)
+        own = [getattr(member, "_node", None) for member in members]
+        edges += own
+        tracked.append(any(edge is not None for edge in own))
     n.edges = tuple(edges)
-    n.saved, n.keywords = operation.save_call(args, kwargs)
+    n.saved, n.keywords = operation.save_call(args, kwargs, tracked)
     n.outputs = n.extras = None
     note_versions(n)
     return n

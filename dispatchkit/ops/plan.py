@@ -32,8 +32,9 @@ class Plan:
     Attributes
     ----------
     keeps : for each array parameter, whether a rule reads its value
+    reads : for each array parameter, which array arguments its rule reads
     keeps_output : whether a rule reads the output
-    saves_specs : whether a rule reads shape and dtype of an argument whose value is not kept
+    saves_specs : whether a rule reads shape and dtype of an argument alone
     pulls : for each array parameter, what computes its cotangent
     pull_raw : computes the raw cotangents of a node's inputs
     """
@@ -44,12 +45,18 @@ class Plan:
         read = frozenset[str]().union(*(rule.reads for rule in rules if rule is not None))
         specs = frozenset[str]().union(*(rule.specs for rule in rules if rule is not None))
         self.keeps = tuple(one in read for one in names)
+        self.reads = tuple(tuple(one in rule.reads if rule is not None else False for one in names) for rule in rules)
         self.keeps_output = "y" in read
-        self.saves_specs = bool(specs - read)
+        self.saves_specs = bool(specs)
         self.pulls = tuple(
             _without_rule(name, one) if rule is None else rule.pull for one, rule in zip(names, rules, strict=True)
         )
         self.pull_raw = self._pull_raw(parameters, several, rules)
+
+    def needs(self, tracked: Sequence[bool]) -> list[bool]:
+        """Return for each array argument whether it is read where gradients flow to the tracked ones alone."""
+        reads = [rule for rule, wanted in zip(self.reads, tracked, strict=True) if wanted]
+        return [any(rule[index] for rule in reads) for index in range(len(self.keeps))]
 
     def _pull_raw(self, parameters: Parameters, several: bool, rules: Sequence[ArgumentRule | None]) -> PullNode:
         if parameters.unary and not several:

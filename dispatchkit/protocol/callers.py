@@ -47,7 +47,7 @@ def _unary(operation: Overridable) -> Function:
             first = decide(operation, (x,), {}, type(x))
         result = first(x)
         if result is NotImplemented:
-            return ask_the_rest(operation, (x,), {})
+            return ask_the_rest(operation, first, (x,), {})
         return result
 
     return call
@@ -65,7 +65,7 @@ def _binary(operation: Overridable) -> Function:
             first = decide(operation, (x1, x2), {}, type(x1), type(x2))
         result = first(x1, x2)
         if result is NotImplemented:
-            return ask_the_rest(operation, (x1, x2), {})
+            return ask_the_rest(operation, first, (x1, x2), {})
         return result
 
     return call
@@ -83,7 +83,7 @@ def _leading(operation: Overridable) -> Function:
             first = decide(operation, (x, *args), kwargs, type(x))
         result = first(x, *args, **kwargs) if args or kwargs else first(x)
         if result is NotImplemented:
-            return ask_the_rest(operation, (x, *args), kwargs)
+            return ask_the_rest(operation, first, (x, *args), kwargs)
         return result
 
     return call
@@ -104,7 +104,7 @@ def _gathering(operation: Overridable) -> Function:
             first = decide(operation, (arrays, *args), kwargs, *(() if key is None else (key,)))
         result = first(arrays, *args, **kwargs) if args or kwargs else first(arrays)
         if result is NotImplemented:
-            return ask_the_rest(operation, (arrays, *args), kwargs)
+            return ask_the_rest(operation, first, (arrays, *args), kwargs)
         return result
 
     return call
@@ -124,7 +124,7 @@ def _general(operation: Overridable) -> Function:
             first = decide(operation, args, kwargs, key)
         result = first(*args, **kwargs)
         if result is NotImplemented:
-            return ask_the_rest(operation, args, kwargs)
+            return ask_the_rest(operation, first, args, kwargs)
         return result
 
     return call
@@ -170,6 +170,7 @@ def decide(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]
     return first
 
 
-def ask_the_rest(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Go on after the first answer declined."""
-    return operation.protocol.chain(operation, operation.parameters.key(args, kwargs)).run(args, kwargs, 1)
+def ask_the_rest(operation: Overridable, first: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Go on after the first answer declined; from the start if another one is first by now."""
+    chain = operation.protocol.chain(operation, operation.parameters.key(args, kwargs))
+    return chain.run(args, kwargs, 1 if chain.head() is first else 0)

@@ -92,7 +92,11 @@ class DispatchProtocol(Registry):
         operation.function = call
         call.__overridable__ = operation  # type: ignore[attr-defined]
         with self.lock:
-            self.operations[operation.qualified_name] = operation
+            name = operation.qualified_name
+            known = self.operations.get(name)
+            if known is not None and known.function.__module__ == call.__module__:
+                del self.operations[name]  # defined anew, as in a notebook
+            self.operations[name if name not in self.operations else f"{name}#{len(self.operations)}"] = operation
             self._known.add(operation)
         return call
 

@@ -6,6 +6,7 @@ collected together once nobody uses them. Types that take no attributes are kept
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ __all__ = ["Declaration", "Record", "Records", "Undo"]
 
 Undo = Callable[[], None]
 ATTRIBUTE = "__dispatch_records__"
+_keys = itertools.count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +52,15 @@ class Records:
 
     def __init__(self, method: str) -> None:
         self.method = method
+        # Not its id, which another protocol may have once this one is gone.
+        self._key = next(_keys)
         self._static: dict[type, Record] = {}
 
     def find(self, cls: type) -> Record | None:
         """Return the record of exactly this type, if there is one."""
         records: dict[int, Record] | None = cls.__dict__.get(ATTRIBUTE)
-        if records is not None and id(self) in records:
-            return records[id(self)]
+        if records is not None and self._key in records:
+            return records[self._key]
         return self._static.get(cls)
 
     def make(self, cls: type) -> Record:
@@ -68,7 +72,7 @@ class Records:
         try:
             if ATTRIBUTE not in cls.__dict__:
                 setattr(cls, ATTRIBUTE, {})
-            cls.__dict__[ATTRIBUTE][id(self)] = record
+            cls.__dict__[ATTRIBUTE][self._key] = record
         except (AttributeError, TypeError):
             self._static[cls] = record
         return record

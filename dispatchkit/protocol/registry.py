@@ -26,8 +26,6 @@ __all__ = ["Registry"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_journal: ContextVar[list[Undo] | None] = ContextVar("dispatchkit.journal", default=None)
-
 
 class Registry(Population):
     """What is registered with a protocol.
@@ -47,6 +45,7 @@ class Registry(Population):
         self._known: weakref.WeakSet[Overridable] = weakref.WeakSet()
         self.conversions = Conversions(self._edges)
         self.generation = 0
+        self._journal: ContextVar[list[Undo] | None] = ContextVar("dispatchkit.journal", default=None)
         self.lock = threading.RLock()
         self._kind_rules: dict[Kind, list[weakref.ref[Rule]]] = {}
 
@@ -69,12 +68,13 @@ class Registry(Population):
     def _changed(self) -> None:
         """Make every decision anew from now on."""
         with self.lock:
-            self.generation += 1
             for operation in list(self._known):
                 operation.clear()
+            # Last: who read the new number decides by what is registered now.
+            self.generation += 1
 
     def _record(self, undo: Undo) -> None:
-        journal = _journal.get()
+        journal = self._journal.get()
         if journal is not None:
             journal.append(undo)
         self._changed()
@@ -207,8 +207,11 @@ class Registry(Population):
             for old in replaced:
                 record.owned.remove(old)
             record.owned.append(rule)
-            rules[:] = [ref for ref in rules if ref() is not None and ref() not in replaced]
-            rules.append(weakref.ref(rule))
+            # At once: a call in another thread finds the old rule or the new one.
+            rules[:] = [
+                *(ref for ref in rules if (old := ref()) is not None and old not in replaced),
+                weakref.ref(rule),
+            ]
 
         def undo() -> None:
             record.owned[:] = [*(old for old in record.owned if old is not rule), *replaced]
@@ -256,11 +259,11 @@ class Registry(Population):
     def local_registrations(self) -> Iterator[None]:
         """Undo on leaving what is registered inside the block."""
         journal: list[Undo] = []
-        token = _journal.set(journal)
+        token = self._journal.set(journal)
         try:
             yield
         finally:
-            _journal.reset(token)
+            self._journal.reset(token)
             with self.lock:
                 for undo in reversed(journal):
                     undo()

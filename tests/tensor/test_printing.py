@@ -1,0 +1,142 @@
+"""The text of tensors, character for character."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+
+NAN, INF = float("nan"), float("inf")
+
+TEXTS: list[tuple[Any, str]] = [
+    ([1.0, 2.0], "tensor([1., 2.])"),
+    ([7.3890561], "tensor([7.3891])"),
+    ([1.5, 2], "tensor([1.5000, 2.0000])"),
+    (3.0, "tensor(3.)"),
+    (3.5, "tensor(3.5000)"),
+    ([1, 2], "tensor([1, 2])"),
+    ([-1.0, 2.0], "tensor([-1.,  2.])"),
+    ([True, False], "tensor([ True, False])"),
+    ([[2.0, 0.0], [0.0, 2.0]], "tensor([[2., 0.],\n        [0., 2.]])"),
+    ([NAN, 1.5, -INF], "tensor([   nan, 1.5000,   -inf])"),
+    ([], "tensor([])"),
+    ([0.1, 100.25], "tensor([1.0000e-01, 1.0025e+02])"),
+    ([1e-10, 1.0], "tensor([1.0000e-10, 1.0000e+00])"),
+    ([1e10, 1.0], "tensor([1.0000e+10, 1.0000e+00])"),
+    ([1001.0, 0.5], "tensor([1.0010e+03, 5.0000e-01])"),
+]
+
+
+@pytest.mark.parametrize(("data", "text"), TEXTS, ids=[text for _, text in TEXTS])
+def test_elements(data: Any, text: str) -> None:
+    assert repr(dk.tensor(data)) == text
+    assert str(dk.tensor(data)) == text
+
+
+def test_a_dtype_is_printed_where_it_says_something() -> None:
+    assert repr(dk.tensor([1.0], dtype=dk.float32)) == "tensor([1.], dtype=float32)"
+    assert repr(dk.tensor([1], dtype=dk.uint8)) == "tensor([1], dtype=uint8)"
+    for dtype in (dk.float64, dk.int64, dk.bool):
+        assert "dtype" not in repr(dk.ones(1, dtype=dtype))
+
+
+def test_a_leaf_says_that_it_requires_a_gradient() -> None:
+    assert repr(dk.tensor([1.0], requires_grad=True)) == "tensor([1.], requires_grad=True)"
+
+
+def test_a_result_names_what_made_it() -> None:
+    x = dk.tensor([1.0], requires_grad=True)
+    assert repr(x + 1) == "tensor([2.], grad_fn=<AddBackward>)"
+    assert repr(dk.linalg.det(dk.eye(1) * x)) == "tensor(1., grad_fn=<DetBackward>)"
+    assert repr(dk.cumulative_sum(x)) == "tensor([1.], grad_fn=<CumulativeSumBackward>)"
+
+
+def test_the_dtype_stands_before_the_gradient() -> None:
+    x = dk.tensor([1.0], dtype=dk.float32, requires_grad=True)
+    assert repr(x) == "tensor([1.], dtype=float32, requires_grad=True)"
+    assert repr(x + 1) == "tensor([2.], dtype=float32, grad_fn=<AddBackward>)"
+
+
+def test_an_empty_tensor_says_its_shape() -> None:
+    assert repr(dk.zeros((0, 3))) == "tensor([], size=(0, 3))"
+
+
+def test_long_tensors_are_summarised() -> None:
+    assert repr(dk.arange(2000)) == "tensor([   0,    1,    2, ..., 1997, 1998, 1999])"
+    assert "..." not in repr(dk.zeros(1000))
+    assert repr(dk.zeros((100, 100))).count("\n") == 6
+
+
+def test_a_subclass_prints_under_its_name() -> None:
+    class Mine(dk.Tensor):
+        pass
+
+    assert repr(Mine([1.0, 2.0])) == "Mine([1., 2.])"
+    assert repr(Mine([[1.0], [2.0]])) == "Mine([[1.],\n      [2.]])"
+
+
+def test_lines_continue_below_the_first_element() -> None:
+    lines = repr(dk.arange(100)).splitlines()
+    assert len(lines) > 1
+    assert all(line.startswith("        ") for line in lines[1:])
+    assert all(len(line) <= 80 for line in lines)
+
+
+@pytest.fixture
+def options() -> Iterator[None]:
+    yield
+    dk.set_printoptions(precision=4, threshold=1000, edgeitems=3, linewidth=80)
+
+
+@pytest.mark.usefixtures("options")
+def test_precision() -> None:
+    dk.set_printoptions(precision=2)
+    assert repr(dk.tensor([3.14159, 1.0])) == "tensor([3.14, 1.00])"
+
+
+@pytest.mark.usefixtures("options")
+def test_threshold_and_edge_items() -> None:
+    dk.set_printoptions(threshold=5, edgeitems=1)
+    assert repr(dk.arange(6)) == "tensor([0, ..., 5])"
+    assert repr(dk.arange(5)) == "tensor([0, 1, 2, 3, 4])"
+
+
+@pytest.mark.usefixtures("options")
+def test_line_width() -> None:
+    dk.set_printoptions(linewidth=20)
+    assert repr(dk.arange(6)) == "tensor([0, 1, 2, 3,\n        4, 5])"
+
+
+@pytest.mark.usefixtures("options")
+def test_a_negative_option_is_refused_and_changes_nothing() -> None:
+    with pytest.raises(ValueError, match="set_printoptions: threshold is -1; it cannot be negative"):
+        dk.set_printoptions(precision=2, threshold=-1)
+    assert repr(dk.tensor([3.14159])) == "tensor([3.1416])"
+
+
+def test_numpys_own_options_do_not_matter() -> None:
+    with np.printoptions(precision=1, suppress=True):
+        assert repr(dk.tensor([3.14159])) == "tensor([3.1416])"
+
+
+def test_a_notebook_gets_a_table_of_a_small_matrix() -> None:
+    text = dk.tensor([[1.5, 2], [3, 4]])._repr_html_()
+    assert text.startswith("<table><tr><td>1.5</td><td>2</td></tr>")
+    assert "2×2 float64" in text
+
+
+def test_a_notebook_gets_the_text_of_anything_else() -> None:
+    assert dk.tensor([1.0])._repr_html_() == "<pre>tensor([1.])</pre>"
+    text = (dk.ones((), requires_grad=True) * 2)._repr_html_()
+    assert text == "<pre>tensor(2., grad_fn=&lt;MultiplyBackward&gt;)</pre>"
+    assert dk.zeros((30, 30))._repr_html_().startswith("<pre>")
+
+
+def test_a_0d_tensor_is_formatted_as_its_number() -> None:
+    assert f"{dk.tensor(1.23456):.2f}" == "1.23"
+    assert f"{dk.tensor(7):03d}" == "007"
+    assert f"{dk.tensor([1.0])}" == "tensor([1.])"
