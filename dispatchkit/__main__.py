@@ -48,7 +48,7 @@ def _coverage(options: argparse.Namespace) -> int:
         cls = _load(options.type)
         report = coverage(cls)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
-        print(f"coverage: {error}", file=sys.stderr)
+        print(str(error) if str(error).startswith("coverage:") else f"coverage: {error}", file=sys.stderr)
         return 2
     if options.format == "text":
         print(report)

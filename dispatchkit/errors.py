@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 __all__ = [
     "AmbiguousImplementationError",
@@ -47,6 +48,16 @@ __all__ = [
 
 class DispatchError(Exception):
     """Base of everything the dispatch protocol raises."""
+
+    def __reduce__(self) -> Any:
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(cls: type[DispatchError], args: tuple[Any, ...], data: dict[str, Any]) -> DispatchError:
+    """Make an error of what was pickled."""
+    error = cls.__new__(cls, *args)
+    error.__dict__.update(data)
+    return error
 
 
 @dataclass(eq=False)
@@ -257,7 +268,7 @@ def format_bytes(nbytes: int) -> str:
     """
     size = float(nbytes)
     for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
+        if round(size, 1) < 1000:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} TB"

@@ -6,7 +6,6 @@ gradients flow. Nothing that the types alone decide is asked again when the hand
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -107,7 +106,7 @@ def leading_handler(operation: DeclaredOperation, cls: type) -> Handler:
             try:
                 r = body(xp, a, *args, **kwargs)
             except TypeError:
-                _check_call(operation, (x, *args), kwargs)
+                operation.check_call((x, *args), kwargs)
                 raise
         elif whole is None or xp is not numpy_namespace:
             r = body(xp, a)
@@ -164,7 +163,7 @@ def call_handler(operation: DeclaredOperation, cls: type) -> Handler:
         try:
             result = body(xp, *raw_args, **raw_kwargs)
         except TypeError:
-            _check_call(operation, args, kwargs)
+            operation.check_call(args, kwargs)
             raise
         if isinstance(result, (tuple, list)):
             return _several(operation, cls, result, tensors, args, kwargs, tracked)
@@ -180,20 +179,6 @@ def call_handler(operation: DeclaredOperation, cls: type) -> Handler:
         return y
 
     return handler
-
-
-def _check_call(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raise if the arguments do not fit the signature; the body's own message would count its namespace.
-
-    Raises
-    ------
-    TypeError : naming the operation, what is wrong and the signature
-    """
-    try:
-        operation.parameters.signature.bind(*args, **kwargs)
-    except TypeError as error:
-        signature = str(operation.parameters.signature.replace(return_annotation=inspect.Signature.empty))
-        raise TypeError(f"{operation.qualified_name}: {error}; its signature is {operation.name}{signature}") from None
 
 
 def _opened(value: Any, tensors: list[Storage]) -> Any:

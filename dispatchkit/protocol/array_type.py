@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.densify import FromDense
-from dispatchkit.protocol.participants import Declaration
+from dispatchkit.protocol.participants import ATTRIBUTE, Declaration
 from dispatchkit.protocol.rules import type_name
 
 if TYPE_CHECKING:
@@ -31,12 +32,26 @@ def decorate(protocol: DispatchProtocol, cls: type, declaration: Declaration) ->
     dense = declaration.dense
     if dense is not None and not callable(dense) and not isinstance(dense, str):
         raise RegistrationError(f"array_type: dense must be a method's name or a function, not {dense!r}")
-    protocol.declare(cls, declaration)
+    before = set(cls.__dict__)
     if protocol.records.own_method(cls) is None:
-        setattr(cls, protocol.method, classmethod(_protocol_method(protocol)))
+        try:
+            setattr(cls, protocol.method, classmethod(_protocol_method(protocol)))
+        except TypeError as error:
+            raise RegistrationError(
+                f"array_type: {type_name(cls)} takes no attributes; use register_type({type_name(cls)}, ...)"
+            ) from error
+    protocol.declare(cls, declaration)
     protocol.surface.install(cls, keep=_instance_attributes(cls))
     if protocol.base is not None:
         _derive_attributes(protocol, cls)
+    protocol.on_undo(partial(_strip, protocol, cls, before))
+
+
+def _strip(protocol: DispatchProtocol, cls: type, keep: set[str]) -> None:
+    """Take away what decorating gave a class."""
+    protocol.surface.forget(cls)
+    for name in set(cls.__dict__) - keep - {ATTRIBUTE}:
+        delattr(cls, name)
 
 
 def _protocol_method(protocol: DispatchProtocol) -> Callable[..., Any]:

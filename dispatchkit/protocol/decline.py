@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from types import NotImplementedType
 
-__all__ = ["decline", "take_reason"]
+__all__ = ["decline", "note_mode", "take_mode_notes", "take_reason"]
 
 _reason: ContextVar[str] = ContextVar("dispatchkit.decline", default="")
 
@@ -38,3 +38,19 @@ def take_reason() -> str:
     if reason:
         _reason.set("")
     return reason
+
+
+_mode_notes: ContextVar[tuple[str, ...]] = ContextVar("dispatchkit.mode_notes", default=())
+
+
+def note_mode(text: str) -> None:
+    """Remember that a mode declined the call that is being answered."""
+    _mode_notes.set((*_mode_notes.get(), text))
+
+
+def take_mode_notes() -> list[str]:
+    """Return which modes declined, and forget it."""
+    notes = _mode_notes.get()
+    if notes:
+        _mode_notes.set(())
+    return list(notes)

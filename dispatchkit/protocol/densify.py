@@ -126,6 +126,8 @@ def make_dense(function: str, cls: type, to_dense: Callable[[Any], Any], value: 
         raise DensifyError(function, name, expected)
     _check_limit(budget, function, name, expected)
     dense = to_dense(value)
+    if type(dense) is cls:
+        raise TypeError(f"'{function}' asked {name} for its dense form, and got another {name}")
     nbytes = _expected_nbytes(dense)
     if expected is None:
         _check_limit(budget, function, name, nbytes)
@@ -174,10 +176,10 @@ def _expected_nbytes(value: Any) -> int | None:
         return None
 
 
-def _parse_size(limit: str | int) -> int:
-    if isinstance(limit, int):
+def _parse_size(limit: Any) -> int:
+    if isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0:
         return limit
-    match = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z]*)\s*", limit)
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", limit) if isinstance(limit, str) else None
     if match is None or (match[2] or "B") not in UNITS:
         raise ValueError(f"densify: limit {limit!r} is no size; write it like '100MB' ({', '.join(UNITS)})")
     return int(float(match[1]) * UNITS[match[2] or "B"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Callable, Mapping
@@ -9,6 +10,7 @@ from typing import Any, TypeVar, overload
 
 from dispatchkit.errors import NoImplementationError, RegistrationError
 from dispatchkit.protocol.array_type import decorate
+from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.explain import Explanation, explain_call
 from dispatchkit.protocol.fallbacks import Fallback
 from dispatchkit.protocol.kinds import Kind, kinds
@@ -140,11 +142,19 @@ class DispatchProtocol(Registry):
             entry = Overridable(self, fn.__name__, place, kind, Parameters(signature, forms), fn)
             call = self.add(entry)
             for name in ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"):
-                setattr(call, name, getattr(fn, name))
+                if hasattr(fn, name):
+                    setattr(call, name, getattr(fn, name))
             call.__signature__ = signature  # type: ignore[attr-defined]
+            self._record(lambda: self.forget(entry))
             return call
 
         return make if function is None else make(function)
+
+    def forget(self, operation: Overridable) -> None:
+        """Take an operation off the list of overridable functions; calls of it still work."""
+        for name, known in list(self.operations.items()):
+            if known is operation:
+                del self.operations[name]
 
     def array_type(
         self,
@@ -219,7 +229,10 @@ class DispatchProtocol(Registry):
         keywords = dict(kwargs)
         key = operation.parameters.key(args, keywords)
         chain = self._remembered(operation.defaults, (cls, key), lambda: default_chain(operation, key, cls))
-        return chain.attempt(args, keywords)[0]
+        result, declined = chain.attempt(args, keywords)
+        if result is NotImplemented:
+            return decline("; ".join([reason for _, reason in declined] + [text for _, text in chain.passed]))
+        return result
 
     def map_arguments(
         self,
@@ -343,3 +356,21 @@ class DispatchProtocol(Registry):
         if self.base is not None and (entry is self.base or self.wrapped_always(entry)):
             return f"dk.{self.base.__name__}"
         return str(entry.__name__)
+
+
+class _Ellipsis:
+    """Stands for a default in a stub that cannot be written down."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+def _pasteable(default: Any) -> Any:
+    """Return a default as a stub can have it."""
+    if default is inspect.Parameter.empty:
+        return default
+    try:
+        ast.literal_eval(repr(default))
+    except (ValueError, SyntaxError):
+        return _Ellipsis()
+    return default

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import DispatchError
-from dispatchkit.protocol.decline import take_reason
-from dispatchkit.protocol.modes import current
+from dispatchkit.protocol.decline import take_mode_notes, take_reason
+from dispatchkit.protocol.modes import ask_modes, current
 from dispatchkit.protocol.ranking import Source, Step
 from dispatchkit.protocol.resolution import Chain, Passed
 from dispatchkit.protocol.rules import type_name
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Explanation", "Line", "explain_call"]
 
 AT_RUN_TIME = "decides at run time"
+ACTIVE = "active mode"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +82,20 @@ def explain_call(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str
     if base is not None and base in chain.types:
         order.append(type_name(base))
     found = Explanation(f"{operation.qualified_name}({types})", order)
-    found.lines += [Line(type(mode).__name__, "active mode", AT_RUN_TIME) for mode in _active(operation)]
-    if run:
+    found.lines += [Line(type(mode).__name__, ACTIVE, AT_RUN_TIME) for mode in _active(operation)]
+    if not run:
+        _foretell(chain, args, kwargs, found)
+        if found.lines and found.lines[0].what == ACTIVE and not found.outcome.startswith(AT_RUN_TIME):
+            found.outcome = f"{AT_RUN_TIME}, else {found.outcome}"
+        return found
+    answer = ask_modes(operation, args, kwargs)
+    declined = take_mode_notes()
+    if answer is NotImplemented:
+        found.lines[:] = [Line(*note.partition(": ")[::2], "") for note in declined]
         _run(chain, args, kwargs, found)
     else:
-        _foretell(chain, args, kwargs, found)
+        found.lines[:] = [Line(line.who, line.what, "asked") for line in found.lines]
+        found.outcome, found.result = "answered by a mode", answer
     return found
 
 

@@ -121,20 +121,20 @@ class _Rewrap(Part):
         names = protocol.records.field_names(cls)
         if not names:
             return "cannot be rewrapped: it has no fields"
-        first = names[0]
 
         def unwrapped(name: str, value: Any) -> Any:
-            return getattr(value, first) if type(value) is cls else value
+            return getattr(value, protocol.records.fields_of(value)[0]) if type(value) is cls else value
 
         def rewrap_fallback(*args: Any, **kwargs: Any) -> Any:
             values = operation.parameters.values(args, kwargs)
             source = next(value for _, value in values if type(value) is cls)
+            first = protocol.records.fields_of(source)[0]
             inner = type(getattr(source, first))
             args, kwargs = operation.parameters.replace(args, kwargs, unwrapped)
             result = operation.function(*args, **kwargs)
             return protocol.map_arrays(result, lambda array: _with_field(source, first, array), inner)
 
-        return Step(Source.REWRAP, cls, rewrap_fallback, f"rewrap: on field '{first}'")
+        return Step(Source.REWRAP, cls, rewrap_fallback, f"rewrap: on field '{names[0]}'")
 
 
 def _with_field(source: Any, name: str, value: Any) -> Any:
@@ -144,7 +144,7 @@ def _with_field(source: Any, name: str, value: Any) -> Any:
     return made
 
 
-# The decompositions that are under way in this context: one that comes back to itself would never end.
+# The decompositions and conversions under way in this context: one that comes back to itself would never end.
 _running: ContextVar[frozenset[tuple[Overridable, Key]]] = ContextVar("dispatchkit.decomposing", default=frozenset())
 
 
@@ -219,15 +219,17 @@ class _Convert(Part):
     def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:
         for _, target, path in operation.protocol.conversions.reachable(cls):
             if _answers(operation, _replaced(key, cls, target), target):
-                return Step(Source.CONVERT, cls, _converting(operation, cls, path), _path_text(path))
+                return Step(Source.CONVERT, cls, _converting(operation, key, cls, path), _path_text(path))
         return "no declared conversion leads to a type with a rule"
 
 
 def _answers(operation: Overridable, key: Key, target: type) -> bool:
     protocol = operation.protocol
-    if target is protocol.base:
-        return all(protocol.takes_default(cls) for cls in protocol.participating(key))
-    return bool(rule_steps(operation, key, target)) or protocol.takes_default(target)
+    left = protocol.participating(key)
+    if target is protocol.base or not left:
+        return all(protocol.takes_default(cls) for cls in left)
+    own_method = protocol.records.own_method(target) is not None and not protocol.records.is_generated(target)
+    return own_method or bool(rule_steps(operation, key, target)) or protocol.takes_default(target)
 
 
 def _replaced(key: Key, cls: type, target: type) -> Key:
@@ -237,7 +239,7 @@ def _replaced(key: Key, cls: type, target: type) -> Key:
     )
 
 
-def _converting(operation: Overridable, cls: type, path: tuple[Conversion, ...]) -> Answer:
+def _converting(operation: Overridable, key: Key, cls: type, path: tuple[Conversion, ...]) -> Answer:
     def converted(name: str, value: Any) -> Any:
         if type(value) is cls:
             for edge in path:
@@ -245,8 +247,15 @@ def _converting(operation: Overridable, cls: type, path: tuple[Conversion, ...])
         return value
 
     def convert_fallback(*args: Any, **kwargs: Any) -> Any:
+        running = _running.get()
+        if (operation, key) in running:
+            return decline("the conversion comes back to where it started")
         args, kwargs = operation.parameters.replace(args, kwargs, converted)
-        return operation.function(*args, **kwargs)
+        token = _running.set(running | {(operation, key)})
+        try:
+            return operation.function(*args, **kwargs)
+        finally:
+            _running.reset(token)
 
     return convert_fallback
 

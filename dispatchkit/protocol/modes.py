@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import ModeError
-from dispatchkit.protocol.decline import take_reason
+from dispatchkit.protocol.decline import note_mode, take_mode_notes, take_reason
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
@@ -82,6 +82,7 @@ def ask_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, A
     cell = _stack.get()
     if cell is None:
         return NotImplemented
+    take_mode_notes()
     types = operation.participating(args, kwargs)
     while cell is not None:
         mode = cell.mode
@@ -94,6 +95,7 @@ def ask_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, A
                     _stack.reset(token)
             if result is not NotImplemented:
                 return result
-            take_reason()
+            reason = take_reason()
+            note_mode(f"{type(mode).__name__}: declined" + (f": {reason}" if reason else ""))
         cell = cell.below
     return NotImplemented

@@ -6,6 +6,7 @@ call (signature, kind, rules) and the tables in which decisions are kept.
 
 from __future__ import annotations
 
+import inspect
 import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,8 @@ class Overridable:
         self.namespace = namespace
         self.kind = kind
         self.parameters = parameters
+        for parameter in parameters.arrays:
+            parameter.whole = protocol.records.participates
         self.body = body
         self.function: Handler = _unset
         self.table: dict[Any, Any] = {}
@@ -96,6 +99,20 @@ class Overridable:
     def participating(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[type, ...]:
         """Return the distinct types of a call that take part in the protocol, in signature order."""
         return self.protocol.participating(self.parameters.key(args, kwargs))
+
+    def check_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Raise if the arguments do not fit the signature.
+
+        Raises
+        ------
+        TypeError : naming the operation, what is wrong and the signature
+        """
+        signature = self.parameters.signature
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            shown = str(signature.replace(return_annotation=inspect.Signature.empty)).replace("'", "")
+            raise TypeError(f"{self.qualified_name}: {error}; its signature is {self.name}{shown}") from None
 
     def clear(self) -> None:
         """Forget every decision."""

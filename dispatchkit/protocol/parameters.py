@@ -18,6 +18,10 @@ Key = tuple[Any, ...]
 ABSOLUTE = inspect.Parameter.POSITIONAL_ONLY
 
 
+def _never(cls: type) -> bool:
+    return False
+
+
 class Form(Enum):
     """What an array parameter takes."""
 
@@ -28,7 +32,7 @@ class Form(Enum):
     LOOSE = "anything, also a list or tuple of arrays"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ArrayParameter:
     """A parameter whose argument takes part in dispatch.
 
@@ -37,11 +41,20 @@ class ArrayParameter:
     name : of the parameter
     position : among the positional ones; None where it is keyword-only
     form : what it takes
+    whole : tells the types whose instances are arrays themselves, though they are lists or tuples, too
     """
 
     name: str
     position: int | None
     form: Form
+    whole: Callable[[type], bool] = _never
+
+    def holds_several(self, value: Any) -> bool:
+        """Return whether an argument is a list or tuple whose members count."""
+        cls = type(value)
+        if cls is list or cls is tuple:
+            return True
+        return isinstance(value, (list, tuple)) and not self.whole(cls)
 
     def find(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Return the argument of a call, None where it is absent."""
@@ -61,20 +74,20 @@ class ArrayParameter:
         if form is Form.INDEX:
             members = value if type(value) is tuple else (value,)
             return tuple(dict.fromkeys(map(type, members)))
-        if isinstance(value, (list, tuple)):
+        if self.holds_several(value):
             return tuple(dict.fromkeys(map(type, value)))
         return type(value)
 
     def members(self, value: Any) -> Iterator[Any]:
         """Yield the arrays of an argument."""
-        if self.form is Form.ONE or not isinstance(value, (list, tuple)):
+        if self.form is Form.ONE or not self.holds_several(value):
             yield value
         else:
             yield from value
 
     def replace(self, value: Any, change: Callable[[Any], Any]) -> Any:
         """Return the argument with `change` made to each of its arrays, a list staying a list."""
-        if self.form is Form.ONE or not isinstance(value, (list, tuple)):
+        if self.form is Form.ONE or not self.holds_several(value):
             return change(value)
         members = [change(member) for member in value]
         if isinstance(value, tuple):
@@ -91,7 +104,20 @@ class Parameters:
     forms : what each array parameter takes, by name; None means every parameter, loosely
     """
 
-    __slots__ = ("arrays", "binary", "gathering", "leading", "nullary", "positional", "signature", "strict", "unary")
+    __slots__ = (
+        "arrays",
+        "binary",
+        "gathering",
+        "leading",
+        "least",
+        "most",
+        "names",
+        "nullary",
+        "positional",
+        "signature",
+        "strict",
+        "unary",
+    )
 
     def __init__(self, signature: inspect.Signature, forms: Mapping[str, Form] | None = None) -> None:
         self.signature = signature
@@ -106,9 +132,24 @@ class Parameters:
         self.gathering = sequences == [True] and next(iter(signature.parameters.values())).kind is ABSOLUTE
         self.nullary = not self.arrays
         self.positional = len(self.arrays) if all(plain) else 0
+        own = list(signature.parameters.values())
+        open_ended = any(p.kind is p.VAR_KEYWORD for p in own)
+        self.names = None if open_ended else frozenset(p.name for p in own if p.kind is not p.POSITIONAL_ONLY)
+        self.least = sum(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own)
+        spread = any(p.kind is p.VAR_POSITIONAL for p in own)
+        self.most = 1_000_000 if spread else sum(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in own)
 
     def _all_positional_only(self) -> bool:
         return all(p.kind is p.POSITIONAL_ONLY for p in self.signature.parameters.values())
+
+    def allows(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        """Return whether number of arguments and names of keywords are among those the signature allows."""
+        count = len(args)
+        return (
+            count <= self.most
+            and count + len(kwargs) >= self.least
+            and (not kwargs or self.names is None or self.names.issuperset(kwargs))
+        )
 
     def key(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Key:
         """Return the types that decide who answers a call."""

@@ -16,7 +16,7 @@ from dispatchkit.errors import RegistrationError
 if TYPE_CHECKING:
     from dispatchkit.protocol.fallbacks import Fallback
 
-__all__ = ["Declaration", "Record", "Records", "Undo"]
+__all__ = ["ATTRIBUTE", "Declaration", "Record", "Records", "Undo"]
 
 Undo = Callable[[], None]
 ATTRIBUTE = "__dispatch_records__"
@@ -35,10 +35,18 @@ class Declaration:
 
 @dataclass(slots=True)
 class Record:
-    """What a protocol keeps for one type."""
+    """What a protocol keeps for one type.
+
+    Attributes
+    ----------
+    declaration : what the type declares, None where it takes part by its method alone, or not at all
+    owned : rules and conversions that live as long as the type
+    serial : grows from record to record
+    """
 
     declaration: Declaration | None = None
     owned: list[Any] = field(default_factory=list)
+    serial: int = field(default_factory=lambda: next(_keys))
 
 
 class Records:
@@ -152,3 +160,7 @@ class Records:
             )
         count = code.co_argcount + code.co_kwonlyargcount
         return tuple(code.co_varnames[1:count])
+
+    def fields_of(self, value: Any) -> tuple[str, ...]:
+        """Return the fields that an instance really has as attributes."""
+        return tuple(name for name in self.field_names(type(value)) if hasattr(value, name))

@@ -62,7 +62,7 @@ class Population:
 
     def is_companion(self, cls: type) -> bool:
         """Return whether values of a type mix with arrays without taking part: scalars, raw arrays, None."""
-        return issubclass(cls, self._companions)
+        return issubclass(cls, self._companions) and not self.records.participates(cls)
 
     def admits(self, cls: type) -> bool:
         """Return whether an array argument may be of this type."""
@@ -74,15 +74,16 @@ class Population:
 
     def wrapped_always(self, cls: type) -> bool:
         """Return whether values of a type reach handlers as instances of the base type."""
-        return issubclass(cls, self._arrays) and not issubclass(cls, (int, float, complex))
+        return self.is_companion(cls) and issubclass(cls, self._arrays) and not issubclass(cls, (int, float, complex))
 
     def counts_as(self, cls: type) -> tuple[type, ...]:
         """Return what a value of a type counts as in signatures, the nearest first."""
-        if self.base is None or not self.is_companion(cls) or cls is type(None):
+        if not self.is_companion(cls) or cls is type(None):
             return cls.__mro__
         own = cls.__mro__[:-1]
-        wider = [w for scalar in own for w in WIDENING.get(scalar, ()) if w not in own]
-        return (*own, *dict.fromkeys(wider), self.base, object)
+        wider = [w for abstract, wide in WIDENING.items() if issubclass(cls, abstract) for w in wide if w not in own]
+        base = () if self.base is None else (self.base,)
+        return (*own, *dict.fromkeys(wider), *base, object)
 
     def priority(self, cls: type) -> float:
         """Return the declared priority of a type, 0 where none is declared."""
@@ -96,16 +97,18 @@ class Population:
 
     def takes_default(self, cls: type) -> bool:
         """Return whether a type is computed as the base type is."""
-        if self.base is None or not issubclass(cls, self.base):
-            return False
-        return self.records.is_generated(cls)
+        return self.base is not None and issubclass(cls, self.base)
 
     def map_arrays(self, value: Any, change: Callable[[Any], Any], *also: type) -> Any:
         """Return a result with `change` made to each array in it; tuples keep their type."""
         if isinstance(value, (tuple, list)):
             members = [self.map_arrays(member, change, *also) for member in value]
             return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
-        if isinstance(value, also) or self.records.participates(type(value)):
+        if (
+            isinstance(value, also)
+            or (self.base is None and value is not None)
+            or self.records.participates(type(value))
+        ):
             return change(value)
         return value
 

@@ -72,13 +72,15 @@ def _ranked(operation: Overridable, key: Key, cls: type, rules: Iterable[Any], s
         far = rule.distances(key, operation.parameters, cls, order)
         if far is not None:
             fitting.append((far, rule))
-    fitting.sort(key=lambda pair: (-pair[1].demands(), sum(pair[0])))
+    fitting.sort(key=lambda pair: (-pair[1].demands(), pair[1].anywhere, sum(pair[0])))
     steps: list[Step] = []
     for index, (far, rule) in enumerate(fitting):
         rivals = [
             other
             for other_far, other in fitting[index + 1 :]
-            if other.demands() == rule.demands() and not _dominates(far, other_far, rule, other)
+            if other.handler is not rule.handler
+            and other.demands() == rule.demands()
+            and not _dominates(far, other_far, rule, other)
         ]
         if rivals:
             steps.append(_ambiguous(operation, cls, key, [rule, *rivals]))

@@ -20,7 +20,15 @@ from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.protocol.parameters import Form, Parameters
 from dispatchkit.protocol.participants import Declaration, Undo
 from dispatchkit.protocol.population import Population
-from dispatchkit.protocol.rules import ANY, Rule, annotated_signatures, departures, type_name
+from dispatchkit.protocol.rules import (
+    ANY,
+    Rule,
+    annotated_signatures,
+    classes_of,
+    departures,
+    resolved_hints,
+    type_name,
+)
 
 __all__ = ["Registry"]
 
@@ -74,10 +82,14 @@ class Registry(Population):
             self.generation += 1
 
     def _record(self, undo: Undo) -> None:
+        self.on_undo(undo)
+        self._changed()
+
+    def on_undo(self, undo: Undo) -> None:
+        """Have something done when the registrations of the block that is open are undone."""
         journal = self._journal.get()
         if journal is not None:
             journal.append(undo)
-        self._changed()
 
     def declare(self, cls: type, declaration: Declaration) -> None:
         """Let a type take part, with what it declares."""
@@ -140,19 +152,28 @@ class Registry(Population):
                     f"{target.parameters.signature}: {'; '.join(faults)}"
                 )
             for remark in remarks:
-                warnings.warn(f"{_name(handler)} for {target.qualified_name}: {remark}", SignatureWarning, stacklevel=4)
-        signatures = [types] if types else self._signatures(target, handler, takes)
-        return [self._make_rule(target, handler, takes, signature, bool(types)) for signature in signatures]
+                warnings.warn(f"{_name(handler)} for {target.qualified_name}: {remark}", SignatureWarning, stacklevel=3)
+        if types:
+            return [self._make_rule(target, handler, takes, types, explicit=True)]
+        signatures = self._signatures(target, handler, takes)
+        # Of the members of unions those combinations count that name a type of one's own.
+        own = [signature for signature in signatures if self._own_types(signature)] or signatures[:1]
+        return [self._make_rule(target, handler, takes, signature, explicit=False) for signature in own]
+
+    def _own_types(self, types: tuple[type, ...]) -> list[type]:
+        return [cls for cls in types if cls is not ANY and cls is not self.base and not self.is_companion(cls)]
 
     def _signatures(
         self, target: Overridable | Kind, handler: Callable[..., Any], takes: inspect.Signature
     ) -> list[tuple[type, ...]]:
         if isinstance(target, Overridable):
             return annotated_signatures(handler, target.parameters)
-        first = [p for p in takes.parameters.values() if p.kind is not p.VAR_KEYWORD][:1]
-        return annotated_signatures(
-            handler, Parameters(inspect.Signature(first), {p.name: Form.ONE for p in first}), skip=1
-        )
+        positional = [p for p in takes.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        arrays = [p for p in positional if p.annotation is not p.empty] or positional[:1]
+        if not arrays:
+            arrays = list(takes.parameters.values())[:1]
+        forms = {p.name: Form.ONE for p in arrays}
+        return annotated_signatures(handler, Parameters(inspect.Signature(arrays), forms), skip=1)
 
     def _make_rule(
         self,
@@ -165,8 +186,7 @@ class Registry(Population):
         for cls in types:
             if not isinstance(cls, type):
                 raise RegistrationError(f"implements: {cls!r} is not a class")
-        own = [cls for cls in types if cls is not ANY and cls is not self.base and not self.is_companion(cls)]
-        if not own and not (explicit and ANY not in types and self._plain_target(target)):
+        if not self._own_types(types):
             wanted = ", ".join(map(type_name, types)) or "nothing"
             raise RegistrationError(
                 f"{_name(handler)} names no type of its own (found: {wanted}); annotate the array parameters, as in "
@@ -174,7 +194,7 @@ class Registry(Population):
             )
         one_array = isinstance(target, Kind) or len(target.parameters.arrays) == 1
         anywhere = len(types) == 1 and (explicit or one_array)
-        count = 1 if isinstance(target, Kind) else len(target.parameters.arrays)
+        count = len(types) if isinstance(target, Kind) else len(target.parameters.arrays)
         if not anywhere and not one_array and len(types) != count:
             raise RegistrationError(
                 f"implements: {len(types)} types for {target!r}, which has {count} array parameters; give one type "
@@ -182,17 +202,12 @@ class Registry(Population):
             )
         return Rule(target, types, anywhere, handler, takes)
 
-    def _plain_target(self, target: Overridable | Kind) -> bool:
-        """Return whether rules for plain arrays are allowed: not for what the library itself computes."""
-        return isinstance(target, Overridable) and not target.parameters.strict
-
     def _store(self, rule: Rule) -> None:
         target = rule.target
         rules = target.rules if isinstance(target, Overridable) else self.kind_rules(target)
-        owner = next(
-            (cls for cls in rule.types if not self.is_companion(cls) and cls not in (ANY, self.base)),
-            rule.types[0],
-        )
+        own = self._own_types(rule.types)
+        # The youngest of its types owns a rule, so that it goes when that one goes.
+        owner = max(own, key=lambda cls: self.records.make(cls).serial)
         with self.lock:
             record = self.records.make(owner)
             replaced = [
@@ -201,22 +216,20 @@ class Registry(Population):
                 if isinstance(old, Rule)
                 and (old.target, old.types, old.anywhere) == (target, rule.types, rule.anywhere)
             ]
-            undo_declaration = None
-            if record.declaration is None and not self.records.participates(owner) and not self.is_companion(owner):
-                undo_declaration = self.records.declare(owner, Declaration())
+            undo_declarations = [
+                self.records.declare(cls, Declaration()) for cls in own if not self.records.participates(cls)
+            ]
             for old in replaced:
                 record.owned.remove(old)
             record.owned.append(rule)
             # At once: a call in another thread finds the old rule or the new one.
-            rules[:] = [
-                *(ref for ref in rules if (old := ref()) is not None and old not in replaced),
-                weakref.ref(rule),
-            ]
+            kept = [ref for ref in rules if (found := ref()) is not None and found not in replaced]
+            rules[:] = [*kept, weakref.ref(rule)]
 
         def undo() -> None:
             record.owned[:] = [*(old for old in record.owned if old is not rule), *replaced]
             rules[:] = [*(ref for ref in rules if ref() is not rule), *map(weakref.ref, replaced)]
-            if undo_declaration is not None:
+            for undo_declaration in undo_declarations:
                 undo_declaration()
 
         self._record(undo)
@@ -275,22 +288,13 @@ def _name(handler: Callable[..., Any]) -> str:
 
 
 def _conversion_types(function: Callable[..., Any]) -> tuple[type, type]:
-    signature = inspect.signature(function)
-    first = next(iter(signature.parameters.values()), None)
-    parameters = Parameters(signature, {} if first is None else {first.name: Form.ONE})
-    sources = annotated_signatures(function, parameters)
-    shadow = Parameters(
-        inspect.Signature([inspect.Parameter("target", inspect.Parameter.POSITIONAL_ONLY)]),
-        {"target": Form.ONE},
-    )
-
-    def target(target: Any) -> None: ...
-
-    target.__annotations__ = {"target": function.__annotations__.get("return", object)}
-    target.__qualname__ = function.__qualname__
-    targets = annotated_signatures(target, shadow)
-    if len(sources) != 1 or len(targets) != 1 or ANY in (*sources[0], *targets[0]) or not sources[0]:
+    hints = resolved_hints(function, with_return=True)
+    name = _name(function)
+    first = next(iter(inspect.signature(function).parameters), "")
+    sources = classes_of(hints.get(first, ANY), Form.ONE, name)
+    targets = classes_of(hints.get("return", ANY), Form.ONE, name)
+    if len(sources) != 1 or len(targets) != 1 or ANY in (*sources, *targets):
         raise RegistrationError(
-            f"converts: {_name(function)} must name one class it takes and one it gives, as in def f(x: A) -> B"
+            f"converts: {name} must name one class it takes and one it gives, as in def f(x: A) -> B"
         )
-    return sources[0][0], targets[0][0]
+    return sources[0], targets[0]

@@ -16,7 +16,7 @@ from dispatchkit.errors import (
     NoImplementationError,
     UnsupportedArgumentError,
 )
-from dispatchkit.protocol.decline import take_reason
+from dispatchkit.protocol.decline import take_mode_notes, take_reason
 from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.protocol.ranking import Source, Step, raising, rule_steps
 from dispatchkit.protocol.rules import type_name
@@ -94,6 +94,7 @@ class Chain:
         if start and steps:
             declined.append((steps[0].cls, _why(steps[0])))
         for step in steps[start:]:
+            take_reason()  # one that was given and thought better of
             result = step.call(*args, **kwargs)
             if result is not NotImplemented:
                 return result, declined
@@ -117,7 +118,12 @@ class Chain:
     ) -> NoImplementationError:
         """Return the error that tells who declined and what would help."""
         operation = self.operation
-        asked = [f"{type_name(cls)}: {reason}" for cls, reason in [*declined, *self.passed]]
+        told = dict(zip(map(id, self.steps), declined, strict=False))
+        asked = take_mode_notes()
+        for entry in self.entries:
+            cls, text = (entry.cls, entry.text) if isinstance(entry, Passed) else told.get(id(entry), (entry.cls, ""))
+            if text:
+                asked.append(f"{type_name(cls)}: {text}")
         data: dict[str, Any] = {
             "function": operation.qualified_name,
             "method": operation.protocol.method,
@@ -142,11 +148,12 @@ def candidates(types: Sequence[type], priority: Callable[[type], float]) -> list
     >>> [cls.__name__ for cls in candidates([A, B, S], lambda cls: 0)]
     ['S', 'A', 'B']
     """
-    order: list[type] = []
+    ranked: dict[float, list[type]] = {}
     for cls in types:
+        order = ranked.setdefault(priority(cls), [])
         place = next((i for i, other in enumerate(order) if issubclass(cls, other)), len(order))
         order.insert(place, cls)
-    return sorted(order, key=priority, reverse=True)
+    return [cls for rank in sorted(ranked, reverse=True) for cls in ranked[rank]]
 
 
 def build_chain(operation: Overridable, key: Key, without: type | None = None, limited: bool = False) -> Chain:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 import inspect
 import itertools
+import numbers
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +21,23 @@ from dispatchkit.protocol.parameters import Form, Key, Parameters
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Rule", "annotated_signatures", "departures", "position_distance", "type_name"]
+__all__ = [
+    "Rule",
+    "annotated_signatures",
+    "classes_of",
+    "departures",
+    "position_distance",
+    "resolved_hints",
+    "type_name",
+]
 
 ANY = object
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+# The built-in numbers that a scalar, of any library, counts as beside its own classes.
 WIDENING: dict[type, tuple[type, ...]] = {
-    bool: (int, float, complex),
-    int: (float, complex),
-    float: (complex,),
+    numbers.Integral: (int, float, complex),
+    numbers.Real: (float, complex),
+    numbers.Complex: (complex,),
 }
 
 
@@ -68,6 +78,13 @@ class Rule:
 
     def refusal(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
         """Return what the handler cannot be given of a call's arguments; empty when it can be called."""
+        try:
+            self.takes.bind(*args, **kwargs)
+        except TypeError as error:
+            return self._refused(args, kwargs) or [str(error)]
+        return []
+
+    def _refused(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
         parameters = list(self.takes.parameters.values())
         names = {p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
         refused: list[str] = []
@@ -85,23 +102,29 @@ class Rule:
 
     def takes_everything(self, parameters: Parameters) -> bool:
         """Return whether every call of the operation can be passed on as it is."""
+        alone: list[Any] = []
         required: list[Any] = []
-        optional: dict[str, Any] = {}
         most: list[Any] = []
+        named: dict[str, Any] = {}
+        demanded: dict[str, Any] = {}
         for p in parameters.signature.parameters.values():
-            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
-                most.append(None)
-                if p.default is p.empty:
-                    required.append(None)
-                elif p.kind is p.POSITIONAL_OR_KEYWORD:
-                    optional[p.name] = None
-            elif p.kind is p.KEYWORD_ONLY:
-                optional[p.name] = None
-            elif p.kind is p.VAR_KEYWORD:
-                optional["any keyword at all"] = None
-            else:
+            if p.kind is p.VAR_POSITIONAL:
                 most += [None] * 99
-        return not (self.refusal(required, {}) or self.refusal(required, optional) or self.refusal(most, {}))
+            elif p.kind is p.VAR_KEYWORD:
+                named["any keyword at all"] = None
+            else:
+                positional = p.kind is not p.KEYWORD_ONLY
+                most += [None] * positional
+                required += [None] * (positional and p.default is p.empty)
+                alone += [None] * (p.kind is p.POSITIONAL_ONLY)
+                if p.kind is not p.POSITIONAL_ONLY:
+                    named[p.name] = None
+                    if p.default is p.empty:
+                        demanded[p.name] = None
+        by_position = {name: None for name in named if name not in demanded}
+        given = list(alone[: len(required)])
+        calls: Any = ((required, {}), (required, by_position), (alone, named), (most, {}), (given, demanded))
+        return not any(self.refusal(args, kwargs) for args, kwargs in calls)
 
     def distances(
         self, key: Key, parameters: Parameters, asked: type, order: Callable[[type], Sequence[type]]
@@ -142,6 +165,8 @@ def position_distance(found: type, wanted: type, order: Callable[[type], Sequenc
     """Return the place of `wanted` among what `found` counts as; None where it is not among them."""
     if wanted is ANY:
         return 1_000_000
+    if found is type(None) and wanted is not found:
+        return 999_999  # the argument was left out, which every annotation allows
     try:
         return order(found).index(wanted)
     except ValueError:
@@ -167,7 +192,7 @@ def annotated_signatures(handler: Callable[..., Any], parameters: Parameters, sk
     RegistrationError : where an annotation cannot be resolved or names no class
     """
     name = getattr(handler, "__qualname__", repr(handler))
-    hints = _resolved_hints(handler)
+    hints = resolved_hints(handler)
     own = list(inspect.signature(handler).parameters.values())[skip:]
     choices: list[tuple[type, ...]] = []
     for array in parameters.arrays:
@@ -177,14 +202,15 @@ def annotated_signatures(handler: Callable[..., Any], parameters: Parameters, sk
         else:
             parameter = next((p for p in own if p.name == array.name), None)
         hint = hints.get(parameter.name, ANY) if parameter is not None else ANY
-        choices.append(tuple(_classes(hint, array.form, name)))
+        choices.append(tuple(classes_of(hint, array.form, name)))
     return list(itertools.product(*choices))
 
 
-def _resolved_hints(handler: Callable[..., Any]) -> dict[str, Any]:
+def resolved_hints(handler: Callable[..., Any], with_return: bool = False) -> dict[str, Any]:
     """Return annotations as objects; names local to the enclosing functions are found in the callers' frames."""
     raw = dict(getattr(handler, "__annotations__", {}))
-    raw.pop("return", None)
+    if not with_return:
+        raw.pop("return", None)
     if not any(isinstance(hint, str) for hint in raw.values()):
         return raw
     function = inspect.unwrap(handler)
@@ -219,26 +245,26 @@ def _enclosing_names(function: Callable[..., Any]) -> dict[str, Any]:
     return scope
 
 
-def _classes(hint: Any, form: Form, handler: str) -> list[type]:
+def classes_of(hint: Any, form: Form, handler: str) -> list[type]:
     """Return the classes an annotation stands for."""
     if hint is Any or hint is inspect.Parameter.empty:
         return [ANY]
     if hint is None:
         return [type(None)]
-    if isinstance(hint, TypeAliasType):
-        return _classes(hint.__value__, form, handler)
+    if isinstance(hint, TypeAliasType) or type(hint).__name__ == "TypeAliasType":
+        return classes_of(hint.__value__, form, handler)
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        return [cls for part in inner for cls in _classes(part, form, handler)]
+        return [cls for part in inner for cls in classes_of(part, form, handler)]
     if origin is typing.Annotated:
-        return _classes(inner[0], form, handler)
+        return classes_of(inner[0], form, handler)
     if origin is not None and form is not Form.ONE and _is_sequence(origin):
         parts = [part for part in inner if part is not Ellipsis]
-        return [cls for part in parts for cls in _classes(part, form, handler)] or [ANY]
+        return [cls for part in parts for cls in classes_of(part, form, handler)] or [ANY]
     if isinstance(hint, typing.TypeVar):
-        return _classes(hint.__bound__ if hint.__bound__ is not None else Any, form, handler)
+        return classes_of(hint.__bound__ if hint.__bound__ is not None else Any, form, handler)
     if origin is not None:
-        return _classes(origin, form, handler)
+        return classes_of(origin, form, handler)
     if not isinstance(hint, type):
         raise RegistrationError(
             f"the annotation {hint!r} in {handler} names no class; pass the types instead: "
@@ -250,7 +276,7 @@ def _classes(hint: Any, form: Form, handler: str) -> list[type]:
 
 
 def _is_sequence(origin: Any) -> bool:
-    return isinstance(origin, type) and issubclass(origin, Iterable)
+    return origin in (list, tuple, set, frozenset, Sequence, MutableSequence, Collection, Iterable)
 
 
 def departures(takes: inspect.Signature, parameters: Parameters) -> tuple[list[str], list[str]]:
@@ -270,7 +296,7 @@ def _faults(takes: inspect.Signature, theirs: Sequence[inspect.Parameter]) -> li
     passed = [p for p in theirs if p.kind in POSITIONAL]
     positional = [p for p in own if p.kind in POSITIONAL]
     faults: list[str] = []
-    required = sum(p.default is p.empty for p in passed)
+    required = sum(p.default is p.empty and p.kind is p.POSITIONAL_ONLY for p in passed)
     if len(positional) < required and not any(p.kind is p.VAR_POSITIONAL for p in own):
         faults.append(f"it takes {len(positional)} positional arguments, the operation passes {required}")
     endless = any(p.kind is p.VAR_POSITIONAL for p in theirs)

@@ -93,6 +93,10 @@ class Surface:
         """Enter a property: the operation on the instance alone."""
         self._enter(name, operation, Property(operation.function))
 
+    def forget(self, cls: type) -> None:
+        """Give a class no members that are still to come."""
+        self._classes.pop(cls, None)
+
     def add_attribute(self, name: str, value: Any) -> None:
         """Enter something that views no single operation."""
         self._enter(name, None, value)
