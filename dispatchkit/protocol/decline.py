@@ -19,7 +19,8 @@ def decline(reason: str) -> NotImplementedType:
 
     Parameters
     ----------
-    reason : why, shown by `explain` and by the error when everybody declines
+    reason : why, shown by `explain` and by the error when everybody declines; a handler that gives a reason and
+        then answers after all may find it in a later message
 
     Returns
     -------

@@ -338,7 +338,10 @@ class DispatchProtocol(Registry):
             or entry is own
             or signature_parameters[p.name].default is inspect.Parameter.empty
         }
-        parameters = [p.replace(annotation=hints.get(p.name) or p.empty) for p in signature_parameters.values()]
+        parameters = [
+            p.replace(annotation=hints.get(p.name) or p.empty, default=_pasteable(p.default))
+            for p in signature_parameters.values()
+        ]
         # Annotations that are text print in quotes; a stub has them bare.
         signature = re.sub(r": '([^']*)'", r": \1", str(inspect.Signature(parameters)))
         handler = f"{operation.name}_{own.__name__.lower()}"

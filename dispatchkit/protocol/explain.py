@@ -94,7 +94,8 @@ def explain_call(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str
         found.lines[:] = [Line(*note.partition(": ")[::2], "") for note in declined]
         _run(chain, args, kwargs, found)
     else:
-        found.lines[:] = [Line(line.who, line.what, "asked") for line in found.lines]
+        verdicts = [note.partition(": ")[2] for note in declined] + ["answered"]
+        found.lines[:] = [Line(line.who, line.what, said) for line, said in zip(found.lines, verdicts, strict=False)]
         found.outcome, found.result = "answered by a mode", answer
     return found
 

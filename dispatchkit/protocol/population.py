@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -104,11 +105,8 @@ class Population:
         if isinstance(value, (tuple, list)):
             members = [self.map_arrays(member, change, *also) for member in value]
             return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
-        if (
-            isinstance(value, also)
-            or (self.base is None and value is not None)
-            or self.records.participates(type(value))
-        ):
+        plain = self.base is None and isinstance(value, numbers.Number)
+        if plain or isinstance(value, also) or self.records.participates(type(value)):
             return change(value)
         return value
 

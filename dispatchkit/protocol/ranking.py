@@ -78,7 +78,7 @@ def _ranked(operation: Overridable, key: Key, cls: type, rules: Iterable[Any], s
         rivals = [
             other
             for other_far, other in fitting[index + 1 :]
-            if other.handler is not rule.handler
+            if other.takes is not rule.takes  # the members of a union do not rival one another
             and other.demands() == rule.demands()
             and not _dominates(far, other_far, rule, other)
         ]

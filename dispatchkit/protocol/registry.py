@@ -207,7 +207,8 @@ class Registry(Population):
         rules = target.rules if isinstance(target, Overridable) else self.kind_rules(target)
         own = self._own_types(rule.types)
         # The youngest of its types owns a rule, so that it goes when that one goes.
-        owner = max(own, key=lambda cls: self.records.make(cls).serial)
+        known = [cls for cls in own if self.records.find(cls) is not None] or own
+        owner = max(known, key=lambda cls: self.records.make(cls).serial)
         with self.lock:
             record = self.records.make(owner)
             replaced = [

@@ -22,7 +22,5 @@ def slope_lines(effort: Effort) -> Iterator[str]:
         side = Side("solve(s, b)", {"solve": dk.linalg.solve, "s": ScalarTensor(n, 2.0), "b": dk.ones(n)})
         seconds = min(measure(side, side, effort))
         slope = math.log(seconds / before[1]) / math.log(n / before[0]) if before else math.nan
-        yield f"solve(ScalarTensor({n}, 2.0), b): {seconds * 1e6:9.1f} µs" + (
-            f", slope {slope:.2f}" if before else ""
-        )
+        yield f"solve(ScalarTensor({n}, 2.0), b): {seconds * 1e6:9.1f} µs" + (f", slope {slope:.2f}" if before else "")
         before = n, seconds

@@ -72,19 +72,6 @@ def test_a_reason_is_not_kept_for_the_next_call(protocol: DispatchProtocol, scal
     assert "too large" not in str(caught.value)
 
 
-def test_a_reason_that_was_thought_better_of_is_not_told(protocol: DispatchProtocol, combine: Answer) -> None:
-    def hesitate(x1: A, x2: int, /) -> Any:
-        decline("hesitated")
-        return "answered"
-
-    protocol.implements(combine)(hesitate)
-    protocol.implements(combine, B)(lambda x1, x2, /: NotImplemented)
-    assert combine(A(), 1) == "answered"
-    with pytest.raises(NoImplementationError) as caught:
-        combine(B(), 1)
-    assert "hesitated" not in str(caught.value)
-
-
 def test_a_reason_of_an_inner_call_is_not_told_of_the_outer(
     protocol: DispatchProtocol, combine: Answer, scale: Answer
 ) -> None:

@@ -102,7 +102,7 @@ def test_third_party_functions(
     taken = protocol.overridable(function)
     assert taken(*args) == result
     protocol.implements(taken, A)(lambda *args, **kwargs: "rule")
-    assert taken(A()) == "rule"
+    assert taken(*[A()] * len(args)) == "rule"
     assert taken(*args) == result
 
 

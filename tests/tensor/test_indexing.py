@@ -53,7 +53,12 @@ def test_reading(name: str) -> None:
 @pytest.mark.parametrize("name", KEYS)
 def test_writing(name: str) -> None:
     key, plain = KEYS[name]
-    for value in (7.5, np.float64(7.5), dk.tensor(7.5), dk.tensor([7.5]) if name not in ("element", "tensor in a pair") else 7.5):
+    for value in (
+        7.5,
+        np.float64(7.5),
+        dk.tensor(7.5),
+        dk.tensor([7.5]) if name not in ("element", "tensor in a pair") else 7.5,
+    ):
         x, a = dk.tensor(A), A.copy()
         x[key] = value
         a[plain] = 7.5

@@ -1,0 +1,194 @@
+"""`MetadataTensor`: metadata goes through the whole namespace, and meets other metadata under a law."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.ops.samples import Sample
+from dispatchkit.types import MetadataTensor, ScalarTensor
+
+CALLS = [
+    pytest.param(entry, sample, id=f"{name.removeprefix('dispatchkit.')}-{index}")
+    for name, entry in dk.tensor_protocol.operations.items()
+    if isinstance(entry, DeclaredOperation) and name.startswith("dispatchkit.")
+    for index, sample in enumerate(entry.samples)
+]
+
+
+def arrays(result: Any) -> list[Any]:
+    if isinstance(result, (tuple, list)):
+        return [one for member in result for one in arrays(member)]
+    return [result]
+
+
+@pytest.mark.parametrize(("entry", "sample"), CALLS)
+def test_every_operation_carries_metadata_and_computes_the_same(entry: DeclaredOperation, sample: Sample) -> None:
+    args, kwargs = sample.make(np.random.default_rng(0))
+    found = 0
+
+    def dressed(name: str, value: Any) -> Any:
+        nonlocal found
+        if isinstance(value, np.ndarray):
+            found += 1
+            return MetadataTensor(dk.tensor(value), {"unit": "m", str(found): found})
+        return value
+
+    own_args, own_kwargs = dk.tensor_protocol.map_arguments(entry.function, args, kwargs, dressed)
+    if not found:
+        pytest.skip("no array argument")
+    dk.manual_seed(0)
+    result = entry.function(*own_args, **own_kwargs)
+    dk.manual_seed(0)
+    expected = entry.function(*args, **kwargs)
+    if entry.name == "setitem":
+        assert result is None
+        return
+    assert len(arrays(result)) == len(arrays(expected))
+    for one, other in zip(arrays(result), arrays(expected), strict=True):
+        assert type(one) is MetadataTensor
+        assert one.metadata == {"unit": "m"} | {str(i): i for i in range(1, found + 1)}
+        if "empty" not in entry.name:
+            np.testing.assert_array_equal(one.data.numpy(), other.numpy())
+
+
+LEFT, RIGHT = {"unit": "m", "run": 1, "a": 1}, {"unit": "s", "run": 1, "b": 2}
+
+
+def joined(key: str, values: Sequence[Any]) -> str:
+    return f"{key}:" + "/".join(map(str, values))
+
+
+LAWS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "left": ("left", {"unit": "m", "run": 1, "a": 1, "b": 2}),
+    "right": ("right", {"unit": "s", "run": 1, "a": 1, "b": 2}),
+    "drop": ("drop", {"run": 1, "a": 1, "b": 2}),
+    "function": (joined, {"unit": "unit:m/s", "run": 1, "a": 1, "b": 2}),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_the_law_decides_where_operands_disagree(name: str) -> None:
+    law, expected = LAWS[name]
+    x, y = MetadataTensor([1.0, 2.0], LEFT, merge=law), MetadataTensor([3.0, 4.0], RIGHT, merge=law)
+    for result in (x + y, dk.concat([x, y]), dk.where(dk.tensor([True, False]), x, y), x @ y):
+        assert result.metadata == expected
+        assert result.merge == law
+
+
+def test_operands_that_disagree_can_be_an_error() -> None:
+    x = MetadataTensor([1.0], LEFT, merge="error")
+    with pytest.raises(
+        ValueError, match=r"^metadata: operands disagree on 'unit': 'm' and 's'; choose another merge law$"
+    ):
+        x + MetadataTensor([1.0], RIGHT)
+    assert (x + MetadataTensor([1.0], LEFT)).metadata == LEFT
+
+
+def test_of_different_laws_the_leftmost_decides() -> None:
+    x, y = MetadataTensor([1.0], LEFT, merge="right"), MetadataTensor([1.0], RIGHT, merge="drop")
+    assert (x + y).metadata["unit"] == "s"
+    assert "unit" not in (y + x).metadata
+
+
+def test_three_operands_meet_in_their_order() -> None:
+    made = [MetadataTensor([float(i)], {"k": i}, merge=joined) for i in range(3)]
+    assert dk.stack(made).metadata == {"k": "k:0/1/2"}
+
+
+def test_another_law_is_refused() -> None:
+    with pytest.raises(
+        ValueError,
+        match=r"^MetadataTensor: merge must be 'left', 'right', 'error', 'drop' or a function, not 'middle'$",
+    ):
+        MetadataTensor([1.0], {}, merge="middle")  # type: ignore[arg-type]
+
+
+def test_metadata_that_are_arrays_can_be_compared() -> None:
+    x = MetadataTensor([1.0], {"axis": np.arange(3)})
+    assert (x + x).metadata["axis"] is x.metadata["axis"]
+    y = MetadataTensor([1.0], {"axis": np.arange(3)})
+    assert (x + y).metadata["axis"].tolist() == [0, 1, 2]
+
+
+OTHERS: dict[str, Any] = {
+    "number": 2.0,
+    "tensor": dk.tensor([2.0, 3.0]),
+    "NumPy": np.array([2.0, 3.0]),
+    "NumPy scalar": np.float64(2),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("swapped", [False, True])
+def test_other_operands_on_either_side(name: str, swapped: bool) -> None:
+    x, other = MetadataTensor([1.0, 4.0], {"unit": "m"}), OTHERS[name]
+    result = other - x if swapped else x - other
+    plain = other - x.data if swapped else x.data - other
+    assert type(result) is MetadataTensor
+    assert result.metadata == {"unit": "m"}
+    assert result.data.tolist() == plain.tolist()
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_structured_operand_on_either_side(swapped: bool) -> None:
+    x, s = MetadataTensor(dk.ones((2, 2)), {"unit": "m"}), ScalarTensor(2, 3.0)
+    result = s + x if swapped else x + s
+    assert type(result) is MetadataTensor
+    assert result.metadata == {"unit": "m"}
+    assert result.data.tolist() == [[4.0, 1.0], [1.0, 4.0]]
+
+
+def test_methods_operators_and_properties() -> None:
+    x: Any = MetadataTensor([[1.0, 2.0], [3.0, 4.0]], {"unit": "m"})
+    for result in (x.sum(0), x.T, x[0], -x, x.view(4), x.mean(), abs(x), x == x, np.exp(x)):
+        assert type(result) is MetadataTensor
+        assert result.metadata == {"unit": "m"}
+
+
+def test_several_outputs_all_carry_the_metadata() -> None:
+    x = MetadataTensor([[2.0, 0.0], [0.0, 1.0]], {"unit": "m"})
+    for result in (dk.unstack(x), dk.linalg.slogdet(x), dk.linalg.eigh(x)):
+        assert len(result) == 2
+        assert all(type(one) is MetadataTensor and one.metadata == {"unit": "m"} for one in result)
+    assert dk.linalg.slogdet(x).sign.data.item() == 1.0
+
+
+def test_results_do_not_share_the_dictionary() -> None:
+    given = {"unit": "m"}
+    x: Any = MetadataTensor([1.0], given)
+    y = -x
+    y.metadata["unit"] = "s"
+    x.metadata["run"] = 1
+    assert given == {"unit": "m"}
+    assert x.metadata["unit"] == "m"
+
+
+def test_gradients_flow_to_the_tensor_inside() -> None:
+    data = dk.tensor([1.0, 2.0], requires_grad=True)
+    x: Any = MetadataTensor(data, {"unit": "m"})
+    (x * x).sum().data.backward()
+    assert data.grad.tolist() == [2.0, 4.0]
+
+
+def test_assignment_changes_the_tensor_inside() -> None:
+    x: Any = MetadataTensor([1.0, 2.0], {"unit": "m"})
+    x[0] = 5.0
+    assert x.data.tolist() == [5.0, 2.0]
+
+
+def test_attributes_and_printing() -> None:
+    x: Any = MetadataTensor([1.0, 2.0], {"unit": "m"})
+    assert (x.shape, x.ndim, x.size, x.dtype) == ((2,), 1, 2, dk.float64)
+    assert repr(x) == "MetadataTensor(tensor([1., 2.]), metadata={'unit': 'm'})"
+    assert x.to_dense() is x.data
+
+
+def test_an_error_of_the_operation_comes_out_as_it_is() -> None:
+    with pytest.raises(ValueError, match=r"\(2,\).*\(3,\)"):
+        MetadataTensor(dk.ones(2)) + MetadataTensor(dk.ones(3))
