@@ -18,7 +18,7 @@ from dispatchkit.ops.typing import Array, ArrayLike, DType, Namespace
 __all__ = ["as_tensor", "asarray", "clone", "from_dlpack", "tensor"]
 
 
-def to_raw(name: str, data: Any, dtype: DType = None, copy: bool | None = None) -> Any:
+def to_raw(name: str, data: Any, dtype: DType = None, copy: bool | None = None, device: Any = None) -> Any:
     """Return the raw array of anything that `asarray` takes.
 
     Parameters
@@ -27,6 +27,7 @@ def to_raw(name: str, data: Any, dtype: DType = None, copy: bool | None = None) 
     data : array, scalar, or nested sequence of them
     dtype : of the result; Python floats become the default dtype
     copy : always, never, or (None) where needed
+    device : of the result
 
     Raises
     ------
@@ -35,17 +36,18 @@ def to_raw(name: str, data: Any, dtype: DType = None, copy: bool | None = None) 
     if isinstance(data, Storage):
         data = data.array
     if is_raw(data) and not isinstance(data, np.ndarray):
-        return namespace_of(data).asarray(data, dtype=dtype, copy=copy)
+        return namespace_of(data).asarray(data, dtype=dtype, copy=copy, device=device)
     if not isinstance(data, np.ndarray):
         data = _numbers(data)
     if dtype is None and not hasattr(data, "dtype"):
-        found = np.asarray(data)
-        if found.dtype.kind in "fc" and not _holds_arrays(data):
-            wide = np.result_type(get_default_dtype(), found.dtype.type(0) if found.dtype.kind == "c" else 0.0)
-            dtype = np.result_type(get_default_dtype(), np.complex64) if found.dtype.kind == "c" else wide
-    array = np.asarray(data, dtype=dtype, copy=copy)
+        numbers = np.asarray(data)
+        if numbers.dtype.kind in "fc" and not _holds_arrays(data):
+            wide = np.result_type(get_default_dtype(), numbers.dtype.type(0) if numbers.dtype.kind == "c" else 0.0)
+            dtype = np.result_type(get_default_dtype(), np.complex64) if numbers.dtype.kind == "c" else wide
+    array = np.asarray(data, dtype=dtype, copy=copy, device=device)
     if array.dtype.kind not in "biufc":
-        raise ForeignArgumentError(f"dispatchkit.{name}", "obj", type(data).__name__, "give numbers or arrays of them")
+        found = f"{type(data).__name__} of {array.dtype}"
+        raise ForeignArgumentError(f"dispatchkit.{name}", "obj", found, "give numbers or arrays of them")
     return array
 
 
@@ -98,7 +100,7 @@ def asarray(
     tensor([[1, 2],
             [3, 4]])
     """
-    return to_raw("asarray", obj, dtype, copy)
+    return to_raw("asarray", obj, dtype, copy, device)
 
 
 @asarray.def_transpose
@@ -135,7 +137,7 @@ def tensor(xp: Namespace, data: ArrayLike, /, *, dtype: DType = None, device: An
     >>> dk.tensor([1.0, 2.0], requires_grad=True)
     tensor([1., 2.], requires_grad=True)
     """
-    return to_raw("tensor", data, dtype, True)
+    return to_raw("tensor", data, dtype, True, device)
 
 
 @creation(decomposes=False, differentiable=False, samples=[sample(draw(2, 3))])

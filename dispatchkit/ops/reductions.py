@@ -16,7 +16,7 @@ __all__ = ["all", "amax", "amin", "any", "count_nonzero", "max", "mean", "min", 
 
 
 @reduction
-def sum(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Array:
+def sum(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False, dtype: DType = None) -> Array:
     """Sum the elements.
 
     Parameters
@@ -45,7 +45,7 @@ def sum(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = None, k
 
 @sum.def_transpose
 def sum_transpose(
-    xp: Namespace, g: Array, x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False
+    xp: Namespace, g: Array, x: Array, /, *, axis: Axis = None, keepdims: bool = False, dtype: DType = None
 ) -> Array:
     return xp.broadcast_to(restored(xp, g, x.shape, axis, keepdims), x.shape)
 
@@ -92,7 +92,7 @@ def mean_transpose(xp: Namespace, g: Array, x: Array, /, *, axis: Axis = None, k
         sample(draw(4, low=0, high=1, content="integer"), dtype=np.dtype("float64")),
     ]
 )
-def prod(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Array:
+def prod(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False, dtype: DType = None) -> Array:
     """Multiply the elements.
 
     Parameters

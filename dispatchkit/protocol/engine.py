@@ -214,7 +214,7 @@ class DispatchProtocol(Registry):
         """
         if not isinstance(cls, type):
             raise RegistrationError(f"register_type takes a class, not {cls!r}")
-        if cls is self.base or self.is_companion(cls):
+        if cls in (self.base, type(None)) or self.is_companion(cls):
             raise RegistrationError(f"register_type: {cls.__name__} mixes with arrays as it is")
         self.declare(cls, Declaration(fallback, priority, fields, to_dense))
 
@@ -330,17 +330,14 @@ class DispatchProtocol(Registry):
         own = next((cls for cls in self.participating(key) if cls is not self.base), None)
         if own is None:
             return ""
-        signature_parameters = operation.parameters.signature.parameters
+        named = operation.parameters.signature.parameters
         hints = {
             p.name: self._hint(entry)
             for p, entry in zip(operation.parameters.arrays, key, strict=True)
-            if p.form is not Form.LOOSE
-            or entry is own
-            or signature_parameters[p.name].default is inspect.Parameter.empty
+            if p.form is not Form.LOOSE or entry is own or named[p.name].default is inspect.Parameter.empty
         }
         parameters = [
-            p.replace(annotation=hints.get(p.name) or p.empty, default=_pasteable(p.default))
-            for p in signature_parameters.values()
+            p.replace(annotation=hints.get(p.name) or p.empty, default=_pasteable(p.default)) for p in named.values()
         ]
         # Annotations that are text print in quotes; a stub has them bare.
         signature = re.sub(r": '([^']*)'", r": \1", str(inspect.Signature(parameters)))

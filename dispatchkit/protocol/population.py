@@ -33,7 +33,7 @@ class Population:
         self.wrap: Callable[[Any], Any] = _same
         self.advice = ""
         self._arrays: tuple[type, ...] = ()
-        self._companions: tuple[type, ...] = (int, float, complex, type(None))
+        self._companions: tuple[type, ...] = (int, float, complex)
 
     def set_base(
         self,
@@ -62,7 +62,7 @@ class Population:
         return tuple(cls for cls in flatten(key) if self.records.participates(cls))
 
     def is_companion(self, cls: type) -> bool:
-        """Return whether values of a type mix with arrays without taking part: scalars, raw arrays, None."""
+        """Return whether values of a type mix with arrays without taking part: scalars and raw arrays."""
         return issubclass(cls, self._companions) and not self.records.participates(cls)
 
     def admits(self, cls: type) -> bool:
@@ -79,7 +79,7 @@ class Population:
 
     def counts_as(self, cls: type) -> tuple[type, ...]:
         """Return what a value of a type counts as in signatures, the nearest first."""
-        if not self.is_companion(cls) or cls is type(None):
+        if not self.is_companion(cls):
             return cls.__mro__
         own = cls.__mro__[:-1]
         wider = [w for abstract, wide in WIDENING.items() if issubclass(cls, abstract) for w in wide if w not in own]

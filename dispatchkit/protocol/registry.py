@@ -161,7 +161,8 @@ class Registry(Population):
         return [self._make_rule(target, handler, takes, signature, explicit=False) for signature in own]
 
     def _own_types(self, types: tuple[type, ...]) -> list[type]:
-        return [cls for cls in types if cls is not ANY and cls is not self.base and not self.is_companion(cls)]
+        neutral = (ANY, self.base, type(None))
+        return [cls for cls in types if cls not in neutral and not self.is_companion(cls)]
 
     def _signatures(
         self, target: Overridable | Kind, handler: Callable[..., Any], takes: inspect.Signature

@@ -268,8 +268,9 @@ def _stranger(operation: Overridable, key: Key) -> Step | None:
     for p, entry in zip(parameters.arrays, key, strict=True):
         if p.form in (Form.INDEX, Form.LOOSE):
             continue
+        optional = parameters.signature.parameters[p.name].default is None
         for cls in flatten((entry,)):
-            if not protocol.admits(cls):
+            if not protocol.admits(cls) and not (optional and cls is type(None)):
                 return Step(
                     Source.FOREIGN,
                     cls,

@@ -323,7 +323,7 @@ def _remarks(takes: inspect.Signature, theirs: Sequence[inspect.Parameter]) -> l
         if mine is None:
             near = difflib.get_close_matches(their.name, spare, n=1)
             remarks += [f"'{one}' is never passed; did you mean '{their.name}'?" for one in near]
-        elif mine.default is not mine.empty and not _same(mine.default, their.default):
+        elif mine.default not in (mine.empty, ...) and not _same(mine.default, their.default):
             remarks.append(f"'{mine.name}' is {mine.default!r} by default here, {their.default!r} in the operation")
     return remarks
 

@@ -131,11 +131,13 @@ def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
     signature = operation.parameters.signature
     named = [p.name for p in signature.parameters.values() if p.kind is not p.POSITIONAL_ONLY]
     fixed = len(signature.parameters) - len(named) - 1
+    names = frozenset(signature.parameters)
 
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if not args:
-            if kwargs and kwargs.get("out", kwargs) is None:  # as `numpy.sum(x)` calls ``x.sum``
-                del kwargs["out"]
+            if kwargs and not names.issuperset(kwargs):
+                # NumPy's functions call the methods with every keyword that they know, None where it was not given.
+                kwargs = {name: value for name, value in kwargs.items() if value is not None or name in names}
             return function(self, **kwargs) if kwargs else function(self)
         rest = args[fixed:]
         if varargs is not None and rest and not isinstance(rest[0], (tuple, list)):

@@ -211,6 +211,11 @@ def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     }
     names |= {"arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh"}
     function = getattr(tensor_namespace, names.get(ufunc.__name__, ufunc.__name__), None)
+    (out,) = kwargs.pop("out", (None,))
     if method != "__call__" or kwargs or of(function) is None:
         return NotImplemented
-    return function(*inputs)  # type: ignore[misc]  # checked above
+    result = function(*inputs)  # type: ignore[misc]  # checked above
+    if out is None:
+        return result
+    out[...] = np.asarray(result)
+    return out

@@ -70,7 +70,17 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
     return apply_ufunc(ufunc, method, inputs, kwargs)
 
 
+def truth(self: Any) -> bool:
+    """Return whether the one element is true; the truth of several is ambiguous."""
+    if self.size != 1:
+        raise ValueError(
+            f"the truth value of a {type(self).__name__} of shape {tuple(self.shape)} is ambiguous; use any() or all()"
+        )
+    return bool(self.reshape((1,))[0].item())
+
+
 # Every operation is declared before the surface is taken.
 CHAPTERS = (ops, linalg, random)
 tensor_protocol.surface.add_attribute("__array_ufunc__", array_ufunc)
+tensor_protocol.surface.add_attribute("__bool__", truth)
 tensor_protocol.surface.install(ArrayMethods)

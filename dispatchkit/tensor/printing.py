@@ -52,9 +52,10 @@ def set_printoptions(
     """
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     for name, value in given.items():
+        if value is not None and value < 0:
+            raise ValueError(f"set_printoptions: {name} is {value}; it cannot be negative")
+    for name, value in given.items():
         if value is not None:
-            if value < 0:
-                raise ValueError(f"set_printoptions: {name} is {value}; it cannot be negative")
             setattr(_options, name, value)
 
 
@@ -62,6 +63,10 @@ def _numpy_options(values: Any) -> AbstractContextManager[Any]:
     """Return the options to print values with: whole numbers as ``2.``, others with all their digits, as PyTorch."""
     shown = values[np.isfinite(values)] if values.dtype.kind in "fc" else values
     whole = values.dtype.kind not in "fc" or bool(np.all(shown == np.round(shown)))
+    if whole and values.dtype.kind == "f" and shown.size:
+        # Where NumPy turns to exponents whole numbers, too, need their digits.
+        largest, smallest = np.max(np.abs(shown)), np.min(np.abs(shown[shown != 0]), initial=np.inf)
+        whole = bool(largest < 1e8 and not (np.isfinite(smallest) and largest / smallest > 1000))
     return np.printoptions(
         precision=_options.precision,
         threshold=_options.threshold,
@@ -92,8 +97,9 @@ def format_tensor(name: str, array: Any, notes: list[str]) -> str:
             body = np.array2string(values, separator=", ", prefix=f"{name}(")
         if values.size == 0 and values.shape != (0,):
             notes = [f"size={values.shape}", *notes]
-    if str(array.dtype).split(".")[-1] not in ("float64", "int64", "bool"):
-        notes = [*notes, f"dtype={str(array.dtype).split('.')[-1]}"]
+    dtype = str(array.dtype).rpartition(".")[2]
+    if dtype not in ("float64", "int64", "bool"):
+        notes = [f"dtype={dtype}", *notes]
     return f"{name}({', '.join([body, *notes])})"
 
 

@@ -175,8 +175,7 @@ class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
     def __copy__(self) -> Self:
         made = wrapped(type(self), self.array, self._node)
         share_memory(made, self)
-        if hasattr(self, "__dict__"):
-            made.__dict__.update(self.__dict__)
+        _restore(made, _attributes(self))
         return made  # type: ignore[no-any-return]  # of this very class
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -186,12 +185,11 @@ class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
             made._node = make_leaf(made.array)
         if self.grad is not None:
             made.grad = copy.deepcopy(self.grad, memo)
-        if hasattr(self, "__dict__"):
-            made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        _restore(made, copy.deepcopy(_attributes(self), memo))
         return made  # type: ignore[no-any-return]
 
     def __reduce__(self) -> Any:
-        return _rebuilt, (type(self), self.array, self.requires_grad, getattr(self, "__dict__", {}))
+        return _rebuilt, (type(self), self.array, self.requires_grad, _attributes(self))
 
 
 def _rebuilt(cls: type[Tensor], array: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
@@ -199,9 +197,24 @@ def _rebuilt(cls: type[Tensor], array: Any, requires_grad: bool, attributes: dic
     made: Tensor = wrapped(cls, array)
     if requires_grad:
         made._node = make_leaf(array)
-    if attributes:
-        made.__dict__.update(attributes)
+    _restore(made, attributes)
     return made
+
+
+def _attributes(tensor: Tensor) -> dict[str, Any]:
+    """Return what a subclass keeps on an instance, in its ``__dict__`` and in slots."""
+    found = dict(getattr(tensor, "__dict__", {}))
+    for cls in type(tensor).__mro__[: type(tensor).__mro__.index(Tensor)]:
+        slots = cls.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if hasattr(tensor, name):
+                found[name] = getattr(tensor, name)
+    return found
+
+
+def _restore(tensor: Tensor, attributes: dict[str, Any]) -> None:
+    for name, value in attributes.items():
+        setattr(tensor, name, value)
 
 
 def _as_base(value: Any) -> Any:

@@ -56,7 +56,8 @@ class ScalarTensor(ArrayMethods):
             raise TypeError(f"ScalarTensor: n must be an integer, not {type(n).__name__}")
         if n < 0:
             raise ValueError(f"ScalarTensor: n is {n}; it cannot be negative")
-        if not isinstance(value, (Tensor, int, float, complex, np.generic, np.ndarray)) or np.ndim(_plain(value)):
+        scalar = isinstance(value, (int, float, complex, np.generic))
+        if not scalar and not (isinstance(value, (Tensor, np.ndarray)) and value.ndim == 0):
             raise TypeError(f"ScalarTensor: value must be a number or a 0-D tensor, not {value!r}")
         self.n = int(n)
         self.value: Any = value
@@ -260,18 +261,19 @@ def _check_inner(left: tuple[int, ...], right: tuple[int, ...]) -> None:
 
 @implements(ops.sum)
 def sum_scalar_tensor(x: ScalarTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    return _reduced(x, axis, keepdims, total=x.n * x.value, line=x.value)
+    line = ops.sum(_filled((), x.value))
+    return _reduced("sum", x, axis, keepdims, total=x.n * line, line=line)
 
 
 @implements(ops.mean)
 def mean_scalar_tensor(x: ScalarTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    line = x.value / x.n
-    return _reduced(x, axis, keepdims, total=line, line=line)
+    line = x.value / x.n if x.n else float("nan")
+    return _reduced("mean", x, axis, keepdims, total=line, line=line)
 
 
-def _reduced(x: ScalarTensor, axis: Any, keepdims: bool, total: Any, line: Any) -> Any:
+def _reduced(name: str, x: ScalarTensor, axis: Any, keepdims: bool, total: Any, line: Any) -> Any:
     """Return a reduction whose result along a line is `line`, and over everything `total`."""
-    axes = {0, 1} if axis is None else {_axis(a) for a in (axis if isinstance(axis, tuple) else (axis,))}
+    axes = {0, 1} if axis is None else {_axis(name, a) for a in (axis if isinstance(axis, tuple) else (axis,))}
     shape = tuple(1 if i in axes else x.n for i in (0, 1)) if keepdims else tuple(x.n for i in (0, 1) if i not in axes)
     value = total if len(axes) == 2 else line if axes else None
     if value is None:
@@ -283,9 +285,9 @@ def _filled(shape: tuple[int, ...], value: Any) -> Any:
     return ops.broadcast_to(tensor_protocol.wrap(value) if not isinstance(value, Tensor) else value, shape)
 
 
-def _axis(axis: int) -> int:
+def _axis(name: str, axis: int) -> int:
     if not -2 <= axis < 2:
-        raise IndexError(f"axis {axis} is out of range for a ScalarTensor, which has 2 axes")
+        raise IndexError(f"{name}: axis {axis} is out of range for a ScalarTensor, which has 2 axes")
     return axis % 2
 
 
@@ -306,7 +308,7 @@ def matrix_transpose_scalar_tensor(x: ScalarTensor, /) -> ScalarTensor:
 
 @implements(ops.permute_dims)
 def permute_dims_scalar_tensor(x: ScalarTensor, /, axes: tuple[int, ...]) -> Any:
-    if sorted(_axis(a) for a in axes) != [0, 1]:
+    if sorted(_axis("permute_dims", a) for a in axes) != [0, 1]:
         raise ValueError(f"permute_dims: axes {tuple(axes)} are no permutation of (0, 1)")
     return x
 
@@ -322,6 +324,12 @@ def getitem_scalar_tensor(x: ScalarTensor, key: Any, /) -> Any:
 
 
 # Linear algebra.
+
+
+def _floating(value: Any) -> Any:
+    """Return a value as a 0-D tensor of floating-point numbers."""
+    tensor = _filled((), value)
+    return tensor if tensor.dtype.kind in "fc" else ops.astype(tensor, np.float64)
 
 
 def _require_regular(name: str, x: ScalarTensor) -> None:
@@ -354,15 +362,16 @@ def solve_scalar_tensors(x1: ScalarTensor, x2: ScalarTensor, /) -> Any:
 
 @implements(linalg.det)
 def det_scalar_tensor(x: ScalarTensor, /) -> Any:
-    return _filled((), x.value**x.n)
+    return _floating(x.value) ** x.n
 
 
 @implements(linalg.slogdet)
 def slogdet_scalar_tensor(x: ScalarTensor, /) -> Any:
-    value = _filled((), x.value)
+    value = _floating(x.value)
     magnitude = ops.abs(value)
-    sign = value / magnitude if _plain(magnitude) else ops.abs(value)
-    return SlogdetResult(sign**x.n, x.n * ops.log(magnitude))
+    if x.n and not _plain(magnitude):
+        return SlogdetResult(value * 0, magnitude - float("inf"))
+    return SlogdetResult((value / magnitude) ** x.n, x.n * ops.log(magnitude))
 
 
 @implements(linalg.cholesky)
@@ -375,4 +384,4 @@ def cholesky_scalar_tensor(x: ScalarTensor, /, *, upper: bool = False) -> Scalar
 
 @implements(linalg.eigvalsh)
 def eigvalsh_scalar_tensor(x: ScalarTensor, /) -> Any:
-    return _filled((x.n,), ops.real(_filled((), x.value)))
+    return _filled((x.n,), ops.real(_floating(x.value)))

@@ -1,0 +1,96 @@
+"""`explain`: who would answer, in which order, without a call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+import dispatchkit as dk
+from tests.report.subjects import Decomposes, Dense, OwnMethod, Refuses
+
+
+def test_a_rule_answers_and_is_shown_with_file_and_line() -> None:
+    found = dk.explain(dk.exp, Refuses(dk.ones(2)))
+    text = str(found)
+    assert text.splitlines()[0] == "dispatchkit.exp(Refuses)"
+    assert "asked in the order: Refuses" in text
+    assert "[answers]" in text
+    assert "subjects.py:" in text
+    assert repr(found) == text
+
+
+def test_nobody_answers() -> None:
+    text = str(dk.explain(dk.log, Refuses(dk.ones(2))))
+    assert "no rule for log" in text
+    assert text.endswith("=> NoImplementationError")
+
+
+def test_a_fallback_answers_after_what_was_passed_over() -> None:
+    text = str(dk.explain(dk.add, Dense(dk.ones(2)), dk.ones(2)))
+    assert "asked in the order: Dense, Tensor" in text
+    assert text.index("no rule for add") < text.index("dense: to_dense() of Dense  [answers]")
+
+
+def test_a_decomposition_that_only_calls_its_namesake_is_said_to_be_none() -> None:
+    assert "its body calls only its namesake" in str(dk.explain(dk.log, Decomposes(dk.ones(2))))
+
+
+def test_a_type_with_its_own_method_decides_at_run_time() -> None:
+    found = dk.explain(dk.exp, OwnMethod())
+    assert "decides at run time" in str(found)
+    assert found.outcome == "decides at run time"
+
+
+def test_plain_tensors() -> None:
+    text = str(dk.explain(dk.add, dk.ones(2), 1.0))
+    assert text.splitlines()[0] == "dispatchkit.add(Tensor, float)"
+    assert "[answers]" in text
+
+
+def test_a_member_of_a_sequence_is_shown() -> None:
+    assert str(dk.explain(dk.concat, [dk.ones(2), Dense(dk.ones(2))])).startswith("dispatchkit.concat((Tensor, Dense)")
+
+
+def test_nothing_is_called() -> None:
+    class Loud(dk.Tensor):
+        @classmethod
+        def __tensor_function__(
+            cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+        ) -> Any:
+            raise AssertionError
+
+    dk.explain(dk.exp, Loud([1.0]))
+    with dk.densify(on="error"):
+        dk.explain(dk.exp, Dense(dk.ones(2)))
+
+
+def test_running_shows_declines_and_the_result() -> None:
+    class Shy:
+        @classmethod
+        def __tensor_function__(cls, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+            return dk.decline("too shy")
+
+    found = dk.explain(dk.add, Shy(), OwnMethod(), run=True)
+    assert "declined: too shy" in str(found)
+    assert "[answered]" in str(found)
+    assert found.result[0] is dk.add
+
+
+def test_running_what_nobody_answers_says_so() -> None:
+    found = dk.explain(dk.log, Refuses(dk.ones(2)), run=True)
+    assert found.outcome == "NoImplementationError"
+
+
+def test_an_active_mode_is_shown() -> None:
+    class Watching(dk.TensorFunctionMode):
+        pass
+
+    with Watching():
+        assert "Watching" in str(dk.explain(dk.exp, dk.ones(2)))
+
+
+def test_something_that_is_no_operation_is_refused() -> None:
+    with pytest.raises(TypeError, match="len"):
+        dk.explain(len, dk.ones(2))
