@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import runpy
 import sys
 from collections.abc import Sequence
@@ -21,10 +22,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv : words of the command, those of the process by default
     """
     options = _parser().parse_args(argv)
-    if options.command == "tour":
+    try:
+        if options.command == "coverage":
+            return _coverage(options)
         runpy.run_module("dispatchkit.tour", run_name="__main__")
-        return 0
-    return _coverage(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Who reads the output has seen enough; what is still buffered must not be written at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -54,6 +60,7 @@ def _coverage(options: argparse.Namespace) -> int:
         print(report)
     else:
         print(report.to_markdown() if options.format == "markdown" else report.to_json())
+    sys.stdout.flush()
     if options.fail_under is not None and report.percent < options.fail_under:
         print(f"coverage: {report.percent:.1f} % is under {options.fail_under:g} %", file=sys.stderr)
         return 1

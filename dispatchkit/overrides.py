@@ -105,7 +105,7 @@ def get_ignored_functions() -> tuple[Callable[..., Any], ...]:
         names = getattr(place, "__all__", None) or vars(place)
         for name in names:
             value = getattr(place, name)
-            if inspect.isfunction(value) and of(value) is None and not name.startswith("__"):
+            if callable(value) and not isinstance(value, type) and of(value) is None and not name.startswith("__"):
                 found[value] = None
     for cls in Tensor.__mro__[:-1]:
         for value in cls.__dict__.values():

@@ -158,6 +158,8 @@ class DispatchProtocol(Registry):
 
     def array_type(
         self,
+        cls: None = None,
+        /,
         *,
         fallback: Fallback | None = None,
         priority: float | None = None,
@@ -181,6 +183,8 @@ class DispatchProtocol(Registry):
         ------
         RegistrationError : if a declaration does not fit the class
         """
+        if cls is not None:
+            raise RegistrationError("array_type takes what it declares; write @array_type()")
         declaration = Declaration(fallback, priority, None if fields is None else tuple(fields), dense)
 
         def make(cls: T) -> T:

@@ -248,6 +248,8 @@ class Registry(Population):
         ------
         RegistrationError : if the annotations do not name two classes, or the cost is negative
         """
+        if callable(cost):
+            raise RegistrationError("converts takes cost and lossy; write @converts()")
         if cost < 0:
             raise RegistrationError(f"converts: cost is {cost}; it cannot be negative")
 

@@ -12,11 +12,11 @@ from dispatchkit.ops.declared import DeclaredOperation
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.parameters import Form, Key
+from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.protocol.ranking import Source, Step
 from dispatchkit.protocol.resolution import Chain
 from dispatchkit.protocol.rules import type_name
-from dispatchkit.report.tracing import inner_operations
+from dispatchkit.report.tracing import inner_calls
 
 __all__ = ["BUCKETS", "Coverage", "Row", "coverage"]
 
@@ -109,7 +109,7 @@ class Coverage:
         KeyError : if there is none
         """
         for row in self.rows:
-            if name in (row.function, f"{row.namespace}.{row.function}"):
+            if name in (row.function, _short(row), f"{row.namespace}.{row.function}"):
                 return row
         raise KeyError(f"no overridable function is called {name!r}")
 
@@ -213,8 +213,8 @@ def coverage(cls: type, *, protocol: DispatchProtocol = tensor_protocol) -> Cove
     Notes
     -----
     No rule of the type is called. A function of several arrays counts by its best call: on the type alone, or with
-    plain tensors in other positions, which is noted. A decomposition counts if all that the body calls, run on a
-    sample, keeps the structure.
+    plain tensors or numbers in other positions, which is noted. A decomposition counts if every call that the body
+    makes, run on a sample, keeps the structure; a rule that declines by the values it gets can undo that.
 
     Examples
     --------
@@ -243,7 +243,7 @@ class _Survey:
         self.protocol = protocol
         self.cls = cls
         self.rank = {bucket: place for place, bucket in enumerate(BUCKETS)}
-        self.known: dict[str, tuple[str, Step | None, str]] = {}
+        self.calls: dict[tuple[Overridable, Key], tuple[str, Step | None, str]] = {}
 
     def row(self, operation: Overridable) -> Row:
         bucket, step, note = self.sort(operation)
@@ -252,15 +252,11 @@ class _Survey:
 
     def sort(self, operation: Overridable) -> tuple[str, Step | None, str]:
         """Return bucket, deciding step and note of an operation."""
-        name = operation.qualified_name
-        if name not in self.known:
-            self.known[name] = ("refused", None, "")  # a body that comes back to itself is no help
-            found = [self._sort_key(operation, key) for key in self._keys(operation)]
-            self.known[name] = min(found, key=lambda one: self.rank[one[0]], default=("no array argument", None, ""))
-        return self.known[name]
+        found = [self._sort_key(operation, key) for key in self._keys(operation)]
+        return min(found, key=lambda one: self.rank[one[0]], default=("no array argument", None, ""))
 
     def _keys(self, operation: Overridable) -> list[Key]:
-        """Return the types of the calls to try: the type alone, then among plain tensors."""
+        """Return the types of the calls to try: the type alone, then among plain tensors and numbers."""
         arrays = [p for p in operation.parameters.arrays if p.form is not Form.INDEX]
         if not arrays:
             return []
@@ -268,7 +264,7 @@ class _Survey:
         alone = self._key(operation, {p.name for p in arrays}, self.cls)
         if len(arrays) == 1 or base is None:
             return [alone]
-        return [alone, *(self._key(operation, {p.name}, base) for p in arrays)]
+        return [alone, *(self._key(operation, {p.name}, other) for other in (base, float, int) for p in arrays)]
 
     def _key(self, operation: Overridable, own: set[str], other: type) -> Key:
         entries: list[Any] = []
@@ -281,29 +277,49 @@ class _Survey:
         return tuple(entries)
 
     def _sort_key(self, operation: Overridable, key: Key) -> tuple[str, Step | None, str]:
+        """Return bucket, deciding step and note of calls with arguments of these types."""
+        known = self.calls.get((operation, key))
+        if known is None:
+            self.calls[operation, key] = ("refused", None, "")  # a body that comes back to itself is no help
+            known = self.calls[operation, key] = self._decide(operation, key)
+        return known
+
+    def _decide(self, operation: Overridable, key: Key) -> tuple[str, Step | None, str]:
         chain = self.protocol.chain(operation, key)
-        others = [type_name(cls) for cls in chain.types if cls is not self.cls]
-        note = f"with {', '.join(others)}" if others else ""
+        others = [type_name(cls) for cls in flatten(key) if cls not in (self.cls, int, type(None))]
+        notes = [f"with {', '.join(others)}"] if others else []
         for step in chain.steps:
             if step.source in (Source.AMBIGUOUS, Source.FOREIGN):
                 return "refused", None, step.text
-            if step.source is Source.RULE:
-                rule = step.rule
-                own = rule is not None and self.cls in rule.types
-                return ("implemented" if own else "inherited"), step, note
-            if step.source is Source.DECOMPOSE and not self._decomposes(operation):
+            if step.rule is not None and step.rule.refusal(_shortest_call(operation), {}):
                 continue
-            return BY_SOURCE[step.source], step, note
+            if step.rule is not None and not step.rule.takes_everything(operation.parameters):
+                notes.append("not with every argument")
+            bucket = BY_SOURCE.get(step.source)
+            if step.source is Source.RULE:
+                bucket = "implemented" if step.rule is not None and self.cls in step.rule.types else "inherited"
+            if step.source is Source.DECOMPOSE:
+                if not self._decomposes(operation):
+                    continue
+                notes.append("unless a rule on the way declines")
+            assert bucket is not None
+            return bucket, step, ", ".join(notes)
         return "refused", None, _reason(chain)
 
     def _decomposes(self, operation: Overridable) -> bool:
-        """Return whether everything that an operation's body calls is covered."""
+        """Return whether every call that an operation's body makes keeps the structure."""
         if not isinstance(operation, DeclaredOperation):
             return True
-        inner = inner_operations(operation)
-        if operation in inner:
+        calls = inner_calls(operation, self.cls)
+        if any(inner is operation for inner, _ in calls):
             return False
-        return all(self.sort(one)[0] in (*STRUCTURED, "no array argument") for one in inner)
+        return all(self._sort_key(inner, key)[0] in STRUCTURED for inner, key in calls)
+
+
+def _shortest_call(operation: Overridable) -> list[None]:
+    """Return as many arguments as a call must have by position."""
+    parameters = operation.parameters.signature.parameters.values()
+    return [None for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
 def _reason(chain: Chain) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -11,16 +11,19 @@ from dispatchkit.ops.samples import Sample
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable, of
+from dispatchkit.protocol.parameters import Key
 from dispatchkit.tensor import Tensor
 
-__all__ = ["inner_operations"]
+__all__ = ["inner_calls"]
+
+Notes: TypeAlias = dict[tuple[Overridable, Key], None]
 
 
 @tensor_protocol.array_type(fields=("array", "notes"))
 class _Noting:
-    """An array that notes the operations it meets, and hands its notes on to the results."""
+    """An array that notes the calls it meets, and hands its notes on to the results."""
 
-    def __init__(self, array: Tensor, notes: dict[Overridable, None]) -> None:
+    def __init__(self, array: Tensor, notes: Notes) -> None:
         self.array = array
         self.notes = notes
 
@@ -47,8 +50,11 @@ class _Noting:
 
 @tensor_protocol.implements(kinds.all, _Noting)
 def note(op: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """Note an operation, and compute it on the arrays inside."""
-    notes: dict[Overridable, None] = {}
+    """Note a call, and compute it on the arrays inside."""
+    notes: Notes = {}
+    operation = of(op)
+    assert operation is not None
+    key = operation.parameters.key(args, kwargs)
 
     def opened(name: str, value: Any) -> Any:
         nonlocal notes
@@ -58,24 +64,35 @@ def note(op: Any, /, *args: Any, **kwargs: Any) -> Any:
         return value
 
     args, kwargs = tensor_protocol.map_arguments(op, args, kwargs, opened)
-    operation = of(op)
-    assert operation is not None
-    notes[operation] = None
+    notes[operation, key] = None
     return tensor_protocol.map_arrays(op(*args, **kwargs), lambda array: _Noting(array, notes))
 
 
-def inner_operations(operation: DeclaredOperation) -> list[Overridable]:
-    """Return the operations that a body calls on its arguments, by running it on the declared samples.
+def inner_calls(operation: DeclaredOperation, cls: type) -> list[tuple[Overridable, Key]]:
+    """Return the calls that a body makes on its arguments, by running it on the declared samples.
 
-    The operation itself is among them where the body comes back to it.
+    Parameters
+    ----------
+    operation : whose body is run
+    cls : the type that stands in the keys for the arguments
+
+    Returns
+    -------
+    operations with the types of their arguments; the operation itself is among them where the body comes back to it
     """
-    notes: dict[Overridable, None] = {}
+    notes: Notes = {}
     for sample in operation.samples:
         _run(operation, sample, notes)
-    return list(notes)
+    return [(inner, _with(cls, key)) for inner, key in notes]
 
 
-def _run(operation: DeclaredOperation, sample: Sample, notes: dict[Overridable, None]) -> None:
+def _with(cls: type, key: Key) -> Key:
+    return tuple(
+        _with(cls, entry) if isinstance(entry, tuple) else (cls if entry is _Noting else entry) for entry in key
+    )
+
+
+def _run(operation: DeclaredOperation, sample: Sample, notes: Notes) -> None:
     def noting(name: str, value: Any) -> Any:
         return _Noting(Tensor(value), notes) if isinstance(value, np.ndarray) else value
 
