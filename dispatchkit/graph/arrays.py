@@ -29,13 +29,15 @@ class Spec:
     Parameters
     ----------
     shape, dtype : of the array
+    strides : of the array where it has some, so that a gradient can be given its layout
     """
 
-    __slots__ = ("dtype", "shape")
+    __slots__ = ("dtype", "shape", "strides")
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None) -> None:
         self.shape = shape
         self.dtype = dtype
+        self.strides = strides
 
     @property
     def ndim(self) -> int:

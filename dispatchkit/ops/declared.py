@@ -223,10 +223,11 @@ def _called_alone(body: Callable[..., Any], signature: inspect.Signature) -> str
         return None
     if not isinstance(seen, _SeenCall):
         return None
-    given = [*args, *kwargs.values()]
-    passed = [*seen.args, *seen.kwargs.values()]
-    same = len(given) == len(passed) and all(a is b for a, b in zip(given, passed, strict=True))
-    return seen.path if same else None
+    # What the body passes by position comes first and in order; the rest goes by name.
+    named = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY][len(seen.args) :]
+    by_name = {**dict(zip(named, args[len(seen.args) :], strict=True)), **kwargs}
+    in_order = all(a is b for a, b in zip(seen.args, args, strict=False)) and len(seen.args) <= len(args)
+    return seen.path if in_order and seen.kwargs == by_name else None
 
 
 def _kernel(body: Callable[..., Any], path: str | None) -> Callable[..., Any]:

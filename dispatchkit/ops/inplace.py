@@ -128,14 +128,12 @@ def make_inplace_operator(operation: DeclaredOperation, base: Any) -> Callable[[
     plain = (int, float, complex, np.ndarray)
 
     def inplace(self: Any, other: Any, /) -> Any:
-        if operation.protocol.is_stranger(type(other)):
-            return NotImplemented
         cls: Any = type(other)
         if (
             direct
-            and not live
             and type(self) is base
             and (cls is base or cls in plain)
+            and not live
             and type(self.array) is np.ndarray
         ):
             tracked = self._node is not None or (cls is base and other._node is not None)
@@ -144,6 +142,8 @@ def make_inplace_operator(operation: DeclaredOperation, base: Any) -> Callable[[
                 if type(b) is np.ndarray or cls is not base:
                     _compute_into(operation, self, b)
                     return self
+        if operation.protocol.is_stranger(cls):
+            return NotImplemented
         return apply_in_place(operation, self, (other,), {})
 
     inplace.__name__ = inplace.__qualname__ = f"{operation.name}_"

@@ -47,16 +47,21 @@ class Plan:
         self.keeps = tuple(one in read for one in names)
         self.reads = tuple(tuple(one in rule.reads if rule is not None else False for one in names) for rule in rules)
         self.keeps_output = "y" in read
+        self._needs: dict[tuple[bool, ...], tuple[bool, ...]] = {}
         self.saves_specs = bool(specs)
         self.pulls = tuple(
             _without_rule(name, one) if rule is None else rule.pull for one, rule in zip(names, rules, strict=True)
         )
         self.pull_raw = self._pull_raw(parameters, several, rules)
 
-    def needs(self, tracked: Sequence[bool]) -> list[bool]:
+    def needs(self, tracked: Sequence[bool]) -> tuple[bool, ...]:
         """Return for each array argument whether it is read where gradients flow to the tracked ones alone."""
-        reads = [rule for rule, wanted in zip(self.reads, tracked, strict=True) if wanted]
-        return [any(rule[index] for rule in reads) for index in range(len(self.keeps))]
+        asked = tuple(tracked)
+        found = self._needs.get(asked)
+        if found is None:
+            reads = [rule for rule, wanted in zip(self.reads, asked, strict=True) if wanted]
+            found = self._needs[asked] = tuple(any(rule[i] for rule in reads) for i in range(len(self.keeps)))
+        return found
 
     def _pull_raw(self, parameters: Parameters, several: bool, rules: Sequence[ArgumentRule | None]) -> PullNode:
         if parameters.unary and not several:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.arrays import Spec, is_inexact
 from dispatchkit.graph.node import Leaf
@@ -44,7 +46,7 @@ def spec_of(value: Any) -> Any:
     """Return shape and dtype of an array, and anything else as it is."""
     if isinstance(value, Storage):
         array = value.array
-        return Spec(array.shape, array.dtype)
+        return Spec(array.shape, array.dtype, array.strides if type(array) is np.ndarray else None)
     if isinstance(value, (list, tuple)):
         return [spec_of(member) for member in value]
     return Spec(tuple(value.shape), value.dtype) if hasattr(value, "dtype") else value

@@ -156,9 +156,16 @@ def make_operator(operation: Overridable) -> Function:
 
 def make_reflected(operation: Overridable) -> Function:
     """Return the method behind a reflected operator: `__radd__` of `add`."""
-    function = operation.function
+    function, table = operation.function, operation.table
 
     def reflected(x2: Any, x1: Any, /) -> Any:
+        if not live:
+            try:
+                first = table[type(x1)][type(x2)]
+            except KeyError:
+                first = None
+            if first is not None and (result := first(x1, x2)) is not NotImplemented:
+                return result
         if operation.protocol.is_stranger(type(x1)):
             return NotImplemented
         return function(x1, x2)

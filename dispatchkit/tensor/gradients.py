@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.arrays import namespace_of
 from dispatchkit.graph.node import Extras, Leaf, extras_of
-from dispatchkit.graph.recording import enable_grad
+from dispatchkit.graph.recording import enable_grad, is_grad_enabled
 from dispatchkit.graph.storage import Storage, Vertex, memory_of, share_memory, version_of
 from dispatchkit.graph.sweep import sweep
 from dispatchkit.ops.namespace import tensor_namespace
@@ -263,15 +262,17 @@ def run_backward(
         for vertex in targets:
             if not vertex.is_leaf:
                 extras_of(vertex).retains = True
-    with enable_grad() if create_graph else nullcontext():
-        found = sweep(
-            roots,
-            _plain,
-            inputs=targets,
-            retain_graph=create_graph if retain_graph is None else retain_graph,
-            create_graph=create_graph,
-            accumulate=accumulate,
-        )
+    if create_graph and not is_grad_enabled():
+        with enable_grad():
+            return run_backward(outputs, gradients, retain_graph, create_graph, inputs, accumulate=accumulate)
+    found = sweep(
+        roots,
+        _plain,
+        inputs=targets,
+        retain_graph=create_graph if retain_graph is None else retain_graph,
+        create_graph=create_graph,
+        accumulate=accumulate,
+    )
     if targets is None:
         return []
     return [None if (g := found.get(v)) is None else g if create_graph else _plain(_owned(g)) for v in targets]
