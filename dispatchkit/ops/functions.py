@@ -173,12 +173,9 @@ def leading_function(operation: DeclaredOperation) -> Handler:
     A reduction of a whole plain tensor is written out; all else goes by the table.
     """
     table, whole = operation.table, operation.whole
-    allows, check_always = operation.parameters.allows, operation.parameters.least > 1
     base: Any = None
 
     def call(x: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if (args or kwargs or check_always) and not allows((x, *args), kwargs):
-            operation.check_call((x, *args), kwargs)
         if live and (answer := ask_modes(operation, (x, *args), kwargs)) is not NotImplemented:
             return answer
         t = type(x)

@@ -74,11 +74,7 @@ def _binary(operation: Overridable) -> Function:
 def _leading(operation: Overridable) -> Function:
     table = operation.table
 
-    allows, check_always = operation.parameters.allows, operation.parameters.least > 1
-
     def call(x: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if (args or kwargs or check_always) and not allows((x, *args), kwargs):
-            operation.check_call((x, *args), kwargs)
         if live and (answer := ask_modes(operation, (x, *args), kwargs)) is not NotImplemented:
             return answer
         try:
@@ -96,11 +92,7 @@ def _leading(operation: Overridable) -> Function:
 def _gathering(operation: Overridable) -> Function:
     table = operation.table
 
-    allows = operation.parameters.allows
-
     def call(arrays: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if (args or kwargs) and not allows((arrays, *args), kwargs):
-            operation.check_call((arrays, *args), kwargs)
         if live and (answer := ask_modes(operation, (arrays, *args), kwargs)) is not NotImplemented:
             return answer
         types: Any = set(map(type, arrays)) if type(arrays) is list or type(arrays) is tuple else None
@@ -122,11 +114,7 @@ def _general(operation: Overridable) -> Function:
     table = operation.table
     key_of = operation.parameters.key
 
-    allows = operation.parameters.allows
-
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not allows(args, kwargs):
-            operation.check_call(args, kwargs)
         if live and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
             return answer
         key = key_of(args, kwargs)

@@ -22,6 +22,10 @@ def _never(cls: type) -> bool:
     return False
 
 
+def _always(kwargs: Mapping[str, Any]) -> bool:
+    return True
+
+
 class Form(Enum):
     """What an array parameter takes."""
 
@@ -108,10 +112,10 @@ class Parameters:
         "arrays",
         "binary",
         "gathering",
+        "knows",
         "leading",
         "least",
         "most",
-        "names",
         "nullary",
         "positional",
         "signature",
@@ -134,7 +138,8 @@ class Parameters:
         self.positional = len(self.arrays) if all(plain) else 0
         own = list(signature.parameters.values())
         open_ended = any(p.kind is p.VAR_KEYWORD for p in own)
-        self.names = None if open_ended else frozenset(p.name for p in own if p.kind is not p.POSITIONAL_ONLY)
+        names = frozenset(p.name for p in own if p.kind is not p.POSITIONAL_ONLY)
+        self.knows: Callable[[Mapping[str, Any]], bool] = _always if open_ended else names.issuperset
         self.least = sum(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own)
         spread = any(p.kind is p.VAR_POSITIONAL for p in own)
         self.most = 1_000_000 if spread else sum(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in own)
@@ -145,11 +150,7 @@ class Parameters:
     def allows(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
         """Return whether number of arguments and names of keywords are among those the signature allows."""
         count = len(args)
-        return (
-            count <= self.most
-            and count + len(kwargs) >= self.least
-            and (not kwargs or self.names is None or self.names.issuperset(kwargs))
-        )
+        return count <= self.most and count + len(kwargs) >= self.least and (not kwargs or self.knows(kwargs))
 
     def key(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Key:
         """Return the types that decide who answers a call."""

@@ -16,7 +16,7 @@ from dispatchkit.protocol.rules import Rule, type_name
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Source", "Step", "raising", "rule_steps"]
+__all__ = ["Source", "Step", "checked", "raising", "rule_steps"]
 
 
 class Source(Enum):
@@ -105,6 +105,8 @@ def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: 
         call = _wrapping(operation, call, change)
     if not rule.takes_everything(operation.parameters):
         call = _guarded(rule, call)
+    if rule.takes_more(operation.parameters):
+        call = checked(operation, call)
     return Step(source, cls, call, str(rule), rule)
 
 
@@ -145,6 +147,18 @@ def _wrapping(operation: Overridable, handler: Callable[..., Any], change: Seque
         return handler(*args, **kwargs)
 
     return with_wrapped_arrays
+
+
+def checked(operation: Overridable, handler: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a handler that is only given what the operation's signature allows."""
+    allows = operation.parameters.allows
+
+    def of_signature(*args: Any, **kwargs: Any) -> Any:
+        if not allows(args, kwargs):
+            operation.check_call(args, kwargs)
+        return handler(*args, **kwargs)
+
+    return of_signature
 
 
 def _guarded(rule: Rule, handler: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,7 +18,7 @@ from dispatchkit.errors import (
 )
 from dispatchkit.protocol.decline import take_mode_notes, take_reason
 from dispatchkit.protocol.parameters import Form, Key, flatten
-from dispatchkit.protocol.ranking import Source, Step, raising, rule_steps
+from dispatchkit.protocol.ranking import Source, Step, checked, raising, rule_steps
 from dispatchkit.protocol.rules import type_name
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def _own_method(operation: Overridable, cls: type) -> list[Step]:
             owner = next(v for _, v in operation.parameters.values(args, kwargs) if type(v) is cls)
         return getattr(owner, name)(function, types, args, kwargs)
 
-    return [Step(Source.METHOD, cls, own_method, f"{type_name(cls)}.{name}")]
+    return [Step(Source.METHOD, cls, checked(operation, own_method), f"{type_name(cls)}.{name}")]
 
 
 def _default(operation: Overridable, key: Key, order: Sequence[type]) -> Step | None:
