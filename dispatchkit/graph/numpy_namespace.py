@@ -136,8 +136,19 @@ class NumpyNamespace:
 
     @staticmethod
     def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
-        """Give another shape without NumPy's dispatch layer."""
-        return x.reshape(shape) if copy is None else x.reshape(shape, copy=copy)
+        """Give another shape without NumPy's dispatch layer; NumPy 2.0 has no `copy` here."""
+        y = x.reshape(shape)
+        if copy is None:
+            return y
+        shared = np.may_share_memory(x, y)
+        if not copy and not shared and x.size:
+            raise ValueError("Unable to avoid creating a copy while reshaping.")
+        return y.copy() if copy and shared else y
+
+    @staticmethod
+    def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
+        """Take elements along an axis, the last one by default."""
+        return np.take_along_axis(x, indices, axis)
 
     @staticmethod
     def expand_dims(x: Any, /, axis: Any) -> Any:
@@ -159,6 +170,23 @@ class NumpyNamespace:
     def permute_dims(x: Any, /, axes: Any) -> Any:
         """Reorder axes without NumPy's dispatch layer."""
         return x.transpose(axes)
+
+    # NumPy 2.0 lacks the next three.
+
+    @staticmethod
+    def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+        """Convert by the array's own method."""
+        return x.astype(dtype, copy=copy)
+
+    @staticmethod
+    def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
+        """Accumulate sums, from 0 on if asked to."""
+        return _with_initial(np.cumsum(x, axis=axis, dtype=dtype), axis, 0, include_initial)
+
+    @staticmethod
+    def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
+        """Accumulate products, from 1 on if asked to."""
+        return _with_initial(np.cumprod(x, axis=axis, dtype=dtype), axis, 1, include_initial)
 
     @staticmethod
     def matrix_transpose(x: Any, /) -> Any:
@@ -192,6 +220,16 @@ class NumpyNamespace:
         else:
             np.add.at(out, key, value)
         return out
+
+
+def _with_initial(y: Any, axis: Any, value: int, include_initial: bool) -> Any:
+    """Return accumulated values, with the one they start from put before them if asked to."""
+    if not include_initial:
+        return y
+    along = -1 if axis is None else axis
+    shape = list(y.shape)
+    shape[along] = 1
+    return np.concatenate([np.full(shape, value, dtype=y.dtype), y], axis=along)
 
 
 def _selects_once(key: Any) -> bool:
