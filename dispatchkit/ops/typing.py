@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeAlias, TypeVar, overload
 
 if TYPE_CHECKING:
     import inspect
@@ -51,6 +51,3 @@ class Operation(Protocol[P, R_co]):
 
     def def_jvp(self, rule: Rule | str, /) -> Rule:
         """Declare the Jacobian-vector product for an argument."""
-
-
-Body: TypeAlias = Callable[Concatenate[Any, P], R_co]

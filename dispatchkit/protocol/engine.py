@@ -61,8 +61,6 @@ class DispatchProtocol(Registry):
     def __repr__(self) -> str:
         return f"DispatchProtocol({self.method!r})"
 
-    # Decisions.
-
     def chain(self, operation: Overridable, key: Key) -> Chain:
         """Return who answers calls of an operation with arguments of these types."""
         return self._remembered(operation.chains, key, lambda: build_chain(operation, key))
@@ -85,8 +83,6 @@ class DispatchProtocol(Registry):
     def plain_chain(self, operation: Overridable, key: Key) -> Chain:
         """Return what answers where overrides are off: the default alone."""
         return self._remembered(operation.defaults, (object, key), lambda: build_plain_chain(operation, key))
-
-    # What users do.
 
     def add(self, operation: Overridable) -> Callable[..., Any]:
         """Take in an operation and return its public function."""

@@ -54,7 +54,6 @@ class Records:
 
     Parameters
     ----------
-    name : of the protocol, which is its key on the types
     method : name of the method by which types take part
     """
 
