@@ -102,29 +102,33 @@ class Rule:
 
     def takes_everything(self, parameters: Parameters) -> bool:
         """Return whether every call of the operation can be passed on as it is."""
-        alone: list[Any] = []
-        required: list[Any] = []
-        most: list[Any] = []
-        named: dict[str, Any] = {}
-        demanded: dict[str, Any] = {}
-        for p in parameters.signature.parameters.values():
-            if p.kind is p.VAR_POSITIONAL:
-                most += [None] * 99
-            elif p.kind is p.VAR_KEYWORD:
-                named["any keyword at all"] = None
-            else:
-                positional = p.kind is not p.KEYWORD_ONLY
-                most += [None] * positional
-                required += [None] * (positional and p.default is p.empty)
-                alone += [None] * (p.kind is p.POSITIONAL_ONLY)
-                if p.kind is not p.POSITIONAL_ONLY:
-                    named[p.name] = None
-                    if p.default is p.empty:
-                        demanded[p.name] = None
-        by_position = {name: None for name in named if name not in demanded}
-        given = list(alone[: len(required)])
-        calls: Any = ((required, {}), (required, by_position), (alone, named), (most, {}), (given, demanded))
+        own = list(parameters.signature.parameters.values())
+        first = [p for p in own if p.kind is p.POSITIONAL_ONLY]
+        either = [p for p in own if p.kind is p.POSITIONAL_OR_KEYWORD]
+        by_name = {p.name: None for p in own if p.kind is p.KEYWORD_ONLY}
+        if any(p.kind is p.VAR_KEYWORD for p in own):
+            by_name["any keyword at all"] = None
+        demanded = {name: None for name in by_name if self._demanded(parameters, name)}
+        spread = [None] * 99 if any(p.kind is p.VAR_POSITIONAL for p in own) else []
+        least = [None for p in first if p.default is p.empty]
+        needed = [p.name for p in either if p.default is p.empty]
+        calls: list[tuple[list[None], dict[str, None]]] = [
+            (least, {**dict.fromkeys(needed), **demanded}),
+            (least, {**{p.name: None for p in either}, **by_name}),
+            ([*least, *[None] * len(needed)], demanded),
+            ([None] * (len(first) + len(either)) + spread, by_name),
+        ]
+        # Each of the parameters that go either way by position or by name, the ones before it by position.
+        for count in range(len(either) + 1):
+            named = {p.name: None for p in either[count:]}
+            calls += [([None] * (len(first) + count), {**named, **by_name})]
+            calls += [([None] * (len(first) + count), {name: None, **demanded}) for name in named]
         return not any(self.refusal(args, kwargs) for args, kwargs in calls)
+
+    @staticmethod
+    def _demanded(parameters: Parameters, name: str) -> bool:
+        p = parameters.signature.parameters.get(name)
+        return p is not None and p.default is p.empty
 
     def takes_more(self, parameters: Parameters) -> bool:
         """Return whether the handler could be given what the operation does not allow."""
