@@ -186,8 +186,9 @@ def _opened(value: Any, tensors: list[Storage]) -> Any:
     if isinstance(value, Storage):
         tensors.append(value)
         return value.array
-    if (type(value) is tuple or type(value) is list) and any(isinstance(member, (Storage, list)) for member in value):
-        return type(value)([_opened(member, tensors) for member in value])
+    if isinstance(value, (tuple, list)) and any(isinstance(member, (Storage, list)) for member in value):
+        members = [_opened(member, tensors) for member in value]
+        return tuple(members) if isinstance(value, tuple) else members
     return value
 
 

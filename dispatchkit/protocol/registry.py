@@ -18,7 +18,7 @@ from dispatchkit.protocol.conversions import Conversion, Conversions
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.protocol.parameters import Form, Parameters
-from dispatchkit.protocol.participants import Declaration, Undo
+from dispatchkit.protocol.participants import Declaration, Record, Undo
 from dispatchkit.protocol.population import Population
 from dispatchkit.protocol.rules import (
     ANY,
@@ -212,29 +212,37 @@ class Registry(Population):
         owner = max(known, key=lambda cls: self.records.make(cls).serial)
         with self.lock:
             record = self.records.make(owner)
-            replaced = [
-                old
-                for old in record.owned
-                if isinstance(old, Rule)
-                and (old.target, old.types, old.anywhere) == (target, rule.types, rule.anywhere)
-            ]
+            replaced = self._rules_of_signature(rules, rule)
             undo_declarations = [
                 self.records.declare(cls, Declaration()) for cls in own if not self.records.participates(cls)
             ]
-            for old in replaced:
-                record.owned.remove(old)
+            for holder, old in replaced:
+                holder.owned.remove(old)
             record.owned.append(rule)
             # At once: a call in another thread finds the old rule or the new one.
-            kept = [ref for ref in rules if (found := ref()) is not None and found not in replaced]
+            gone = [old for _, old in replaced]
+            kept = [ref for ref in rules if (found := ref()) is not None and found not in gone]
             rules[:] = [*kept, weakref.ref(rule)]
 
         def undo() -> None:
-            record.owned[:] = [*(old for old in record.owned if old is not rule), *replaced]
-            rules[:] = [*(ref for ref in rules if ref() is not rule), *map(weakref.ref, replaced)]
+            record.owned.remove(rule)
+            for holder, old in replaced:
+                holder.owned.append(old)
+            rules[:] = [*(ref for ref in rules if ref() is not rule), *(weakref.ref(old) for _, old in replaced)]
             for undo_declaration in undo_declarations:
                 undo_declaration()
 
         self._record(undo)
+
+    def _rules_of_signature(self, rules: list[weakref.ref[Rule]], rule: Rule) -> list[tuple[Record, Rule]]:
+        """Return the rules that a new one replaces, each with the record that owns it."""
+        found: list[tuple[Record, Rule]] = []
+        for reference in rules:
+            old = reference()
+            if old is not None and (old.types, old.anywhere) == (rule.types, rule.anywhere):
+                records = [self.records.find(cls) for cls in old.types]
+                found += [(holder, old) for holder in records if holder is not None and old in holder.owned][:1]
+        return found
 
     def converts(self, cost: float = 1, lossy: bool = False) -> Callable[[F], F]:
         """Declare a conversion: ``@converts() def dense_of(x: A) -> B``.

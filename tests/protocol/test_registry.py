@@ -197,3 +197,14 @@ def test_a_signature_may_name_a_class_not_seen_before(protocol: DispatchProtocol
 
     says(protocol, combine, "pair", A, New)
     assert combine(A(), New()) == "pair"
+
+
+def test_a_rule_is_replaced_whichever_of_its_types_is_older(protocol: DispatchProtocol, combine: Answer) -> None:
+    @protocol.array_type()
+    class Older: ...
+
+    class Newer: ...
+
+    protocol.implements(combine, Older, Newer)(lambda x1, x2, /: "first")
+    protocol.implements(combine, Older, Newer)(lambda x1, x2, /: "second")
+    assert combine(Older(), Newer()) == "second"
