@@ -1,6 +1,7 @@
 """The public functions of operations on tensors: plain tensors at once, all else by the table.
 
-The plain case is written out here, down to the node, because every call it saves shows in the figures. What the
+The plain case is written out in the public function, because every call it saves shows in the figures; what makes the
+node where gradients flow stands apart, because every variable that a closure holds is copied at each call. What the
 closures hold of base type and rules is brought up to date by `settle` whenever either changes.
 """
 
@@ -28,15 +29,10 @@ ndarray = np.ndarray
 
 
 def unary_function(operation: DeclaredOperation) -> Handler:
-    """Return the public function of an operation of one array: tensors at once, all else by the table.
-
-    The plain case is written out here, down to the node, because every call it saves shows in the figures.
-    """
+    """Return the public function of an operation of one array: plain tensors at once, all else by the table."""
     kernel, table = operation.kernel, operation.table
     base: Any = None
-    keep_x = keep_y = differentiable = False
-    save: Any = None
-    nothing = (None,)
+    record: Any = None
 
     def call(x: Any, /) -> Any:
         if live and (answer := ask_modes(operation, (x,), {})) is not NotImplemented:
@@ -49,21 +45,7 @@ def unary_function(operation: DeclaredOperation) -> Handler:
             y = new(t)
             y.array = r
             y._memory = None
-            v = x._node
-            if v is None or not differentiable or not is_grad_enabled():
-                y._node = None
-                return y
-            y._node = n = Node()
-            n.operation = operation
-            n.edges = (v,)
-            n.saved = save((x,), (v,)) if save is not None else (x,) if keep_x else nothing
-            if keep_y:
-                n.output = r
-            n.shape = r.shape
-            n.dtype = r.dtype
-            n.extras = None
-            if keep_x and x._memory is not None:
-                note_versions(n)
+            y._node = None if x._node is None else record(r, x)
             return y
         try:
             first = table[t]
@@ -75,21 +57,45 @@ def unary_function(operation: DeclaredOperation) -> Handler:
         return result
 
     def settle() -> None:
-        nonlocal base, keep_x, keep_y, differentiable, save
+        nonlocal base, record
         base = operation.fast_base
-        differentiable = operation.differentiable
-        plan = operation.plan
-        (keep_x,), keep_y = plan.keeps, plan.keeps_output
-        save = operation.save if plan.saves_specs else None
+        record = _recorder_of_one(operation) if operation.differentiable else _record_nothing
 
     operation.settlers.append(settle)
     return call
 
 
-def binary_function(  # noqa: C901, PLR0915  # written out: see above
-    operation: DeclaredOperation, as_operator: bool = False
-) -> Handler:
-    """Return the public function of an operation of two arrays: tensors at once, all else by the table.
+def _record_nothing(*_: Any) -> None:
+    """Take the place of a recorder where no gradient flows through the operation."""
+
+
+def _recorder_of_one(operation: DeclaredOperation) -> Callable[[Any, Any], Node | None]:
+    """Return what makes the node of a call on a tracked tensor; None where recording is off."""
+    plan = operation.plan
+    (keep_x,), keep_y = plan.keeps, plan.keeps_output
+    save = operation.save if plan.saves_specs else None
+
+    def record(r: Any, x: Any) -> Node | None:
+        if not is_grad_enabled():
+            return None
+        n = Node()
+        n.operation = operation
+        n.edges = edges = (x._node,)
+        n.saved = save((x,), edges) if save is not None else (x,) if keep_x else (None,)
+        if keep_y:
+            n.output = r
+        n.shape = r.shape
+        n.dtype = r.dtype
+        n.extras = None
+        if keep_x and x._memory is not None:
+            note_versions(n)
+        return n
+
+    return record
+
+
+def binary_function(operation: DeclaredOperation, as_operator: bool = False) -> Handler:
+    """Return the public function of an operation of two arrays: plain tensors at once, all else by the table.
 
     Parameters
     ----------
@@ -98,12 +104,9 @@ def binary_function(  # noqa: C901, PLR0915  # written out: see above
     """
     kernel, table = operation.kernel, operation.table
     base: Any = None
-    keep_any = keep_1 = keep_2 = keep_y = differentiable = False
-    reads_11 = reads_12 = reads_21 = reads_22 = False
-    save: Any = None
-    nothing = (None, None)
+    record: Any = None
 
-    def call(x1: Any, x2: Any, /) -> Any:  # noqa: C901
+    def call(x1: Any, x2: Any, /) -> Any:
         if live and (answer := ask_modes(operation, (x1, x2), {})) is not NotImplemented:
             return answer
         t = type(x1)
@@ -114,32 +117,7 @@ def binary_function(  # noqa: C901, PLR0915  # written out: see above
             y = new(t)
             y.array = r
             y._memory = None
-            v1 = x1._node
-            v2 = x2._node
-            if (v1 is None and v2 is None) or not differentiable or not is_grad_enabled():
-                y._node = None
-                return y
-            y._node = n = Node()
-            n.operation = operation
-            n.edges = (v1, v2)
-            n.extras = None
-            if keep_any:
-                if save is not None:
-                    n.saved = save((x1, x2), (v1, v2))
-                elif v2 is None:
-                    n.saved = (x1 if reads_11 else None, x2 if reads_12 else None)
-                elif v1 is None:
-                    n.saved = (x1 if reads_21 else None, x2 if reads_22 else None)
-                else:
-                    n.saved = (x1 if keep_1 else None, x2 if keep_2 else None)
-                if x1._memory is not None or x2._memory is not None:
-                    note_versions(n)
-            else:
-                n.saved = nothing
-            if keep_y:
-                n.output = r
-            n.shape = r.shape
-            n.dtype = r.dtype
+            y._node = None if x1._node is None and x2._node is None else record(r, x1, x2)
             return y
         try:
             first = table[t][type(x2)]
@@ -153,18 +131,52 @@ def binary_function(  # noqa: C901, PLR0915  # written out: see above
         return result
 
     def settle() -> None:
-        nonlocal base, keep_any, keep_1, keep_2, keep_y, differentiable, save
-        nonlocal reads_11, reads_12, reads_21, reads_22
+        nonlocal base, record
         base = operation.fast_base
-        differentiable = operation.differentiable
-        plan = operation.plan
-        (keep_1, keep_2), keep_y = plan.keeps, plan.keeps_output
-        (reads_11, reads_12), (reads_21, reads_22) = plan.reads
-        save = operation.save if plan.saves_specs else None
-        keep_any = keep_1 or keep_2 or save is not None
+        record = _recorder_of_two(operation) if operation.differentiable else _record_nothing
 
     operation.settlers.append(settle)
     return call
+
+
+def _recorder_of_two(operation: DeclaredOperation) -> Callable[[Any, Any, Any], Node | None]:
+    """Return what makes the node of a call on two tensors, one of them tracked; None where recording is off."""
+    plan = operation.plan
+    (keep_1, keep_2), keep_y = plan.keeps, plan.keeps_output
+    (reads_11, reads_12), (reads_21, reads_22) = plan.reads
+    save = operation.save if plan.saves_specs else None
+    keep_any = keep_1 or keep_2 or save is not None
+    nothing = (None, None)
+
+    def record(r: Any, x1: Any, x2: Any) -> Node | None:
+        if not is_grad_enabled():
+            return None
+        n = Node()
+        n.operation = operation
+        v1 = x1._node
+        v2 = x2._node
+        n.edges = (v1, v2)
+        n.extras = None
+        if not keep_any:
+            n.saved = nothing
+        else:
+            if save is not None:
+                n.saved = save((x1, x2), (v1, v2))
+            elif v2 is None:
+                n.saved = (x1 if reads_11 else None, x2 if reads_12 else None)
+            elif v1 is None:
+                n.saved = (x1 if reads_21 else None, x2 if reads_22 else None)
+            else:
+                n.saved = (x1 if keep_1 else None, x2 if keep_2 else None)
+            if x1._memory is not None or x2._memory is not None:
+                note_versions(n)
+        if keep_y:
+            n.output = r
+        n.shape = r.shape
+        n.dtype = r.dtype
+        return n
+
+    return record
 
 
 def leading_function(operation: DeclaredOperation) -> Handler:

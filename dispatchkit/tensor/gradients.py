@@ -187,6 +187,10 @@ class GradientMethods(Storage):
         >>> x.grad
         tensor([2., 4.])
         """
+        if inputs is None and not create_graph:
+            root = _vertex(self, "the tensor to differentiate"), _cotangent(self, gradient, False)
+            sweep([root], _plain, retain_graph=bool(retain_graph))
+            return
         targets = None if inputs is None else ([inputs] if isinstance(inputs, Storage) else list(inputs))
         run_backward([self], [gradient], retain_graph, create_graph, targets, accumulate=True)
 
