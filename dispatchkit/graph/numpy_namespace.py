@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-__all__ = ["NumpyNamespace", "numpy_namespace"]
+__all__ = ["DOUBLE", "NumpyNamespace", "numpy_namespace"]
 
 
 DOUBLE = np.dtype("float64")

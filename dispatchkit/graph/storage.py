@@ -134,5 +134,5 @@ def share_memory(view: Storage, base: Storage, *, family: bool = True) -> None:
         memory = Memory(memory.version, max(0, before + 1 - memory.version.count))
     view._memory = memory
     memory.add(view)
-    if view._node is not None:
+    if view._node is not None and not view._node.is_leaf:
         view._node.watch(memory)

@@ -13,7 +13,7 @@ import numpy as np
 
 from dispatchkit.graph.arrays import SCALARS, foreign, is_inexact, namespace_of, raw_array
 from dispatchkit.graph.node import CallNode, Node, Output, note_versions
-from dispatchkit.graph.numpy_namespace import numpy_namespace
+from dispatchkit.graph.numpy_namespace import DOUBLE, numpy_namespace
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, share_memory
 from dispatchkit.ops.wrapping import make_leaf, spec_of, wrapped
@@ -98,6 +98,7 @@ def _node(operation: DeclaredOperation, r: Any, edges: tuple[Any, ...], args: tu
 def leading_handler(operation: DeclaredOperation, cls: type) -> Handler:
     """Return what computes an operation of one tensor, given first, with parameters: reductions, shape changes."""
     body, differentiable, whole = operation.body_of_namespace, operation.differentiable, operation.whole
+    keeps, keeps_output = operation.plan.keeps[0], operation.plan.keeps_output
 
     def handler(x: Any, /, *args: Any, **kwargs: Any) -> Any:
         a = x.array
@@ -125,18 +126,18 @@ def leading_handler(operation: DeclaredOperation, cls: type) -> Handler:
         y = new(cls)
         y.array = r
         y._node = y._memory = None
-        if tracked and is_inexact(r.dtype):
+        if tracked and (r.dtype is DOUBLE or is_inexact(r.dtype)):
             y._node = n = CallNode()
             n.operation = operation
             n.edges = (v,)
-            n.saved = (x if operation.plan.keeps[0] else spec_of(x), *args)
+            n.saved = (x if keeps else spec_of(x), *args)
             n.keywords = kwargs
             n.outputs = n.extras = None
             n.shape = r.shape
             n.dtype = r.dtype
-            if operation.plan.keeps_output:
+            if keeps_output:
                 n.output = r
-            if x._memory is not None:
+            if keeps and x._memory is not None:
                 note_versions(n)
         if r is a or (t is ndarray and r.base is not None):
             _note_sharing(y, (x,))

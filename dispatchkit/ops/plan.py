@@ -14,9 +14,9 @@ import numpy as np
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.arrays import is_complex, namespace_of
 from dispatchkit.graph.node import CallNode, Node
-from dispatchkit.graph.numpy_namespace import numpy_namespace
+from dispatchkit.graph.numpy_namespace import DOUBLE, numpy_namespace
 from dispatchkit.graph.storage import Storage
-from dispatchkit.ops.rules import DOUBLE, ArgumentRule, Rules
+from dispatchkit.ops.rules import ArgumentRule, Rules
 from dispatchkit.protocol.parameters import Form, Parameters
 
 __all__ = ["Plan", "all_cotangents", "pull_all"]

@@ -8,14 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.arrays import is_complex
+from dispatchkit.graph.numpy_namespace import DOUBLE
 
 __all__ = ["ArgumentRule", "Rules", "check_rule", "reads"]
 
-DOUBLE = np.dtype("float64")
 LOADS = ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE", "STORE_FAST_LOAD_FAST", "MAKE_CELL")
 Pull = Callable[..., Any]
 
