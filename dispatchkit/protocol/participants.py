@@ -7,6 +7,7 @@ collected together once nobody uses them. Types that take no attributes are kept
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ __all__ = ["ATTRIBUTE", "Declaration", "Record", "Records", "Undo"]
 Undo = Callable[[], None]
 ATTRIBUTE = "__dispatch_records__"
 _keys = itertools.count()
+# One for all protocols, which share the attribute: two records made at once would lose the rules of one.
+_making = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +75,18 @@ class Records:
 
     def make(self, cls: type) -> Record:
         """Return the record of exactly this type, made if needed."""
-        record = self.find(cls)
-        if record is not None:
+        with _making:
+            record = self.find(cls)
+            if record is not None:
+                return record
+            record = Record()
+            try:
+                if ATTRIBUTE not in cls.__dict__:
+                    setattr(cls, ATTRIBUTE, {})
+                cls.__dict__[ATTRIBUTE][self._key] = record
+            except (AttributeError, TypeError):
+                self._static[cls] = record
             return record
-        record = Record()
-        try:
-            if ATTRIBUTE not in cls.__dict__:
-                setattr(cls, ATTRIBUTE, {})
-            cls.__dict__[ATTRIBUTE][self._key] = record
-        except (AttributeError, TypeError):
-            self._static[cls] = record
-        return record
 
     def declare(self, cls: type, declaration: Declaration) -> Undo:
         """Store what a type declares; return what puts back the state before."""

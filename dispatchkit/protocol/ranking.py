@@ -11,7 +11,7 @@ from dispatchkit.errors import AmbiguousImplementationError
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.parameters import Key, flatten
-from dispatchkit.protocol.rules import Rule, type_name
+from dispatchkit.protocol.rules import ANY, Rule, type_name
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
@@ -125,13 +125,14 @@ def _wrapped_positions(operation: Overridable, key: Key, rule: Rule) -> list[boo
     protocol = operation.protocol
     if protocol.base is None:
         return []
-    asks_base = [
-        not rule.anywhere and len(rule.types) == len(key) and issubclass(rule.types[i], protocol.base)
-        for i in range(len(key))
-    ]
+    asked = rule.types if not rule.anywhere and len(rule.types) == len(key) else [ANY] * len(key)
     return [
-        any(protocol.wrapped_always(cls) or (asks and protocol.is_companion(cls)) for cls in flatten((entry,)))
-        for entry, asks in zip(key, asks_base, strict=True)
+        wanted not in (int, float, complex)
+        and any(
+            protocol.wrapped_always(cls) or (issubclass(wanted, protocol.base) and protocol.is_companion(cls))
+            for cls in flatten((entry,))
+        )
+        for entry, wanted in zip(key, asked, strict=True)
     ]
 
 

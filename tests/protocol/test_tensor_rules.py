@@ -243,3 +243,21 @@ def test_an_overridable_function_of_ones_own_does_not_hide_the_librarys() -> Non
     assert dk.explain(mine, 1).call != dk.explain(dk.mean, 1).call, "it is named by its own module"
     dk.implements(dk.mean, Duck)(lambda x, /: "new")
     assert dk.mean(Duck()) == "new"
+
+
+def test_numpy_scalars_match_like_pythons_numbers() -> None:
+    @dk.array_type()
+    class Scaled:
+        def __init__(self, value: float) -> None:
+            self.value = value
+
+    seen: list[type] = []
+
+    @dk.implements(dk.multiply)
+    def scale(x1: Scaled, x2: int | float, /) -> Scaled:
+        seen.append(type(x2))
+        return Scaled(x1.value * x2)
+
+    for factor in (2, 2.5, np.int64(3), np.float32(1.5), np.float64(2.0)):
+        dk.multiply(Scaled(1.0), factor)
+    assert seen == [int, float, np.int64, np.float32, np.float64]
