@@ -12,7 +12,18 @@ import numpy as np
 
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 
-__all__ = ["Spec", "foreign", "is_complex", "is_inexact", "is_raw", "namespace_of", "project", "raw_array"]
+__all__ = [
+    "SCALARS",
+    "Spec",
+    "foreign",
+    "holds_complex",
+    "is_complex",
+    "is_inexact",
+    "is_raw",
+    "namespace_of",
+    "project",
+    "raw_array",
+]
 
 foreign: list[type] = []
 SCALARS = frozenset(np.dtype(code).type for code in np.typecodes["All"] if code not in "SUVMmaO") | {
@@ -86,6 +97,12 @@ def is_complex(dtype: Any) -> bool:
     """Return whether a dtype, of any library, is of complex numbers."""
     kind = getattr(dtype, "kind", None)
     return kind == "c" if kind is not None else "complex" in str(dtype)
+
+
+def holds_complex(value: Any) -> bool:
+    """Return whether an array or scalar is complex."""
+    dtype = getattr(value, "dtype", None)
+    return isinstance(value, complex) if dtype is None else is_complex(dtype)
 
 
 def is_inexact(dtype: Any) -> bool:

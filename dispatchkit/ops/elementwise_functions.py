@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from dispatchkit.graph.arrays import holds_complex
 from dispatchkit.ops.declare import alias, elementwise
-from dispatchkit.ops.elementwise_arithmetic import is_complex
 from dispatchkit.ops.typing import Array, Namespace
 
 __all__ = [
@@ -329,7 +329,7 @@ def imag(xp: Namespace, x: Array, /) -> Array:
 
 @imag.def_transpose
 def imag_transpose(xp: Namespace, g: Array, x: Array) -> Array:
-    return 1j * xp.astype(g, x.dtype) if is_complex(xp, x) else xp.zeros_like(g)
+    return 1j * xp.astype(g, x.dtype) if holds_complex(x) else xp.zeros_like(g)
 
 
 @elementwise

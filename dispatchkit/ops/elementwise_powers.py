@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dispatchkit.graph.arrays import holds_complex
 from dispatchkit.ops.declare import alias, elementwise
-from dispatchkit.ops.elementwise_arithmetic import is_complex
 from dispatchkit.ops.typing import Array, Namespace
 
 __all__ = ["hypot", "pow", "power", "reciprocal", "rsqrt", "sqrt", "square"]
@@ -53,7 +53,7 @@ def pow_partial_x1(xp: Namespace, y: Array, x1: Array, x2: Array | complex) -> A
 @pow.def_partial("x2")
 def pow_partial_x2(xp: Namespace, y: Array, x1: Array | complex, x2: Array) -> Array:
     base = xp.asarray(x1, dtype=y.dtype) if isinstance(x1, (int, float, complex)) else x1
-    exponent = xp.real(x2) if is_complex(xp, x2) else x2
+    exponent = xp.real(x2) if holds_complex(x2) else x2
     return y * xp.log(xp.where(xp.logical_and(base == 0, exponent >= 0), 1, base))
 
 

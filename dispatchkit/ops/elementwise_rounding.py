@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dispatchkit.graph.arrays import holds_complex
 from dispatchkit.ops.declare import alias, elementwise
-from dispatchkit.ops.elementwise_arithmetic import is_complex
 from dispatchkit.ops.typing import Array, Namespace
 
 __all__ = [
@@ -54,7 +54,7 @@ def abs_vjp(xp: Namespace, g: Array, y: Array, x: Array) -> Array:
 
 @abs.def_jvp
 def abs_jvp(xp: Namespace, t: Array, y: Array, x: Array) -> Array:
-    if is_complex(xp, x):
+    if holds_complex(x):
         return xp.real(t * xp.conj(xp.sign(x)))
     return t * xp.sign(x)
 
@@ -97,7 +97,7 @@ def sign_jvp(xp: Namespace, t: Array, y: Array, x: Array) -> Array:
 
 def _across(xp: Namespace, t: Array, y: Array, x: Array) -> Array:
     """Return the part of a direction at right angles to `x`, divided by the magnitude of `x`."""
-    if not is_complex(xp, x):
+    if not holds_complex(x):
         return xp.zeros_like(t)
     size = xp.abs(x)
     across = (t - y * xp.real(xp.conj(y) * t)) / xp.where(size == 0, 1, size)

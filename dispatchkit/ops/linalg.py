@@ -5,13 +5,13 @@ from __future__ import annotations
 import operator
 from typing import Any, NamedTuple
 
+from dispatchkit.graph.arrays import holds_complex
 from dispatchkit.ops.declare import linalg
 from dispatchkit.ops.linear_algebra import matmul, tensordot, vecdot
 from dispatchkit.ops.matrices import (
     LINALG,
     adjoint,
     conjugate,
-    is_complex,
     named_errors,
     require_square,
     shape_of,
@@ -272,7 +272,7 @@ def _inverse_or_infinity(xp: Namespace, sign: Array, x: Array) -> Array:
 def slogdet_vjp(xp: Namespace, g: SlogdetResult, y: SlogdetResult, x: Array) -> Array:
     g_sign, g_log = g
     sign, _ = y
-    if is_complex(xp, x):
+    if holds_complex(x):
         g_log = g_log - 1j * xp.imag(xp.conj(g_sign) * sign)
     return g_log[..., None, None] * adjoint(xp, _inverse_or_infinity(xp, sign, x))
 
@@ -281,7 +281,7 @@ def slogdet_vjp(xp: Namespace, g: SlogdetResult, y: SlogdetResult, x: Array) -> 
 def slogdet_jvp(xp: Namespace, t: Array, y: SlogdetResult, x: Array) -> SlogdetResult:
     sign, _ = y
     w = xp.sum(_inverse_or_infinity(xp, sign, x).mT * t, axis=(-2, -1))
-    if is_complex(xp, x):
+    if holds_complex(x):
         return SlogdetResult(1j * sign * xp.imag(w), xp.real(w))
     return SlogdetResult(xp.zeros_like(sign), w)
 

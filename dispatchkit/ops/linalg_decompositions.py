@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from dispatchkit.graph.arrays import holds_complex
 from dispatchkit.ops.declare import linalg
 from dispatchkit.ops.matrices import (
     LINALG,
     adjoint,
     diagonal_matrix,
-    is_complex,
     named_errors,
     require_matrix,
     require_square,
@@ -159,7 +159,7 @@ def _times_inverse(xp: Namespace, x: Array, triangle: Array) -> Array:
 def _real_diagonal(xp: Namespace, x: Array) -> Array:
     """Return matrices with the real parts of their diagonals, zeros elsewhere."""
     values = xp.linalg.diagonal(x)
-    if is_complex(xp, x):
+    if holds_complex(x):
         values = xp.astype(xp.real(values), x.dtype)
     return diagonal_matrix(xp, values)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from dispatchkit.graph.arrays import holds_complex
 from dispatchkit.ops.declare import linalg
 from dispatchkit.ops.matrices import (
     LINALG,
     adjoint,
     diagonal_matrix,
     inverse_gaps,
-    is_complex,
     named_errors,
     require_square,
 )
@@ -51,7 +51,7 @@ def _everywhere(xp: Namespace, x: Array) -> Array:
 
 
 def _real_part(xp: Namespace, x: Array) -> Array:
-    return xp.real(x) if is_complex(xp, x) else x
+    return xp.real(x) if holds_complex(x) else x
 
 
 @linalg(namespace=LINALG, methods=("eigh",), samples=SYMMETRIC)

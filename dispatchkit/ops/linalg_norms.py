@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import inf
 from typing import Any, Literal, TypeAlias
 
+from dispatchkit.graph.arrays import holds_complex
 from dispatchkit.ops.declare import linalg
-from dispatchkit.ops.matrices import LINALG, is_complex, require_matrix
+from dispatchkit.ops.matrices import LINALG, require_matrix
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
 
@@ -64,7 +65,7 @@ def vector_norm(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool
         raise TypeError(f"{vector_norm.__name__}: ord must be a number, found {ord!r}; see matrix_norm for names")
     if xp.isdtype(x.dtype, ("bool", "integral")):
         x = xp.astype(x, xp.float64)
-    if ord == 2 and not is_complex(xp, x):
+    if ord == 2 and not holds_complex(x):
         return xp.sqrt(xp.sum(x * x, axis=axis, keepdims=keepdims))
     size = xp.abs(x)
     if ord in (inf, -inf):
@@ -93,7 +94,7 @@ def _slope(xp: Namespace, y: Array, x: Array, axis: Axis, order: float) -> Array
     size = xp.abs(x)
     flat = (size == 0) | (y == 0)
     safe = xp.where(flat, 1.0, size)
-    direction = xp.where(flat, 0.0, x / safe if is_complex(xp, x) else xp.sign(x))
+    direction = xp.where(flat, 0.0, x / safe if holds_complex(x) else xp.sign(x))
     if order in (inf, -inf):
         reached = xp.astype(size == y, size.dtype)
         return direction * (reached / xp.sum(reached, axis=axis, keepdims=True))
@@ -115,7 +116,7 @@ def vector_norm_jvp(
     xp: Namespace, t: Array, y: Array, x: Array, *, axis: Axis = None, keepdims: bool = False, ord: float = 2
 ) -> Array:
     slope = _slope(xp, _kept(xp, y, x, axis, keepdims), x, axis, ord)
-    change = xp.real(xp.conj(slope) * t) if is_complex(xp, x) else slope * t
+    change = xp.real(xp.conj(slope) * t) if holds_complex(x) else slope * t
     return xp.sum(change, axis=axis, keepdims=keepdims)
 
 

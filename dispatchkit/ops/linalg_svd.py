@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from dispatchkit.graph.arrays import holds_complex
 from dispatchkit.ops.declare import linalg
 from dispatchkit.ops.matrices import (
     LINALG,
     adjoint,
     diagonal_matrix,
     inverse_gaps,
-    is_complex,
     named_errors,
     require_matrix,
 )
@@ -99,7 +99,7 @@ def svd_vjp(xp: Namespace, g: SVDResult, y: SVDResult, x: Array, *, full_matrice
     found = (turned_u * across + down * turned_v) * inverse_gaps(xp, s * s, wanted)
     found = found + diagonal_matrix(xp, g_s)
     inverse = _inverse_values(xp, s, wanted)
-    if is_complex(xp, x):
+    if holds_complex(x):
         found = found + diagonal_matrix(xp, xp.linalg.diagonal(turned_u) * inverse / 2)
     found = u @ found @ vh
     if rows > count:
@@ -124,7 +124,7 @@ def svd_jvp(xp: Namespace, t: Array, y: SVDResult, x: Array, *, full_matrices: b
     gaps, inverse = inverse_gaps(xp, s * s, everywhere), _inverse_values(xp, s, everywhere)
     turn_u = (moved * across + adjoint(xp, moved * across)) * gaps
     turn_v = (down * moved + adjoint(xp, down * moved)) * gaps
-    if is_complex(xp, x):
+    if holds_complex(x):
         phase = diagonal_matrix(xp, 1j * xp.imag(xp.linalg.diagonal(moved)) * inverse / 2)
         turn_u, turn_v = turn_u + phase, turn_v - phase
     u_tangent, v_tangent = u @ turn_u, v @ turn_v
@@ -137,7 +137,7 @@ def svd_jvp(xp: Namespace, t: Array, y: SVDResult, x: Array, *, full_matrices: b
     s_tangent = xp.linalg.diagonal(moved)
     return SVDResult(
         _padded(xp, u_tangent, spare_u),
-        xp.real(s_tangent) if is_complex(xp, x) else s_tangent,
+        xp.real(s_tangent) if holds_complex(x) else s_tangent,
         adjoint(xp, _padded(xp, v_tangent, spare_v)),
     )
 
@@ -194,7 +194,7 @@ def svdvals_vjp(xp: Namespace, g: Array, y: Array, x: Array) -> Array:
 def svdvals_jvp(xp: Namespace, t: Array, y: Array, x: Array) -> Array:
     u, _, vh = xp.linalg.svd(x, full_matrices=False)
     found = xp.linalg.diagonal(adjoint(xp, u) @ t @ adjoint(xp, vh))
-    return xp.real(found) if is_complex(xp, x) else found
+    return xp.real(found) if holds_complex(x) else found
 
 
 @linalg(

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from numpy.linalg import LinAlgError
 
-from dispatchkit.graph.arrays import project
+from dispatchkit.graph.arrays import holds_complex, project
 from dispatchkit.ops.typing import Namespace
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "conjugate",
     "diagonal_matrix",
     "inverse_gaps",
-    "is_complex",
     "named_errors",
     "require_matrix",
     "require_ndim",
@@ -102,15 +101,9 @@ def named_errors(operation: Named, compute: Callable[..., Any], x: Any, *args: A
         raise LinAlgError(f"{operation.__name__}: {what[:1].lower()}{what[1:]}, in shape {tuple(x.shape)}") from error
 
 
-def is_complex(xp: Namespace, x: Any) -> bool:
-    """Return whether an array is complex."""
-    kind = getattr(x.dtype, "kind", None)
-    return bool(xp.isdtype(x.dtype, "complex floating")) if kind is None else kind == "c"
-
-
 def conjugate(xp: Namespace, x: Any) -> Any:
     """Return the complex conjugate, of a real array the array itself."""
-    return xp.conj(x) if is_complex(xp, x) else x
+    return xp.conj(x) if holds_complex(x) else x
 
 
 def stored_transposed(x: Any) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from dispatchkit.graph.arrays import holds_complex
 from dispatchkit.ops.axes import Axis, count, restored
 from dispatchkit.ops.declare import reduction
-from dispatchkit.ops.matrices import is_complex
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
 
@@ -149,7 +149,7 @@ def _deviation(xp: Namespace, x: Any, axis: Axis) -> Any:
 
 def _product(xp: Namespace, x1: Any, x2: Any) -> Any:
     """Return the real part of one array, conjugated, times another."""
-    if is_complex(xp, x1):
+    if holds_complex(x1):
         return xp.real(xp.conj(x1) * x2)
     return x1 * x2
 
