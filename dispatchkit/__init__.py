@@ -32,6 +32,7 @@ from dispatchkit.autograd import set_grad_enabled as set_grad_enabled
 from dispatchkit.errors import *  # noqa: F403
 from dispatchkit.ops import *  # noqa: F403
 from dispatchkit.ops.declare import operation as operation
+from dispatchkit.ops.info import __array_namespace_info__ as __array_namespace_info__
 from dispatchkit.ops.namespace import publish as _publish
 from dispatchkit.protocol.decline import decline as decline
 from dispatchkit.protocol.densify import clear_densify_ledger as clear_densify_ledger

@@ -102,10 +102,10 @@ def get_ignored_functions() -> tuple[Callable[..., Any], ...]:
     module = public_namespace()
     places = [module, *(value for value in vars(module).values() if isinstance(value, TensorNamespace))]
     for place in places:
-        names = getattr(place, "__all__", None) or vars(place)
+        names = getattr(place, "__all__", None) or [name for name in vars(place) if not name.startswith("_")]
         for name in names:
             value = getattr(place, name)
-            if callable(value) and not isinstance(value, type) and of(value) is None and not name.startswith("__"):
+            if callable(value) and not isinstance(value, type) and of(value) is None:
                 found[value] = None
     for cls in Tensor.__mro__[:-1]:
         for value in cls.__dict__.values():

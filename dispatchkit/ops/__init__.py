@@ -15,6 +15,7 @@ from dispatchkit.ops import (
     elementwise_rounding,
     elementwise_trigonometry,
     indexing,
+    info,
     joining,
     linear_algebra,
     manipulation,
@@ -40,6 +41,7 @@ from dispatchkit.ops.elementwise_powers import *  # noqa: F403
 from dispatchkit.ops.elementwise_rounding import *  # noqa: F403
 from dispatchkit.ops.elementwise_trigonometry import *  # noqa: F403
 from dispatchkit.ops.indexing import *  # noqa: F403
+from dispatchkit.ops.info import *  # noqa: F403
 from dispatchkit.ops.joining import *  # noqa: F403
 from dispatchkit.ops.linear_algebra import *  # noqa: F403
 from dispatchkit.ops.manipulation import *  # noqa: F403
@@ -69,6 +71,7 @@ vars()["__all__"] = [
         elementwise_rounding,
         elementwise_trigonometry,
         indexing,
+        info,
         joining,
         linear_algebra,
         manipulation,

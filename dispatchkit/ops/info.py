@@ -1,0 +1,93 @@
+"""What the namespace says of itself: the array API standard's inspection functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchkit.ops import dtypes as known
+from dispatchkit.ops.dtypes import get_default_dtype, isdtype
+from dispatchkit.ops.namespace import enter
+
+__all__ = ["__array_namespace_info__"]
+
+NAMES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float32", "float64", "complex64", "complex128"),
+)
+CPU = "cpu"
+
+
+class ArrayNamespaceInfo:
+    """Capabilities, devices and dtypes of the namespace.
+
+    Notes
+    -----
+    Source: array API standard, "Inspection".
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> info = dk.__array_namespace_info__()
+    >>> info.devices(), info.default_dtypes()["integral"]
+    (('cpu',), dtype('int64'))
+    """
+
+    def capabilities(self) -> dict[str, Any]:
+        """Return what the library can do: index by booleans, and shapes that depend on data."""
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+
+    def default_device(self) -> str:
+        """Return where arrays are made."""
+        return CPU
+
+    def devices(self) -> tuple[str, ...]:
+        """Return where arrays can be."""
+        return (CPU,)
+
+    def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
+        """Return the dtypes of arrays for which none is given, by kind.
+
+        Raises
+        ------
+        ValueError : for a device there is not
+        """
+        _check_device(device)
+        floating = get_default_dtype()
+        complex_floating = known.complex64 if floating == known.float32 else known.complex128
+        return {
+            "real floating": floating,
+            "complex floating": complex_floating,
+            "integral": known.int64,
+            "indexing": known.int64,
+        }
+
+    def dtypes(self, *, device: Any = None, kind: str | tuple[str, ...] | None = None) -> dict[str, Any]:
+        """Return the dtypes by name, those of a kind where one is given.
+
+        Raises
+        ------
+        ValueError : for a device there is not, or a kind the standard does not know
+        """
+        _check_device(device)
+        found = {name: getattr(known, name) for name in NAMES}
+        return found if kind is None else {name: dtype for name, dtype in found.items() if isdtype(dtype, kind)}
+
+
+def _check_device(device: Any) -> None:
+    if device not in (None, CPU):
+        raise ValueError(f"__array_namespace_info__: there is no device {device!r}; there is {CPU!r}")
+
+
+def __array_namespace_info__() -> ArrayNamespaceInfo:  # noqa: N807  # the standard's name
+    """Return what the namespace says of itself: `ArrayNamespaceInfo`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.__array_namespace_info__().default_device()
+    'cpu'
+    """
+    return ArrayNamespaceInfo()
+
+
+enter("__array_namespace_info__", __array_namespace_info__)
