@@ -1,4 +1,6 @@
-"""The functions that people call: one closure for each form of signature, and nothing else on the way.
+"""The functions that people call: a closure that reads a table, and nothing else on the way.
+
+The forms of signature on which most depends, of one and two arrays, have their functions beside the arrays.
 
 Each reads the table of its operation by the types of the arguments and calls what it finds. Modes are asked only
 while some exist in the process; a first answer that declines hands over to the chain.
@@ -21,72 +23,7 @@ Function = Callable[..., Any]
 
 def make_function(operation: Overridable) -> Function:
     """Return the function of an operation, with its name, signature and docstring."""
-    parameters = operation.parameters
-    if parameters.unary:
-        call = _unary(operation)
-    elif parameters.binary:
-        call = _binary(operation)
-    elif parameters.leading:
-        call = _leading(operation)
-    elif parameters.gathering:
-        call = _gathering(operation)
-    else:
-        call = _general(operation)
-    return call
-
-
-def _unary(operation: Overridable) -> Function:
-    table = operation.table
-
-    def call(x: Any, /) -> Any:
-        if live and (answer := ask_modes(operation, (x,), {})) is not NotImplemented:
-            return answer
-        try:
-            first = table[type(x)]
-        except KeyError:
-            first = decide(operation, (x,), {}, type(x))
-        result = first(x)
-        if result is NotImplemented:
-            return ask_the_rest(operation, first, (x,), {})
-        return result
-
-    return call
-
-
-def _binary(operation: Overridable) -> Function:
-    table = operation.table
-
-    def call(x1: Any, x2: Any, /) -> Any:
-        if live and (answer := ask_modes(operation, (x1, x2), {})) is not NotImplemented:
-            return answer
-        try:
-            first = table[type(x1)][type(x2)]
-        except KeyError:
-            first = decide(operation, (x1, x2), {}, type(x1), type(x2))
-        result = first(x1, x2)
-        if result is NotImplemented:
-            return ask_the_rest(operation, first, (x1, x2), {})
-        return result
-
-    return call
-
-
-def _leading(operation: Overridable) -> Function:
-    table = operation.table
-
-    def call(x: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if live and (answer := ask_modes(operation, (x, *args), kwargs)) is not NotImplemented:
-            return answer
-        try:
-            first = table[type(x)]
-        except KeyError:
-            first = decide(operation, (x, *args), kwargs, type(x))
-        result = first(x, *args, **kwargs) if args or kwargs else first(x)
-        if result is NotImplemented:
-            return ask_the_rest(operation, first, (x, *args), kwargs)
-        return result
-
-    return call
+    return _gathering(operation) if operation.parameters.gathering else _general(operation)
 
 
 def _gathering(operation: Overridable) -> Function:

@@ -11,7 +11,6 @@ from dispatchkit.errors import AutogradError
 from dispatchkit.graph.arrays import namespace_of
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.namespace import public_namespace, tensor_namespace
-from dispatchkit.protocol.overridable import of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -110,9 +109,6 @@ class ConversionMethods(Storage):
             )
         return public_namespace()
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return apply_ufunc(ufunc, method, inputs, kwargs)
-
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """Return the tensor in another dtype, that of another tensor, or on a device.
 
@@ -196,26 +192,3 @@ class ConversionMethods(Storage):
     def is_contiguous(self) -> Any:
         """Return whether the elements lie one after the other in memory."""
         return np.asarray(self.array).flags.c_contiguous
-
-
-def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Answer a NumPy universal function by the operation of the same name; NotImplemented where there is none."""
-    names = {"bitwise_not": "bitwise_invert", "invert": "bitwise_invert", "left_shift": "bitwise_left_shift"}
-    names |= {"right_shift": "bitwise_right_shift", "power": "pow", "conjugate": "conj", "absolute": "abs"}
-    names |= {
-        "arcsin": "asin",
-        "arccos": "acos",
-        "arctan": "atan",
-        "arctan2": "atan2",
-        "true_divide": "divide",
-    }
-    names |= {"arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh"}
-    function = getattr(tensor_namespace, names.get(ufunc.__name__, ufunc.__name__), None)
-    (out,) = kwargs.pop("out", (None,))
-    if method != "__call__" or kwargs or of(function) is None:
-        return NotImplemented
-    result = function(*inputs)  # type: ignore[misc]  # checked above
-    if out is None:
-        return result
-    out[...] = np.asarray(result)
-    return out

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dispatchkit import linalg, ops, random
+from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.tensor.conversion import apply_ufunc
+from dispatchkit.protocol.overridable import of
 
 __all__ = ["ArrayMethods"]
+
+# NumPy's names of universal functions that the standard calls otherwise.
+UFUNC_NAMES = {
+    "bitwise_not": "bitwise_invert",
+    "invert": "bitwise_invert",
+    "true_divide": "divide",
+    "power": "pow",
+    "left_shift": "bitwise_left_shift",
+    "right_shift": "bitwise_right_shift",
+    "conjugate": "conj",
+    "absolute": "abs",
+    "arctan2": "atan2",
+    **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+}
 
 
 class ArrayMethods:
@@ -66,8 +83,16 @@ class ArrayMethods:
 
 
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """Answer a NumPy universal function by the operation of the same name."""
-    return apply_ufunc(ufunc, method, inputs, kwargs)
+    """Answer a NumPy universal function by the operation of the same name; NotImplemented where there is none."""
+    function = getattr(tensor_namespace, UFUNC_NAMES.get(ufunc.__name__, ufunc.__name__), None)
+    if method != "__call__" or kwargs.keys() - {"out"} or of(function) is None:
+        return NotImplemented
+    result = function(*inputs)  # type: ignore[misc]  # checked above
+    if "out" not in kwargs:
+        return result
+    (out,) = kwargs["out"]
+    out[...] = np.asarray(result)
+    return out
 
 
 def truth(self: Any) -> bool:
