@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.ops.declared import DeclaredOperation
 from dispatchkit.ops.samples import Sample
 from dispatchkit.protocol.kinds import kinds
@@ -162,6 +163,37 @@ def test_second_derivatives_agree_with_differences(entry: DeclaredOperation, sam
     if not inputs or sum(x.size for x in inputs) > 24:
         pytest.skip("no floating argument, or too many to differentiate twice")
     assert dk.autograd.gradgradcheck(function, inputs, atol=1e-4)
+
+
+def tangent_calls() -> list[Any]:
+    """Return the calls of operations with a rule for tangents, once for each argument that has one."""
+    return [
+        pytest.param(entry, sample, argument, id=f"{case.id}-{argument}")
+        for case in differentiable_calls()
+        for entry, sample in [case.values]
+        for argument in entry.derivatives.jvps
+    ]
+
+
+@pytest.mark.parametrize(("entry", "sample", "argument"), tangent_calls())
+def test_tangents_agree_with_differences(entry: DeclaredOperation, sample: Sample, argument: str) -> None:
+    args, kwargs = sample.make(np.random.default_rng(3))
+    parameter = next(p for p in entry.parameters.arrays if p.name == argument)
+    x = parameter.find(args, kwargs)
+    if not isinstance(x, np.ndarray) or x.dtype.kind != "f":
+        pytest.skip("the argument is left out, or no array of floating-point numbers")
+    t = np.random.default_rng(4).uniform(-1, 1, size=x.shape)
+
+    def at(step: float) -> Any:
+        moved, named = dk.tensor_protocol.map_arguments(
+            entry.function, args, kwargs, lambda name, value: x + step * t if name == argument else value
+        )
+        return flat(entry.body_of_namespace(numpy_namespace, *moved, **named))
+
+    y = entry.body_of_namespace(numpy_namespace, *args, **kwargs)
+    tangents = flat(entry.derivatives.jvps[argument](numpy_namespace, t, y, *args, **kwargs))
+    for tangent, ahead, behind in zip(tangents, at(1e-6), at(-1e-6), strict=True):
+        np.testing.assert_allclose(tangent, (ahead - behind) / 2e-6, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
