@@ -9,14 +9,21 @@
     │   ├── AmbiguousImplementationError   (TypeError)    two rules are equally specific
     │   ├── RegistrationError              (TypeError)    a rule or type that can never work
     │   ├── ForeignArgumentError           (TypeError)    an argument the protocol does not know
+    │   ├── MixedArraysError               (TypeError)    arrays of several libraries or devices in one call
     │   ├── DensifyError                   (RuntimeError) a dense copy that was not allowed
     │   └── ModeError                      (RuntimeError) modes left out of order
-    └── AutogradError                      (RuntimeError) misuse of the graph
-        ├── GradcheckError                                derivatives that disagree
-        └── InplaceError                                  a change that would spoil a gradient
+    ├── AutogradError                      (RuntimeError) misuse of the graph
+    │   ├── AnomalyError                                  a backward that fails, and where its forward was
+    │   ├── GradcheckError                                derivatives that disagree
+    │   ├── InplaceError                                  a change that would spoil a gradient
+    │   └── TransformError                                what a function under vmap or jvp cannot do
+    ├── DataLoaderError                    (RuntimeError) a batch that could not be made
+    ├── StateDictError                     (RuntimeError) a saved state that does not fit a module
+    └── LoadError                          (ValueError)   a file that is damaged, hostile or of unknown types
     Warning
     └── DispatchWarning                    (UserWarning)
         ├── DensifyWarning                                a dense copy was made
+        ├── LoopWarning                                   vmap went through a batch one by one
         └── SignatureWarning                              a rule that departs from its operation
 
 Each holds the data of what went wrong; the text is put together when somebody reads it.
@@ -30,7 +37,9 @@ from typing import Any
 
 __all__ = [
     "AmbiguousImplementationError",
+    "AnomalyError",
     "AutogradError",
+    "DataLoaderError",
     "DensifyError",
     "DensifyWarning",
     "DispatchError",
@@ -38,10 +47,15 @@ __all__ = [
     "ForeignArgumentError",
     "GradcheckError",
     "InplaceError",
+    "LoadError",
+    "LoopWarning",
+    "MixedArraysError",
     "ModeError",
     "NoImplementationError",
     "RegistrationError",
     "SignatureWarning",
+    "StateDictError",
+    "TransformError",
     "UnsupportedArgumentError",
 ]
 
@@ -155,16 +169,39 @@ class ForeignArgumentError(DispatchError, TypeError):
     parameter : name of the argument
     found : name of the argument's type
     advice : what to do about it
+    wanted : what the argument is to be
     """
 
     function: str
     parameter: str
     found: str
     advice: str = ""
+    wanted: str = "an array"
 
     def __str__(self) -> str:
-        text = f"{self.function}: argument '{self.parameter}' is a {self.found}, not an array"
+        text = f"{self.function}: argument '{self.parameter}' is a {self.found}, not {self.wanted}"
         return f"{text}; {self.advice}" if self.advice else text
+
+
+@dataclass(eq=False)
+class MixedArraysError(DispatchError, TypeError):
+    """The arrays of a call belong to several libraries, or are on several devices.
+
+    Attributes
+    ----------
+    function : qualified name of the operation
+    first, second : a library and device each
+    """
+
+    function: str
+    first: str
+    second: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.function}: one array is of {self.first}, another of {self.second}; bring both to one library and "
+            f"device first, such as dispatchkit.asarray(x.numpy()) for NumPy's"
+        )
 
 
 @dataclass(eq=False)
@@ -248,12 +285,108 @@ class GradcheckError(AutogradError):
         return "\n".join([*lines, *self.notes])
 
 
+@dataclass(eq=False)
+class AnomalyError(AutogradError):
+    """The backward of an operation failed inside `detect_anomaly`.
+
+    Attributes
+    ----------
+    what : the operation and what happened
+    forward : the lines that recorded the operation, as in a traceback; empty where they are not known
+    causes : name and lines of each operation whose backward led to those, for passes with ``create_graph``
+    """
+
+    what: str
+    forward: str
+    causes: Sequence[tuple[str, str]] = ()
+
+    def __str__(self) -> str:
+        unknown = "  (not known: it was recorded outside detect_anomaly)"
+        lines = [self.what, "It was recorded here (most recent call last):", self.forward or unknown]
+        for name, forward in self.causes:
+            lines += [f"... by the backward of '{name}', which was recorded here:", forward or unknown]
+        return "\n".join(lines)
+
+
+class TransformError(AutogradError):
+    """A function that is transformed does what the transformation cannot follow."""
+
+
+@dataclass(eq=False)
+class StateDictError(RuntimeError):
+    """A saved state does not fit the module that is to load it.
+
+    Attributes
+    ----------
+    module : name of the module's class
+    missing : names that the module has and the state has not
+    unexpected : names that the state has and the module has not
+    messages : one line for each value that does not fit
+    """
+
+    module: str
+    missing: Sequence[str] = ()
+    unexpected: Sequence[str] = ()
+    messages: Sequence[str] = ()
+
+    def __str__(self) -> str:
+        lines = [f"Error(s) in loading state_dict for {self.module}:"]
+        if self.missing:
+            lines.append(f"Missing key(s) in state_dict: {_quoted(self.missing)}.")
+        if self.unexpected:
+            lines.append(f"Unexpected key(s) in state_dict: {_quoted(self.unexpected)}.")
+        return "\n\t".join([*lines, *self.messages])
+
+
+@dataclass(eq=False)
+class DataLoaderError(RuntimeError):
+    """A `DataLoader` could not make a batch; where something raised, that is the cause.
+
+    Attributes
+    ----------
+    dataset : name of the data set's class
+    action : what was done, with the index or the indices
+    problem : what came of it
+    """
+
+    dataset: str
+    action: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"DataLoader of {self.dataset}: {self.action} {self.problem}"
+
+
+@dataclass(eq=False)
+class LoadError(ValueError):
+    """A file cannot be loaded, or it would not be safe to.
+
+    Attributes
+    ----------
+    file : path of the file
+    problem : what is wrong
+    entry : name of the array in the file, where it is about one
+    """
+
+    file: str
+    problem: str
+    entry: str = ""
+
+    def __str__(self) -> str:
+        where = f"entry '{self.entry}' of {self.file}" if self.entry else self.file
+        return f"load: {where} {self.problem}"
+
+
 class DispatchWarning(UserWarning):
     """Base of the warnings of the dispatch protocol."""
 
 
 class DensifyWarning(DispatchWarning):
     """A structured array was made dense by its declared fallback."""
+
+
+class LoopWarning(DispatchWarning):
+    """An operation has no rule for batches, so `vmap` calls it for one element after the other."""
 
 
 class SignatureWarning(DispatchWarning):
@@ -272,6 +405,10 @@ def format_bytes(nbytes: int) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} TB"
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
 
 
 def _section(title: str, lines: Sequence[str]) -> list[str]:

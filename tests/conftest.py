@@ -1,10 +1,30 @@
-"""What all tests share: how many examples Hypothesis tries."""
+"""What all tests share: how many examples Hypothesis tries, and what is skipped without SciPy."""
 
 import os
+from collections.abc import Iterator
+from importlib.util import find_spec
 
+import pytest
 from hypothesis import settings
+
+import dispatchkit as dk
 
 # Every run of "quick" tries the same examples, so that a failure seen by CI is seen on a laptop.
 settings.register_profile("quick", max_examples=25, deadline=None, derandomize=True)
 settings.register_profile("long", max_examples=500, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+@pytest.fixture(autouse=True)
+def own_registrations() -> Iterator[None]:
+    """Undo what a test registers, so that no test sees what others declared."""
+    with dk.local_registrations():
+        yield
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the examples of special functions where nothing can compute them."""
+    if find_spec("scipy") is None:
+        for item in items:
+            if isinstance(item, pytest.DoctestItem) and item.name.startswith("dispatchkit.ops.special."):
+                item.add_marker(pytest.mark.skip(reason="SciPy is not installed"))

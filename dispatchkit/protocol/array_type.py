@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import RegistrationError
-from dispatchkit.protocol.densify import FromDense
+from dispatchkit.protocol.densify import FromDense, make_dense
 from dispatchkit.protocol.participants import ATTRIBUTE, Declaration
 from dispatchkit.protocol.rules import type_name
 
@@ -116,6 +116,6 @@ def _from_dense(protocol: DispatchProtocol, cls: type, name: str) -> Callable[[A
             raise AttributeError(
                 f"{type_name(cls)} has no '{name}': define a property '{name}', or to_dense() to take it from"
             )
-        return getattr(dense(instance), name)
+        return getattr(make_dense(f"{type_name(cls)}.{name}", cls, dense, instance, warn=False), name)
 
     return compute

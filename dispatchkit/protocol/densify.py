@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dispatchkit.errors import DensifyError, DensifyWarning, format_bytes
+from dispatchkit.protocol.frames import caller
 
 __all__ = [
     "FromDense",
@@ -23,6 +23,7 @@ __all__ = [
     "densify",
     "densify_ledger",
     "make_dense",
+    "separate_ledger",
 ]
 
 Policy = Literal["allow", "warn", "error"]
@@ -58,26 +59,67 @@ class LedgerEntry:
     count: int = 0
     nbytes: int = 0
 
+    def __str__(self) -> str:
+        times = "once" if self.count == 1 else f"{self.count} times"
+        place = f"{self.file}:{self.line}"
+        return f"{place}: '{self.function}' made {self.type} dense {times} ({format_bytes(self.nbytes)})"
 
-_ledger: dict[tuple[str, int, str, str], LedgerEntry] = {}
+
+Book = dict[tuple[str, int, str, str], LedgerEntry]
+_ledger: Book = {}
 _ledger_lock = threading.Lock()
+_separate: ContextVar[Book | None] = ContextVar("dispatchkit.separate_ledger", default=None)
 
 
 def densify_ledger() -> list[LedgerEntry]:
-    """Return every densification of the process so far, the largest first."""
+    """Return what became dense in the process so far, by line of the program, the largest first.
+
+    Returns
+    -------
+    entries with ``file``, ``line``, ``function``, ``type``, ``count`` and ``nbytes``, which print as a line each
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.clear_densify_ledger()
+    >>> with dk.densify(on="allow"):
+    ...     largest = [dk.max(dk.types.ScalarTensor(100, float(i))) for i in range(3)]
+    >>> place, _, made = str(dk.densify_ledger()[0]).partition(": ")
+    >>> made
+    "'dispatchkit.max' made ScalarTensor dense 3 times (240.0 kB)"
+    """
     with _ledger_lock:
         return sorted(_ledger.values(), key=lambda entry: entry.nbytes, reverse=True)
 
 
 def clear_densify_ledger() -> None:
-    """Forget the densifications so far."""
+    """Forget what became dense so far.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.clear_densify_ledger()
+    >>> dk.densify_ledger()
+    []
+    """
     with _ledger_lock:
         _ledger.clear()
 
 
 @contextmanager
+def separate_ledger() -> Iterator[Book]:
+    """Count the densifications of a `with` block apart, and leave the ledger of the process as it is."""
+    book: Book = {}
+    token = _separate.set(book)
+    try:
+        yield book
+    finally:
+        _separate.reset(token)
+
+
+@contextmanager
 def densify(on: Policy | None = None, limit: str | int | None = None) -> Iterator[None]:
-    """Bound what the dense fallback may do inside a `with` block.
+    """Bound what may become dense inside a `with` block: by the dense fallback, or to read a shape or dtype from.
 
     Parameters
     ----------
@@ -88,6 +130,11 @@ def densify(on: Policy | None = None, limit: str | int | None = None) -> Iterato
     Raises
     ------
     ValueError : for another `on`, or a limit that is no size
+
+    Notes
+    -----
+    Inside a ``with densify(on="error")`` a computation that comes to its end has kept its structure: that is a test.
+    What a handler itself makes dense, by calling ``to_dense()``, is its own doing and not seen.
 
     Examples
     --------
@@ -112,8 +159,14 @@ def densify(on: Policy | None = None, limit: str | int | None = None) -> Iterato
         _budget.reset(token)
 
 
-def make_dense(function: str, cls: type, to_dense: Callable[[Any], Any], value: Any) -> Any:
+def make_dense(function: str, cls: type, to_dense: Callable[[Any], Any], value: Any, *, warn: bool = True) -> Any:
     """Make `value` dense under the budget of the context.
+
+    Parameters
+    ----------
+    function : qualified name of what asks for it
+    cls, to_dense, value : the type, what makes an instance dense, and the instance
+    warn : whether a warning is given where the policy is to warn
 
     Raises
     ------
@@ -132,28 +185,16 @@ def make_dense(function: str, cls: type, to_dense: Callable[[Any], Any], value: 
     if expected is None:
         _check_limit(budget, function, name, nbytes)
     file, line, depth = caller()
+    apart = _separate.get()
+    book = _ledger if apart is None else apart
     with _ledger_lock:
-        entry = _ledger.setdefault((file, line, function, name), LedgerEntry(file, line, function, name))
+        entry = book.setdefault((file, line, function, name), LedgerEntry(file, line, function, name))
         entry.count += 1
         entry.nbytes += nbytes or 0
-    if budget.policy == "warn":
+    if warn and budget.policy == "warn":
         size = "unknown size" if nbytes is None else format_bytes(nbytes)
         warnings.warn(f"'{function}' made {name} dense ({size})", DensifyWarning, stacklevel=depth)
     return dense
-
-
-def caller() -> tuple[str, int, int]:
-    """Return file and line of the nearest frame outside the library, and its depth from the calling function."""
-    package = __name__.partition(".")[0]
-    frame = sys._getframe(1)
-    depth = 1
-    while frame.f_back is not None:
-        module = frame.f_globals.get("__name__", "")
-        if module != package and not module.startswith(package + "."):
-            break
-        frame = frame.f_back
-        depth += 1
-    return frame.f_code.co_filename, frame.f_lineno, depth
 
 
 def _check_limit(budget: _Budget, function: str, name: str, nbytes: int | None) -> None:

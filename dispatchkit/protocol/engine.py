@@ -84,18 +84,32 @@ class DispatchProtocol(Registry):
         """Return what answers where overrides are off: the default alone."""
         return self._remembered(operation.defaults, (object, key), lambda: build_plain_chain(operation, key))
 
-    def add(self, operation: Overridable) -> Callable[..., Any]:
-        """Take in an operation and return its public function."""
+    def adopt(self, operation: Overridable) -> Callable[..., Any]:
+        """Make the public function of an operation, which is not listed and lives as long as somebody uses it."""
         call = operation.make_function()
         operation.function = call
         call.__overridable__ = operation  # type: ignore[attr-defined]
         with self.lock:
+            self._known.add(operation)
+        return call
+
+    def add(self, operation: Overridable) -> Callable[..., Any]:
+        """Take in an operation, list it, and return its public function."""
+        call = self.adopt(operation)
+        with self.lock:
             name = operation.qualified_name
             known = self.operations.get(name)
-            if known is not None and known.function.__module__ == call.__module__:
+            anew = known is not None and known.place == operation.place and "<locals>" not in known.place
+            if anew:
                 del self.operations[name]  # defined anew, as in a notebook
             self.operations[name if name not in self.operations else f"{name}#{len(self.operations)}"] = operation
-            self._known.add(operation)
+
+        def undo() -> None:
+            self.forget(operation)
+            if anew and known is not None:
+                self.operations[name] = known
+
+        self.on_undo(undo)
         return call
 
     @overload
@@ -141,7 +155,6 @@ class DispatchProtocol(Registry):
                 if hasattr(fn, name):
                     setattr(call, name, getattr(fn, name))
             call.__signature__ = signature  # type: ignore[attr-defined]
-            self._record(lambda: self.forget(entry))
             return call
 
         return make if function is None else make(function)
@@ -332,7 +345,7 @@ class DispatchProtocol(Registry):
             return ""
         named = operation.parameters.signature.parameters
         hints = {
-            p.name: self._hint(entry)
+            p.name: self._hint(entry, p.form is Form.STAR)
             for p, entry in zip(operation.parameters.arrays, key, strict=True)
             if p.form is not Form.LOOSE or entry is own or named[p.name].default is inspect.Parameter.empty
         }
@@ -347,10 +360,11 @@ class DispatchProtocol(Registry):
         decorator = "protocol" if self.base is None else "dk"
         return f"@{decorator}.implements({target})\ndef {handler}{signature}:\n    ..."
 
-    def _hint(self, entry: Any) -> str:
+    def _hint(self, entry: Any, spread: bool = False) -> str:
         """Return the annotation of an array parameter for the types it was given."""
         if isinstance(entry, tuple):
-            return f"list[{' | '.join(map(self._hint, entry))}]" if entry else ""
+            hints = " | ".join(map(self._hint, entry))
+            return hints if spread or not hints else f"list[{hints}]"
         if entry is type(None):
             return ""
         if self.base is not None and (entry is self.base or self.wrapped_always(entry)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.modes import Mode, ask_modes
 from dispatchkit.protocol.parameters import Key, flatten
+from dispatchkit.protocol.participants import with_field
 from dispatchkit.protocol.ranking import Source, Step, rule_steps
 from dispatchkit.protocol.resolution import Chain, Passed
 from dispatchkit.protocol.rules import type_name
@@ -97,6 +97,9 @@ class _Dense(Part):
             and other is not protocol.base
         }
 
+        if operation.loses_change(key, makers):
+            return f"{operation.name} would change a dense copy, and the change be lost"
+
         def densified(name: str, value: Any) -> Any:
             maker = makers.get(type(value))
             if maker is None:
@@ -132,16 +135,9 @@ class _Rewrap(Part):
             inner = type(getattr(source, first))
             args, kwargs = operation.parameters.replace(args, kwargs, unwrapped)
             result = operation.function(*args, **kwargs)
-            return protocol.map_arrays(result, lambda array: _with_field(source, first, array), inner)
+            return protocol.map_arrays(result, lambda array: with_field(source, first, array), inner)
 
         return Step(Source.REWRAP, cls, rewrap_fallback, f"rewrap: on field '{names[0]}'")
-
-
-def _with_field(source: Any, name: str, value: Any) -> Any:
-    """Return a copy of an object in which one attribute has another value."""
-    made = copy.copy(source)
-    object.__setattr__(made, name, value)
-    return made
 
 
 # The decompositions and conversions under way in this context: one that comes back to itself would never end.
@@ -217,6 +213,8 @@ class _Convert(Part):
     name = "convert"
 
     def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:
+        if operation.loses_change(key, {cls}):
+            return f"{operation.name} would change what it converts to, and the change be lost"
         for _, target, path in operation.protocol.conversions.reachable(cls):
             if _answers(operation, _replaced(key, cls, target), target):
                 return Step(Source.CONVERT, cls, _converting(operation, key, cls, path), _path_text(path))

@@ -32,6 +32,8 @@ tensor_protocol = DispatchProtocol("__tensor_function__")
 class FunctionMode(Mode):
     """A mode that answers through the method its protocol is named after."""
 
+    told = True
+
     @override
     def answer(
         self,

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.protocol.callers import make_function, make_operator
 from dispatchkit.protocol.modes import ask_modes
-from dispatchkit.protocol.parameters import Key, Parameters
+from dispatchkit.protocol.parameters import Key, Parameters, flatten
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.engine import DispatchProtocol
@@ -41,7 +41,10 @@ class Overridable:
     chains : all answers by key
     defaults : what the library's own protocol method of a type answers, by type and key
     rules : the rules registered for it, held weakly: the types own them
+    changes : name of the array argument that a call changes in place, "" for none
     """
+
+    changes = ""
 
     def __init__(
         self,
@@ -74,6 +77,16 @@ class Overridable:
         """The name with its namespace, as messages print it."""
         return f"{self.namespace}.{self.name}"
 
+    @property
+    def source(self) -> Any:
+        """The function as it was written."""
+        return self.body
+
+    @property
+    def place(self) -> str:
+        """Module and qualified name of the function as it was written."""
+        return f"{getattr(self.source, '__module__', '')}.{getattr(self.source, '__qualname__', self.name)}"
+
     def default(self, key: Key, result: type | None) -> Handler | None:
         """Return what answers a call among the protocol's base type and its subclasses.
 
@@ -84,9 +97,28 @@ class Overridable:
         """
         return self.body
 
+    def computes(self, cls: type) -> bool:
+        """Return whether the default answers calls with arrays of a type: of the base type and its subclasses."""
+        return self.protocol.takes_default(cls)
+
+    def loses_change(self, key: Key, copied: Collection[type]) -> bool:
+        """Return whether a call would change a copy, if arguments of some types were replaced by copies."""
+        entries = [entry for p, entry in zip(self.parameters.arrays, key, strict=True) if p.name == self.changes]
+        return any(cls in copied for cls in flatten(tuple(entries)))
+
     def decomposition(self) -> Handler | None:
         """Return what computes the function by way of others; None where there is none."""
         return self.body
+
+    def transformed(self, top: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the result of a call under a transformation; NotImplemented to have it follow from rules and body.
+
+        Parameters
+        ----------
+        top : the argument that the transformation has put in the place of another
+        args, kwargs : of the call
+        """
+        return NotImplemented
 
     def make_function(self) -> Handler:
         """Return the public function."""

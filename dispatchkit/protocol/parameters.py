@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -143,6 +144,12 @@ class Parameters:
         self.least = sum(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own)
         spread = any(p.kind is p.VAR_POSITIONAL for p in own)
         self.most = 1_000_000 if spread else sum(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in own)
+
+    @property
+    def fingerprint(self) -> str:
+        """The signature as text, by which a later one is told from it: names, kinds and defaults."""
+        bare = [p.replace(annotation=p.empty) for p in self.signature.parameters.values()]
+        return re.sub(r" at 0x[0-9a-fA-F]+", "", str(inspect.Signature(bare)))
 
     def _all_positional_only(self) -> bool:
         return all(p.kind is p.POSITIONAL_ONLY for p in self.signature.parameters.values())

@@ -6,6 +6,7 @@ collected together once nobody uses them. Types that take no attributes are kept
 
 from __future__ import annotations
 
+import copy
 import itertools
 import threading
 from collections.abc import Callable
@@ -17,10 +18,12 @@ from dispatchkit.errors import RegistrationError
 if TYPE_CHECKING:
     from dispatchkit.protocol.fallbacks import Fallback
 
-__all__ = ["ATTRIBUTE", "Declaration", "Record", "Records", "Undo"]
+__all__ = ["ATTRIBUTE", "RESULTS", "Declaration", "Record", "Records", "Undo", "with_field"]
 
 Undo = Callable[[], None]
 ATTRIBUTE = "__dispatch_records__"
+# Of the base type's family: the class of what is computed with a type by default, None for the type itself.
+RESULTS = "__dispatch_results__"
 _keys = itertools.count()
 # One for all protocols, which share the attribute: two records made at once would lose the rules of one.
 _making = threading.Lock()
@@ -167,3 +170,10 @@ class Records:
     def fields_of(self, value: Any) -> tuple[str, ...]:
         """Return the fields that an instance really has as attributes."""
         return tuple(name for name in self.field_names(type(value)) if hasattr(value, name))
+
+
+def with_field(source: Any, name: str, value: Any) -> Any:
+    """Return a copy of an object in which one attribute has another value."""
+    made = copy.copy(source)
+    object.__setattr__(made, name, value)
+    return made

@@ -8,7 +8,7 @@ from typing import Any
 
 from dispatchkit.protocol.fallbacks import Fallback, refuse
 from dispatchkit.protocol.parameters import Key, flatten
-from dispatchkit.protocol.participants import Records
+from dispatchkit.protocol.participants import RESULTS, Records
 from dispatchkit.protocol.rules import WIDENING
 
 __all__ = ["Population"]
@@ -99,6 +99,11 @@ class Population:
     def takes_default(self, cls: type) -> bool:
         """Return whether a type is computed as the base type is."""
         return self.base is not None and issubclass(cls, self.base)
+
+    def results_of(self, cls: type) -> type:
+        """Return the class of what is computed with a type by default: itself, unless it names another."""
+        named: type | None = getattr(cls, RESULTS, None)
+        return cls if named is None else named
 
     def map_arrays(self, value: Any, change: Callable[[Any], Any], *also: type) -> Any:
         """Return a result with `change` made to each array in it; tuples keep their type."""

@@ -16,7 +16,7 @@ from dispatchkit.protocol.rules import ANY, Rule, type_name
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Source", "Step", "checked", "raising", "rule_steps"]
+__all__ = ["Source", "Step", "checked", "rule_steps"]
 
 
 class Source(Enum):
@@ -177,7 +177,7 @@ def _ambiguous(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule
         min((rule.types[i] for rule in rules), key=lambda t: -len(t.__mro__))
         for i in range(min(len(rule.types) for rule in rules))
     ]
-    refuse = raising(
+    refuse = _raising(
         AmbiguousImplementationError,
         operation.qualified_name,
         [type_name(t) for entry in key for t in (entry if isinstance(entry, tuple) else (entry,))],
@@ -187,7 +187,7 @@ def _ambiguous(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule
     return Step(Source.AMBIGUOUS, cls, refuse, "ambiguous: " + "; ".join(map(str, rules)))
 
 
-def raising(error: Callable[..., Exception], *data: Any) -> Callable[..., Any]:
+def _raising(error: Callable[..., Exception], *data: Any) -> Callable[..., Any]:
     """Return an answer that raises an error made anew each time."""
 
     def refuse(*args: Any, **kwargs: Any) -> Any:

@@ -69,6 +69,13 @@ class Registry(Population):
         super().set_base(base, arrays, scalars, wrap, advice)
         self._changed()
 
+    def rules(self) -> list[Rule]:
+        """Return the rules registered for operations, also for functions that were defined anew since."""
+        with self.lock:
+            references = [reference for operation in list(self._known) for reference in operation.rules]
+        found = [rule for reference in references if (rule := reference()) is not None]
+        return sorted(found, key=lambda rule: (rule.location, str(rule.target), rule.types_text))
+
     def kind_rules(self, kind: Kind) -> list[weakref.ref[Rule]]:
         """Return the rules registered for a kind."""
         return self._kind_rules.setdefault(kind, [])
@@ -201,7 +208,8 @@ class Registry(Population):
                 f"implements: {len(types)} types for {target!r}, which has {count} array parameters; give one type "
                 f"for any position, or {count}"
             )
-        return Rule(target, types, anywhere, handler, takes)
+        fingerprint = target.parameters.fingerprint if isinstance(target, Overridable) else ""
+        return Rule(target, types, anywhere, handler, takes, fingerprint)
 
     def _store(self, rule: Rule) -> None:
         target = rule.target

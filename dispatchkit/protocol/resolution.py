@@ -18,7 +18,7 @@ from dispatchkit.errors import (
 )
 from dispatchkit.protocol.decline import take_mode_notes, take_reason
 from dispatchkit.protocol.parameters import Form, Key, flatten
-from dispatchkit.protocol.ranking import Source, Step, checked, raising, rule_steps
+from dispatchkit.protocol.ranking import Source, Step, checked, rule_steps
 from dispatchkit.protocol.rules import type_name
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def build_chain(operation: Overridable, key: Key, without: type | None = None, l
         if cls is without:
             chain.entries.append(Passed(cls, "taken to have declined"))
         else:
-            found = [*_own_method(operation, cls), *rule_steps(operation, key, cls)]
+            found = [*_own_method(operation, types, cls), *rule_steps(operation, key, cls)]
             known = {id(step.rule) for step in chain.steps if step.rule is not None}
             chain.entries += [step for step in found if step.rule is None or id(step.rule) not in known]
             if not found:
@@ -193,8 +193,8 @@ def build_chain(operation: Overridable, key: Key, without: type | None = None, l
     return chain
 
 
-def _own_method(operation: Overridable, cls: type) -> list[Step]:
-    """Return the step for a `__tensor_function__` that the type wrote itself."""
+def _own_method(operation: Overridable, types: tuple[type, ...], cls: type) -> list[Step]:
+    """Return the step for a `__tensor_function__` that a type wrote itself, of calls with these types."""
     protocol = operation.protocol
     found = protocol.records.own_method(cls)
     if found is None or protocol.records.is_generated(cls):
@@ -204,7 +204,6 @@ def _own_method(operation: Overridable, cls: type) -> list[Step]:
     name = protocol.method
 
     def own_method(*args: Any, **kwargs: Any) -> Any:
-        types = operation.participating(args, kwargs)
         owner: Any = cls
         if plain:
             owner = next(v for _, v in operation.parameters.values(args, kwargs) if type(v) is cls)
@@ -214,11 +213,12 @@ def _own_method(operation: Overridable, cls: type) -> list[Step]:
 
 
 def _default(operation: Overridable, key: Key, order: Sequence[type]) -> Step | None:
-    """Return the default of the base type, where every type of the call takes it."""
+    """Return the default of the base type, where it computes every type of the call."""
     protocol = operation.protocol
-    if not all(protocol.takes_default(cls) for cls in order):
+    if not all(map(operation.computes, order)):
         return None
-    return _default_step(operation, key, order[0] if order else protocol.base)
+    results = [protocol.results_of(cls) for cls in order]
+    return _default_step(operation, key, next((cls for cls in results if cls is not protocol.base), protocol.base))
 
 
 def _default_step(operation: Overridable, key: Key, result: type | None) -> Step | None:
@@ -234,8 +234,8 @@ def default_chain(operation: Overridable, key: Key, cls: type) -> Chain:
     protocol = operation.protocol
     types = protocol.participating(key)
     chain = Chain(operation, types, [cls], [*rule_steps(operation, key, cls)])
-    family = protocol.base is not None and all(issubclass(t, protocol.base) for t in types)
-    default = _default_step(operation, key, cls) if family else None
+    family = protocol.base is not None and all(map(operation.computes, types))
+    default = _default_step(operation, key, protocol.results_of(cls)) if family else None
     if default is not None:
         chain.entries.append(default)
     elif not (protocol.base is not None and issubclass(cls, protocol.base)):
@@ -252,7 +252,7 @@ def build_plain_chain(operation: Overridable, key: Key) -> Chain:
     if stranger is not None:
         chain.entries.append(stranger)
         return chain
-    if protocol.base is None or all(issubclass(cls, protocol.base) for cls in types):
+    if protocol.base is None or all(map(operation.computes, types)):
         default = _default_step(operation, key, protocol.base)
         if default is not None:
             chain.entries.append(default)
@@ -271,13 +271,18 @@ def _stranger(operation: Overridable, key: Key) -> Step | None:
         optional = parameters.signature.parameters[p.name].default is None
         for cls in flatten((entry,)):
             if not protocol.admits(cls) and not (optional and cls is type(None)):
-                return Step(
-                    Source.FOREIGN,
-                    cls,
-                    raising(ForeignArgumentError, operation.qualified_name, p.name, cls.__name__, protocol.advice),
-                    f"{cls.__name__} is no array",
-                )
+                return Step(Source.FOREIGN, cls, _refusal(operation, p.name, cls), f"{cls.__name__} is no array")
     return None
+
+
+def _refusal(operation: Overridable, parameter: str, cls: type) -> Callable[..., Any]:
+    """Return an answer that raises for an argument that is no array, or is not there at all."""
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        operation.check_call(args, kwargs)
+        raise ForeignArgumentError(operation.qualified_name, parameter, cls.__name__, operation.protocol.advice)
+
+    return refuse
 
 
 def _nearest(operation: Overridable, types: Sequence[type]) -> list[str]:

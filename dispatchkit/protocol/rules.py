@@ -52,6 +52,7 @@ class Rule:
     anywhere : whether the single type may stand in any position
     handler : the user's function
     takes : its signature, without the leading operation of a kind rule
+    fingerprint : of the operation's signature when the handler was registered, "" for a kind
     """
 
     target: Overridable | Kind
@@ -59,6 +60,7 @@ class Rule:
     anywhere: bool
     handler: Callable[..., Any]
     takes: inspect.Signature
+    fingerprint: str = ""
 
     @property
     def location(self) -> str:
@@ -121,8 +123,9 @@ class Rule:
         # Each of the parameters that go either way by position or by name, the ones before it by position.
         for count in range(len(either) + 1):
             named = {p.name: None for p in either[count:]}
+            least_named = {p.name: None for p in either[count:] if p.default is p.empty}
             calls += [([None] * (len(first) + count), {**named, **by_name})]
-            calls += [([None] * (len(first) + count), {name: None, **demanded}) for name in named]
+            calls += [([None] * (len(first) + count), {**least_named, name: None, **demanded}) for name in named]
         return not any(self.refusal(args, kwargs) for args, kwargs in calls)
 
     @staticmethod

@@ -8,7 +8,9 @@ import pytest
 import dispatchkit.errors
 from dispatchkit.errors import (
     AmbiguousImplementationError,
+    AnomalyError,
     AutogradError,
+    DataLoaderError,
     DensifyError,
     DensifyWarning,
     DispatchError,
@@ -16,10 +18,15 @@ from dispatchkit.errors import (
     ForeignArgumentError,
     GradcheckError,
     InplaceError,
+    LoadError,
+    LoopWarning,
+    MixedArraysError,
     ModeError,
     NoImplementationError,
     RegistrationError,
     SignatureWarning,
+    StateDictError,
+    TransformError,
     UnsupportedArgumentError,
     format_bytes,
 )
@@ -31,13 +38,20 @@ TREE = {
     AmbiguousImplementationError: (DispatchError, TypeError),
     RegistrationError: (DispatchError, TypeError),
     ForeignArgumentError: (DispatchError, TypeError),
+    MixedArraysError: (DispatchError, TypeError),
     DensifyError: (DispatchError, RuntimeError),
     ModeError: (DispatchError, RuntimeError),
     AutogradError: (RuntimeError,),
+    AnomalyError: (AutogradError,),
     GradcheckError: (AutogradError,),
     InplaceError: (AutogradError,),
+    StateDictError: (RuntimeError,),
+    TransformError: (AutogradError,),
+    DataLoaderError: (RuntimeError,),
+    LoadError: (ValueError,),
     DispatchWarning: (UserWarning,),
     DensifyWarning: (DispatchWarning,),
+    LoopWarning: (DispatchWarning,),
     SignatureWarning: (DispatchWarning,),
 }
 
@@ -57,6 +71,8 @@ def test_the_tree_is_drawn_in_the_docstring() -> None:
 
 
 CASES: list[tuple[Exception, str]] = [
+    (LoadError("a.npz", "is truncated"), "load: a.npz is truncated"),
+    (LoadError("a.npz", "is truncated", "x"), "load: entry 'x' of a.npz is truncated"),
     (
         NoImplementationError("lib.add", "__lib_function__", ["A", "B"]),
         "no implementation found for 'lib.add' on types that implement __lib_function__: [A, B]",
@@ -118,6 +134,17 @@ register (S, S) to settle it""",
         "Jacobian mismatch for output 0\nnumerical: [[1.]]\nanalytical: [[2.]]\nnote",
     ),
     (GradcheckError("backward is not repeatable"), "backward is not repeatable"),
+    (
+        MixedArraysError("lib.add", "torch on cpu", "numpy on cpu"),
+        (
+            "lib.add: one array is of torch on cpu, another of numpy on cpu; bring both to one library and device "
+            "first, such as dispatchkit.asarray(x.numpy()) for NumPy's"
+        ),
+    ),
+    (
+        DataLoaderError("Squares", "Squares[3]", "raised KeyError: 'x'"),
+        "DataLoader of Squares: Squares[3] raised KeyError: 'x'",
+    ),
     (DispatchWarning("w"), "w"),
     (DensifyWarning("'lib.add' made A dense (8 B)"), "'lib.add' made A dense (8 B)"),
     (SignatureWarning("another default"), "another default"),
@@ -157,6 +184,6 @@ def test_every_error_is_one_except_clause_away() -> None:
     for error, _ in CASES:
         try:
             raise error
-        except (DispatchError, AutogradError, DispatchWarning) as found:
+        except (DispatchError, AutogradError, DataLoaderError, LoadError, DispatchWarning) as found:
             caught.append(found)
     assert len(caught) == len(CASES)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+import dispatchkit as dk
 from dispatchkit.errors import NoImplementationError
 from dispatchkit.protocol.densify import densify
 from dispatchkit.protocol.engine import DispatchProtocol
@@ -159,3 +160,25 @@ def test_another_protocols_registrations_are_its_own(protocol: DispatchProtocol,
     with other.local_registrations():
         says(protocol, scale, "stays", A)
     assert scale(A()) == "stays"
+
+
+def test_an_operation_declared_inside_is_off_the_list_again() -> None:
+    with dk.local_registrations():
+
+        @dk.operation
+        def fleeting(xp: Any, x: Any, /) -> Any:
+            return x * 2
+
+        assert any(name.endswith(".fleeting") for name in dk.tensor_protocol.operations)
+    assert not any(name.endswith(".fleeting") for name in dk.tensor_protocol.operations)
+
+
+def test_an_operation_declared_anew_takes_the_place_of_the_one_before() -> None:
+    text = "def anew(xp, x, /):\n    return x * 2"
+    with dk.local_registrations():
+        for _ in range(2):  # as a cell of a notebook that is run twice
+            names: dict[str, Any] = {"__name__": "__main__"}
+            exec(text, names)  # noqa: S102
+            last = dk.operation(names["anew"])
+        (name,) = [name for name in dk.tensor_protocol.operations if ".anew" in name]
+        assert dk.tensor_protocol.operations[name].function is last

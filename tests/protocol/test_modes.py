@@ -232,3 +232,11 @@ def test_a_mode_without_a_method_says_so(protocol: DispatchProtocol, scale: Answ
     mode.protocol = protocol
     with mode, pytest.raises(AttributeError, match="__lib_function__"):
         scale(1)
+
+
+def test_a_mode_that_was_left_is_in_no_message(protocol: DispatchProtocol, scale: Answer) -> None:
+    with LibMode(protocol, pass_on), pytest.raises(NoImplementationError, match="LibMode: declined"):
+        scale(A())
+    with pytest.raises(NoImplementationError) as found:
+        scale(A())
+    assert "LibMode" not in str(found.value)

@@ -18,6 +18,7 @@ from dispatchkit.errors import (
 )
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
+from dispatchkit.protocol.rules import Rule
 from tests.protocol.support import Answer, line_of
 
 
@@ -257,3 +258,18 @@ def test_a_handler_is_called_where_it_can_be_and_else_declines(
         else:
             with pytest.raises(UnsupportedArgumentError):
                 function(*args, **kwargs)
+
+
+def test_a_rule_of_the_very_same_signature_takes_every_call() -> None:
+    protocol = DispatchProtocol("__lib_function__")
+
+    @protocol.overridable
+    def both_needed(a: Any, b: Any, c: Any = 1) -> None:
+        """Take two arguments that must be given, by position or by name."""
+
+    def handler(a: Any, b: Any, c: Any = 1) -> None: ...
+    def without(a: Any, b: Any) -> None: ...
+
+    operation = protocol.operation(both_needed)
+    rules = [Rule(operation, (A,), True, one, inspect.signature(one)) for one in (handler, without)]
+    assert [rule.takes_everything(operation.parameters) for rule in rules] == [True, False]

@@ -217,3 +217,33 @@ def test_convert_prefers_the_cheaper_structure() -> None:
     record(dk.exp)
     assert dk.exp(Sparse()).history == ("converted", "exp")
     assert dk.log(Sparse()).tolist() == [0.0, 0.0]
+
+
+@dk.array_type(fallback=dk.fallback.dense)
+class Shapeless:
+    def to_dense(self) -> dk.Tensor:
+        return dk.ones((2, 3))
+
+
+def test_a_shape_read_off_the_dense_form_is_counted_and_bounded() -> None:
+    x: Any = Shapeless()
+    dk.clear_densify_ledger()
+    assert (x.shape, x.ndim) == ((2, 3), 2)
+    assert [(entry.function, entry.count, entry.nbytes) for entry in dk.densify_ledger()] == [
+        ("Shapeless.shape", 2, 96)
+    ]
+    with (
+        dk.densify(on="error"),
+        pytest.raises(dk.DensifyError, match=r"^'Shapeless.dtype' would make Shapeless dense, "),
+    ):
+        _ = x.dtype
+    with dk.densify(limit=10), pytest.raises(dk.DensifyError, match=r"past the limit of 10 B"):
+        _ = x.shape
+
+
+def test_an_entry_of_the_ledger_reads_as_a_line() -> None:
+    dk.clear_densify_ledger()
+    with dk.densify(on="allow"):
+        dk.max(Shapeless())
+        line = inspect.currentframe().f_lineno - 1  # type: ignore[union-attr]
+    assert str(dk.densify_ledger()[0]) == f"{__file__}:{line}: 'dispatchkit.max' made Shapeless dense once (48 B)"
