@@ -6,26 +6,40 @@ the hot paths need not look.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
+from dispatchkit.graph.foreign_namespace import ForeignNamespace
 from dispatchkit.graph.numpy_namespace import numpy_namespace
+from dispatchkit.graph.storage import Storage
 
 __all__ = [
     "SCALARS",
     "Spec",
+    "as_numpy",
+    "dtype_name",
     "foreign",
     "holds_complex",
     "is_complex",
     "is_inexact",
     "is_raw",
+    "making_with",
+    "may_share_memory",
     "namespace_of",
+    "namespace_of_device",
+    "numpy_dtype",
     "project",
     "raw_array",
+    "same_dtype",
 ]
 
 foreign: list[type] = []
+_adapters: dict[tuple[Any, Any], ForeignNamespace] = {}
+_making: ContextVar[Any] = ContextVar("dispatchkit.making", default=numpy_namespace)
 SCALARS = frozenset(np.dtype(code).type for code in np.typecodes["All"] if code not in "SUVMmaO") | {
     bool,
     int,
@@ -41,14 +55,18 @@ class Spec:
     ----------
     shape, dtype : of the array
     strides : of the array where it has some, so that a gradient can be given its layout
+    device : of another library's array
     """
 
-    __slots__ = ("dtype", "shape", "strides")
+    __slots__ = ("device", "dtype", "shape", "strides")
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None) -> None:
+    def __init__(
+        self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None, device: Any = None
+    ) -> None:
         self.shape = shape
         self.dtype = dtype
         self.strides = strides
+        self.device = device
 
     @property
     def ndim(self) -> int:
@@ -111,8 +129,45 @@ def is_inexact(dtype: Any) -> bool:
     return kind in ("f", "c") if kind is not None else any(name in str(dtype) for name in ("float", "complex"))
 
 
+def numpy_dtype(value: Any) -> Any:
+    """Return the NumPy dtype of a dtype or an array, another library's by its name.
+
+    Raises
+    ------
+    TypeError : if NumPy has none
+    """
+    dtype = value if isinstance(value, type) else getattr(value, "dtype", value)
+    if isinstance(dtype, np.dtype):
+        return dtype
+    for read in (np.dtype, _by_name):
+        try:
+            if dtype is not None:
+                return read(dtype)
+        except TypeError:
+            pass
+    raise TypeError(f"{value!r} is neither a dtype nor an array")
+
+
+def _by_name(dtype: Any) -> Any:
+    return np.dtype(dtype_name(dtype))
+
+
+def dtype_name(dtype: Any) -> str:
+    """Return the name of a dtype of any library, such as ``"float64"``."""
+    return str(dtype).rpartition(".")[2]
+
+
+def same_dtype(first: Any, second: Any) -> bool:
+    """Return whether two dtypes are equal, also where one is NumPy's and one another library's."""
+    if isinstance(first, np.dtype) and isinstance(second, np.dtype):
+        return first == second
+    return first is second or dtype_name(first) == dtype_name(second)
+
+
 def namespace_of(array: Any) -> Any:
     """Return the array API namespace that computes on a raw array.
+
+    For an array of another library it is an adapter, one for each library and device.
 
     Raises
     ------
@@ -120,18 +175,80 @@ def namespace_of(array: Any) -> Any:
     """
     if isinstance(array, (np.ndarray, np.generic, int, float, complex)):
         return numpy_namespace
+    if isinstance(array, Storage):
+        return array.__array_namespace__()  # type: ignore[attr-defined]  # tensors have it
     namespace = getattr(array, "__array_namespace__", None)
     if namespace is not None:
-        return namespace()
-    if _is_torch(array):
+        library = namespace()
+    elif _is_torch(array):
         try:
             from array_api_compat import array_namespace  # noqa: PLC0415  # optional dependency
         except ImportError as error:
             raise ImportError(
                 "computing on PyTorch arrays needs array-api-compat: pip install array-api-compat"
             ) from error
-        return array_namespace(array)
-    raise TypeError(f"{type(array).__name__} is no array: it has no __array_namespace__")
+        library = array_namespace(array)
+    else:
+        raise TypeError(f"{type(array).__name__} is no array: it has no __array_namespace__")
+    key = library, getattr(array, "device", None)
+    try:
+        return _adapters[key]
+    except KeyError:
+        return _adapters.setdefault(key, ForeignNamespace(*key))
+
+
+def namespace_of_device(device: Any) -> Any:
+    """Return the namespace that makes arrays on a device: that of the library which the device belongs to, if seen.
+
+    Without a device, or with one that is not told by its type, it is the namespace new arrays are made with.
+    """
+    if device is not None and not isinstance(device, str):
+        for adapter in _adapters.values():
+            if type(adapter.device) is type(device):
+                return adapter
+    return _making.get()
+
+
+@contextmanager
+def making_with(xp: Any) -> Iterator[None]:
+    """Have arrays that are made from nothing made by a namespace: within a body or a rule, by that of its arrays."""
+    token = _making.set(xp)
+    try:
+        yield
+    finally:
+        _making.reset(token)
+
+
+def may_share_memory(first: Any, second: Any) -> bool:
+    """Return whether two raw arrays may look at the same memory; where nobody can tell, they may."""
+    if type(first) is np.ndarray and type(second) is np.ndarray:
+        return np.may_share_memory(first, second)
+    try:
+        seen: list[Any] = [x if isinstance(x, np.ndarray) else np.from_dlpack(x) for x in (first, second)]
+        return np.may_share_memory(seen[0], seen[1])
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):
+        return namespace_of(first) is namespace_of(second)
+
+
+def as_numpy(name: str, array: Any) -> Any:
+    """Return a raw array as NumPy's, sharing memory.
+
+    Raises
+    ------
+    TypeError : naming the operation, where NumPy cannot read the array
+    """
+    try:
+        found = np.asarray(array)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise TypeError(unreadable(name, array)) from error
+    if found.dtype.kind == "O":
+        raise TypeError(unreadable(name, array))
+    return found
+
+
+def unreadable(name: str, array: Any) -> str:
+    """Return what is said where NumPy cannot read an array."""
+    return f"{name}: NumPy cannot read an array of {namespace_of(array)!r}; move it to main memory with its own library"
 
 
 def project(xp: Any, g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -152,9 +269,9 @@ def project(xp: Any, g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
             g = xp.sum(g, axis=axes)
         if g.shape != shape:
             g = xp.reshape(g, shape)
-    if g.dtype != dtype:
+    if not same_dtype(g.dtype, dtype):
         if xp.isdtype(g.dtype, "complex floating") and not xp.isdtype(dtype, "complex floating"):
             g = xp.real(g)
-        if g.dtype != dtype:
+        if not same_dtype(g.dtype, dtype):
             g = xp.astype(g, dtype)
     return g

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from dispatchkit.errors import InplaceError
-from dispatchkit.graph.storage import Storage, Version, Vertex
+from dispatchkit.graph.storage import Memory, Storage, Version, Vertex
 
 __all__ = [
     "CallNode",
@@ -51,19 +51,18 @@ class Extras:
     Attributes
     ----------
     versions : count of changes of each saved argument's memory when it was saved, by its id
-    memory, memory_count : version counter of the output's memory and its count then; None where it is not shared
+    shared : version counter of each output's memory and its count when it came to be shared, by index
     hooks : called with the gradient, in order; a result replaces it
     after : called once a leaf's gradient was accumulated
     retains : whether `grad` is kept
     grad : the gradient: accumulated of a leaf, retained of another
     """
 
-    __slots__ = ("after", "grad", "hooks", "memory", "memory_count", "retains", "versions")
+    __slots__ = ("after", "grad", "hooks", "retains", "shared", "versions")
 
     def __init__(self) -> None:
         self.versions: dict[int, int] = {}
-        self.memory: Version | None = None
-        self.memory_count = 0
+        self.shared: dict[int, tuple[Version, int]] = {}
         self.hooks: dict[int, Callable[[Any], Any]] = {}
         self.after: dict[int, Callable[[Any], Any]] = {}
         self.retains = False
@@ -78,7 +77,7 @@ class Node(Vertex):
     operation : gives the name and the rules
     edges : vertices of the inputs, None for inputs without gradient
     saved : the arguments of the call that the rules read; None once the graph was freed
-    output : raw output; unset where the rules do not read it
+    output : raw output; unset or None where the rules do not read it
     """
 
     __slots__ = ("edges", "operation", "output", "saved")
@@ -97,13 +96,16 @@ class Node(Vertex):
         """The vertices of the inputs, each with the index of its output, as in PyTorch."""
         return tuple((edge.main, edge.index) if isinstance(edge, Output) else (edge, 0) for edge in self.edges)
 
-    def watch(self, memory: Any) -> None:
-        """Note that the output's memory is shared from now on."""
-        if not self.operation.keeps_output:
-            return
-        extras = extras_of(self)
-        extras.memory = memory.version
-        extras.memory_count = memory.version.count
+    @property
+    def original(self) -> Node:
+        """The vertex of the graph that this is, or stands in for while its operation runs backwards."""
+        return self
+
+    def watch(self, memory: Memory, index: int = 0) -> None:
+        """Note that the memory of the output, or of one of several, is shared from now on."""
+        if self.operation.keeps_output:
+            # The first time counts: the values that the rules read are those of then.
+            extras_of(self).shared.setdefault(index, (memory.version, memory.version.count))
 
     def check_versions(self) -> None:
         """Raise if a value that the rules read was changed in place since it was saved.
@@ -119,9 +121,11 @@ class Node(Vertex):
                 expected = 0 if extras is None else extras.versions.get(id(tensor), 0)
                 if memory.count != expected:
                     self._spoilt(tensor.array, expected, memory.count)
-        shared = None if extras is None or not self.operation.keeps_output else extras.memory
-        if extras is not None and shared is not None and shared.count != extras.memory_count:
-            self._spoilt(self.output, extras.memory_count, shared.count)
+        if extras is not None and self.operation.keeps_output:
+            for index, (version, count) in extras.shared.items():
+                if version.count != count:
+                    output = self.output[index] if isinstance(self.output, tuple) else self.output
+                    self._spoilt(output, count, version.count)
 
     def _spoilt(self, array: Any, expected: int, found: int) -> None:
         raise InplaceError(self.name, tuple(array.shape), str(array.dtype), expected, found)
@@ -169,9 +173,9 @@ class Output(Vertex):
         """The vertices of the operation's inputs."""
         return self.main.next_functions
 
-    def watch(self, memory: Any) -> None:
+    def watch(self, memory: Memory) -> None:
         """Note that the output's memory is shared from now on."""
-        self.main.watch(memory)
+        self.main.watch(memory, self.index)
 
 
 class Leaf(Vertex):
@@ -191,7 +195,7 @@ class Leaf(Vertex):
         """Nothing: the graph ends here."""
         return ()
 
-    def watch(self, memory: Any) -> None:
+    def watch(self, memory: Memory) -> None:
         """Pass: the graph does not read the values of a leaf."""
 
 

@@ -6,6 +6,7 @@ wraps them makes 0-D arrays of them.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any, Literal
@@ -40,6 +41,7 @@ class NumpyNamespace:
     """The array API namespace that bodies and rules receive for NumPy arrays."""
 
     __name__ = "numpy"
+    device = "cpu"
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(np, name)
@@ -108,13 +110,12 @@ class NumpyNamespace:
     @staticmethod
     def floor_divide(x1: Any, x2: Any, /) -> Any:
         """Divide and round down; where one operand is infinite, ``floor(x1 / x2)`` as the standard asks."""
-        y = np.floor_divide(x1, x2)
-        if y.dtype.kind == "f":
-            x1, x2 = np.asarray(x1, dtype=y.dtype), np.asarray(x2, dtype=y.dtype)
-            infinite = np.isinf(x1) | np.isinf(x2)
-            if infinite.any():
-                return np.where(infinite, np.floor(x1 / x2), y)
-        return y
+        infinite = np.isinf(x1) | np.isinf(x2)
+        if not infinite.any():
+            return np.floor_divide(x1, x2)
+        with np.errstate(invalid="ignore"):
+            y = np.floor_divide(x1, x2)
+        return np.where(infinite, np.floor(np.divide(x1, x2, dtype=y.dtype)), y)
 
     @staticmethod
     def expm1(x: Any, /) -> Any:
@@ -122,6 +123,24 @@ class NumpyNamespace:
         y = np.expm1(x)
         if y.dtype.kind == "c":
             return np.where(np.isfinite(x) & (x != 0), y, np.exp(x) - 1)
+        return y
+
+    @staticmethod
+    def tanh(x: Any, /) -> Any:
+        """Take the hyperbolic tangent; at a complex infinity the imaginary zero has the sign of the argument's."""
+        y = np.tanh(x)
+        if y.dtype.kind == "c":
+            y, x = np.asarray(y), np.asarray(x)
+            limits = np.isinf(x.real) & np.isfinite(x.imag)
+            y.imag = np.where(limits, np.copysign(0.0, x.imag), y.imag)
+        return y
+
+    @staticmethod
+    def sign(x: Any, /) -> Any:
+        """Find signs; of a complex number with a NaN in either part it is NaN, as the standard asks."""
+        y = np.sign(x)
+        if y.dtype.kind == "c":
+            return np.where(np.isnan(x), y.dtype.type(complex(np.nan, np.nan)), y)
         return y
 
     @staticmethod
@@ -176,22 +195,34 @@ class NumpyNamespace:
     @staticmethod
     def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
         """Convert by the array's own method."""
+        if device not in (None, "cpu"):
+            raise ValueError(f"device must be 'cpu' or None for arrays of NumPy, found {device!r}")
         return x.astype(dtype, copy=copy)
 
     @staticmethod
     def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
         """Accumulate sums, from 0 on if asked to."""
-        return _with_initial(np.cumsum(x, axis=axis, dtype=dtype), axis, 0, include_initial)
+        return _with_initial(np.cumsum(x, axis=_single(x, axis), dtype=dtype), axis, 0, include_initial)
 
     @staticmethod
     def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
         """Accumulate products, from 1 on if asked to."""
-        return _with_initial(np.cumprod(x, axis=axis, dtype=dtype), axis, 1, include_initial)
+        return _with_initial(np.cumprod(x, axis=_single(x, axis), dtype=dtype), axis, 1, include_initial)
 
     @staticmethod
     def matrix_transpose(x: Any, /) -> Any:
         """Swap the last two axes without NumPy's dispatch layer."""
         return x.mT
+
+    @staticmethod
+    def tril(x: Any, /, *, k: int = 0) -> Any:
+        """Take lower triangles of matrices; NumPy makes a matrix of a vector first."""
+        return np.tril(_matrices(x), k)
+
+    @staticmethod
+    def triu(x: Any, /, *, k: int = 0) -> Any:
+        """Take upper triangles of matrices; NumPy makes a matrix of a vector first."""
+        return np.triu(_matrices(x), k)
 
     @staticmethod
     def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
@@ -209,10 +240,13 @@ class NumpyNamespace:
         flipped = np.argsort(np.flip(x, axis=axis), axis=axis, kind="stable")
         return x.shape[axis] - 1 - np.flip(flipped, axis=axis)
 
+    getitem = staticmethod(operator.getitem)
+    setitem = staticmethod(operator.setitem)
+
     @staticmethod
     def index_put(x: Any, key: Any, value: Any, /, *, accumulate: bool = False) -> Any:
         """Return a copy of an array with other elements at `key`, or with `value` added there."""
-        out = x.copy()
+        out = np.array(x)
         if not accumulate:
             out[key] = value
         elif _selects_once(key):
@@ -220,6 +254,19 @@ class NumpyNamespace:
         else:
             np.add.at(out, key, value)
         return out
+
+
+def _matrices(x: Any) -> Any:
+    if x.ndim < 2:
+        raise ValueError(f"x must be matrices, of shape (..., M, N), found shape {x.shape}")
+    return x
+
+
+def _single(x: Any, axis: Any) -> Any:
+    """Return the axis to accumulate along, which may be left out where there is one only."""
+    if axis is None and x.ndim != 1:
+        raise ValueError(f"axis must be given for an array of {x.ndim} axes")
+    return 0 if axis is None else axis
 
 
 def _with_initial(y: Any, axis: Any, value: int, include_initial: bool) -> Any:

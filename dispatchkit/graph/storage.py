@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from dispatchkit.graph.node import Extras
@@ -23,25 +23,41 @@ class Version:
 class Memory:
     """A piece of memory as one family of views sees it.
 
+    Parameters
+    ----------
+    first : the first tensor of the family
+    version, offset, outside : see below
+
     Attributes
     ----------
     version : counts changes; shared with families that look at the same memory through `detach`
     offset : changes counted before the memory became this one, when a tensor was given other contents
+    outside : whether the family are views of a tensor in the graph that were made while recording was off
     views : the tensors of the family, made by view operations from one another
     """
 
-    __slots__ = ("_full", "offset", "version", "views")
+    __slots__ = ("_first", "_full", "offset", "outside", "version", "views")
 
-    def __init__(self, version: Version | None = None, offset: int = 0) -> None:
+    def __init__(
+        self, first: Storage, version: Version | None = None, offset: int = 0, *, outside: bool = False
+    ) -> None:
         self.version = Version() if version is None else version
         self.offset = offset
-        self.views: list[weakref.ref[Storage]] = []
+        self.outside = outside
+        self._first = weakref.ref(first)
+        self.views = [self._first]
         self._full = 16
 
     @property
     def count(self) -> int:
         """Number of changes that a tensor of the family has seen."""
         return self.version.count + self.offset
+
+    @property
+    def root(self) -> Storage | None:
+        """The tensor that the others are views of; None once it is gone or was given other contents."""
+        first = self._first()
+        return first if first is not None and first._memory is self else None
 
     def add(self, tensor: Storage) -> None:
         """Take a tensor into the family; now and then the dead are forgotten."""
@@ -51,8 +67,8 @@ class Memory:
         self.views.append(weakref.ref(tensor))
 
     def relatives(self, of: Storage) -> list[Storage]:
-        """Return the other living tensors of the family."""
-        living = [(ref, tensor) for ref in self.views if (tensor := ref()) is not None]
+        """Return the other living tensors of the family, without those that were given other contents."""
+        living = [(ref, tensor) for ref in self.views if (tensor := ref()) is not None and tensor._memory is self]
         self.views = [ref for ref, _ in living]
         return [tensor for _, tensor in living if tensor is not of]
 
@@ -92,22 +108,27 @@ class Storage:
     _node : its vertex in the graph, None where no gradient flows
     _memory : None until something shares it or changes it in place
     _grad : gradient of a tensor that has no vertex; unset where there is none
+    lifted : whether a transformation put it in the place of another tensor; then it has no raw array
     """
 
     __slots__ = ("__weakref__", "_grad", "_memory", "_node", "array")
+    lifted: ClassVar[bool] = False
 
     array: Any
     _node: Vertex | None
     _memory: Memory | None
     _grad: Any
 
+    def _innermost(self) -> Storage:
+        """Return the tensor whose array is computed on: this one, unless a transformation looks into it."""
+        return self
+
 
 def memory_of(tensor: Storage) -> Memory:
     """Return the memory of a tensor, made if nobody asked before."""
     memory = tensor._memory
     if memory is None:
-        memory = tensor._memory = Memory()
-        memory.add(tensor)
+        memory = tensor._memory = Memory(tensor)
         if tensor._node is not None:
             tensor._node.watch(memory)
     return memory
@@ -121,18 +142,25 @@ def version_of(tensor: Storage) -> int:
 def share_memory(view: Storage, base: Storage, *, family: bool = True) -> None:
     """Note that two tensors look at the same memory.
 
+    A view outside the graph of a tensor in it, made while recording was off, starts a family of its own.
+
     Parameters
     ----------
-    view : the new tensor
+    view : the new tensor, in its place in the graph
     base : the one it was made from
     family : whether gradients flow from one to the other; not so for `detach`
     """
-    memory = memory_of(base)
-    if not family:
+    memory = base._memory
+    if memory is None:
+        memory = memory_of(base)
+    if family and (base._node is None or view._node is not None):
+        view._memory = memory
+        memory.add(view)
+    elif family:
+        view._memory = Memory(view, memory.version, outside=True)
+    else:
         # Nodes that saved an earlier content of `view` see a count that they did not note.
         before = -1 if view._memory is None and view._node is None else version_of(view)
-        memory = Memory(memory.version, max(0, before + 1 - memory.version.count))
-    view._memory = memory
-    memory.add(view)
+        view._memory = Memory(view, memory.version, max(0, before + 1 - memory.version.count))
     if view._node is not None and not view._node.is_leaf:
-        view._node.watch(memory)
+        view._node.watch(view._memory)

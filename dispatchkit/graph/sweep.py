@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.arrays import namespace_of, project
+from dispatchkit.graph.anomaly import look_at
+from dispatchkit.graph.arrays import namespace_of, project, same_dtype
 from dispatchkit.graph.node import CallNode, Output
 from dispatchkit.graph.storage import Storage, Vertex
+from dispatchkit.protocol.modes import live
 
-__all__ = ["FREED", "sweep"]
+__all__ = ["FREED", "OWN_REFERENCES", "memory_is_own", "reachable", "sweep"]
 
 # References to a gradient that nobody outside the sweep holds: the sweep's and the accumulating function's names for
 # it, what iterates over the cotangents, and the argument of the count itself.
@@ -56,7 +58,9 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
     InplaceError : if a value that a rule reads was changed in place
     """
     wanted = None if inputs is None else set(inputs)
-    pending = _count_edges([vertex for vertex, _ in roots])
+    pending = reachable([vertex for vertex, _ in roots])
+    if live:
+        look_at(pending)
     needed = None if wanted is None else _on_a_path(pending, wanted)
     grads: dict[Vertex, Any] = {}
     found: dict[Vertex, Any] = {}
@@ -102,7 +106,7 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
     return found
 
 
-def _count_edges(roots: Iterable[Vertex]) -> dict[Vertex, int]:
+def reachable(roots: Iterable[Vertex]) -> dict[Vertex, int]:
     """Return every vertex that can be reached, with the number of edges that lead to it."""
     pending: dict[Vertex, int] = dict.fromkeys(roots, 0)
     stack = list(pending)
@@ -143,13 +147,13 @@ def _deposit(grads: dict[Vertex, Any], vertex: Vertex, g: Any) -> None:
         arrived = grads.setdefault(vertex, [None] * len(vertex.outputs))
         arrived[index] = g if arrived[index] is None else arrived[index] + g
         return
-    if g.shape != vertex.shape or g.dtype != vertex.dtype:
+    if g.shape != vertex.shape or not same_dtype(g.dtype, vertex.dtype):
         g = project(namespace_of(g), g, vertex.shape, vertex.dtype)
     before = grads.get(vertex)
     grads[vertex] = g if before is None else before + g
 
 
-def _memory_is_own(g: np.ndarray[Any, Any]) -> bool:
+def memory_is_own(g: np.ndarray[Any, Any]) -> bool:
     """Return whether nothing but `g` looks at its memory, all of which it needs."""
     base = g.base
     if base is None:
@@ -193,7 +197,7 @@ def _accumulate(leaf: Vertex, g: Any, wrap: Any, create_graph: bool) -> None:
     if create_graph:
         extras.grad = g.clone() if before is None else before + g
     elif before is None:
-        own = isinstance(g, np.ndarray) and sys.getrefcount(g) <= OWN_REFERENCES and _memory_is_own(g)
+        own = isinstance(g, np.ndarray) and sys.getrefcount(g) <= OWN_REFERENCES and memory_is_own(g)
         extras.grad = wrap(g if own else namespace_of(g).asarray(g, copy=True))
     elif isinstance(before, Storage) and before._node is None:
         extras.grad = wrap(before.array + g)

@@ -89,11 +89,7 @@ def test_an_element_can_be_added_to() -> None:
 def test_a_slice_can_be_added_to() -> None:
     value = dk.tensor([3.0, 4.0], requires_grad=True)
     y = dk.ones(3)
-    try:
-        y[1:] += value
-    except dk.AutogradError:
-        assert y.tolist() == [1.0, 1.0, 1.0]
-        return
+    y[1:] += value
     (y * y).sum().backward()
     assert value.grad.tolist() == [8.0, 10.0]
 

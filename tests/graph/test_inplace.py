@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -41,37 +42,6 @@ def test_a_leaf_can_be_changed_inside_no_grad(name: str) -> None:
     assert x.is_leaf
     assert x.requires_grad
     assert x.tolist() != [0.25, 2.0]
-
-
-def test_a_view_of_a_leaf_is_not_changed_while_a_graph_is_recorded() -> None:
-    x = leaf(1.0, 2.0)
-    with pytest.raises(dk.AutogradError):
-        x[:1] += 1
-    assert x.tolist() == [1.0, 2.0]
-
-
-def test_a_base_with_living_views_is_not_changed_where_that_is_recorded() -> None:
-    y = leaf(1.0, 2.0) * 2
-    view = y[:1]
-    with pytest.raises(dk.AutogradError) as caught:
-        y += 1
-    assert str(caught.value) == (
-        "add_: the tensor shares memory with 1 other living tensor(s) made from it by views, whose gradients would "
-        "become wrong; change a copy (x = x.clone()), or use the result of the operation instead of changing in place"
-    )
-    assert y.tolist() == [2.0, 4.0]
-    assert view.tolist() == [2.0]
-
-
-def test_what_the_message_says_to_do_works() -> None:
-    x = leaf(1.0, 2.0)
-    y = x * 2
-    view = y[:1]
-    y = y.clone()
-    y += 1
-    (y.sum() + view.sum()).backward()
-    assert x.grad is not None
-    assert x.grad.tolist() == [4.0, 2.0]
 
 
 def test_a_base_whose_views_are_gone_can_be_changed() -> None:
@@ -132,12 +102,24 @@ def test_a_failure_leaves_the_graph_as_it_was(name: str) -> None:
     assert x.grad.tolist() == [8.0, 16.0]
 
 
-def test_a_floating_point_error_leaves_the_tensor_as_it_was() -> None:
-    t = dk.ones(2)
-    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+def refuse(kind: str, flag: int) -> None:
+    raise FloatingPointError(kind)
+
+
+@pytest.mark.parametrize("action", ["warn", "raise", "call"])
+@pytest.mark.parametrize("size", [2, 5000])
+def test_a_floating_point_error_leaves_the_tensor_as_it_was(
+    size: int, action: Literal["warn", "raise", "call"]
+) -> None:
+    t = dk.ones(size)
+    with (
+        warnings.catch_warnings(action="error"),
+        np.errstate(all=action, call=refuse),
+        pytest.raises((FloatingPointError, RuntimeWarning)),
+    ):
         t /= 0
-    assert t.tolist() == [1.0, 1.0]
     assert t._version == 0
+    assert bool((t == 1).all())
 
 
 def test_the_message_of_a_shape_that_does_not_fit() -> None:
@@ -169,7 +151,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
 def test_read_only_memory_is_named(change: Callable[[Any], Any]) -> None:
     t = dk.broadcast_to(dk.ones(()), (2,))
-    with pytest.raises(ValueError, match="read-only"):
+    with pytest.raises(ValueError, match=r": the tensor's memory is read-only, as it is after broadcast_to and expand"):
         change(t)
 
 

@@ -135,6 +135,27 @@ def test_a_member_of_a_sequence_that_was_changed_is_noticed_or_does_no_harm() ->
     assert x.grad.tolist() == [2.0, 4.0]
 
 
+def test_one_of_several_outputs_that_was_changed_is_noticed_whatever_became_of_the_others() -> None:
+    x = dk.tensor([[2.0, 1.0], [0.5, 3.0]], requires_grad=True)
+    u, s, _ = dk.linalg.svd(x)
+    loss = u.sum() + s.sum()
+    u += 1
+    s.detach()
+    with pytest.raises(dk.InplaceError, match=r"backward of SvdBackward .* shape \(2, 2\) is at version 1, expected"):
+        loss.backward()
+
+
+def test_a_change_is_not_forgotten_when_the_output_is_copied() -> None:
+    y = dk.exp(leaf(1.0, 2.0))
+    loss = y.sum()
+    y.detach()
+    with dk.no_grad():
+        y += 1
+    copy.copy(y)
+    with pytest.raises(dk.InplaceError, match=r"backward of ExpBackward .* is at version 1, expected version 0"):
+        loss.backward()
+
+
 def test_a_change_before_the_call_does_no_harm() -> None:
     x, w = leaf(1.0, 2.0), dk.tensor([3.0, 4.0])
     w += 1

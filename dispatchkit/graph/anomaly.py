@@ -1,0 +1,140 @@
+"""Nodes that remember where they were recorded, and backward passes that look at what the rules give."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from dispatchkit.errors import AnomalyError
+from dispatchkit.graph.around import Around, is_around, recorded
+from dispatchkit.graph.arrays import is_inexact, namespace_of
+from dispatchkit.graph.node import Differentiable, Node
+from dispatchkit.graph.storage import Storage, Vertex
+from dispatchkit.protocol.frames import stack
+from dispatchkit.protocol.modes import Observer, active_observer
+
+if TYPE_CHECKING:
+    from dispatchkit.protocol.overridable import Overridable
+
+__all__ = ["Anomaly", "look_at"]
+
+
+class Anomaly(Observer):
+    """Has each node that is recorded remember where that was.
+
+    Parameters
+    ----------
+    check_nan : whether gradients that are no numbers count as failures
+    """
+
+    def __init__(self, check_nan: bool) -> None:
+        self.check_nan = check_nan
+
+    def saw(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+        """Have the nodes of a call remember the lines it came from."""
+        place = None
+        for node in recorded(operation, args, kwargs, result):
+            if not is_around(Traced, node):
+                place = place or Place(stack(), _running.get())
+                node.operation = Traced(node.operation, place)
+
+
+class Place:
+    """Where a node was recorded.
+
+    Attributes
+    ----------
+    lines : code and line of each frame, the outermost first
+    cause : the node whose backward pass it was recorded by, None in a forward pass
+    """
+
+    __slots__ = ("cause", "lines")
+
+    def __init__(self, lines: list[tuple[CodeType, int]], cause: Traced | None) -> None:
+        self.lines = lines
+        self.cause = cause
+
+    def text(self) -> str:
+        """Return the lines as in a traceback."""
+        frames = [traceback.FrameSummary(code.co_filename, line, code.co_name) for code, line in self.lines]
+        return "".join(traceback.format_list(frames)).rstrip()
+
+
+class Traced(Around):
+    """The operation of a node that remembers where it was recorded.
+
+    Parameters
+    ----------
+    inner : the operation
+    place : None where that is not known
+    """
+
+    __slots__ = ("place",)
+
+    def __init__(self, inner: Differentiable, place: Place | None) -> None:
+        super().__init__(inner)
+        self.place = place
+
+    def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
+        """Return the raw cotangents of a node's inputs, looked at where this context asks for it."""
+        anomaly = active_observer(Anomaly)
+        return self.inner.pull_raw(node, g) if anomaly is None else self._checked(anomaly, self.inner.pull_raw, node, g)
+
+    def pull_live(self, node: Any, g: Any) -> Sequence[Any]:
+        """Return the cotangents of a node's inputs as tensors, looked at where this context asks for it."""
+        anomaly = active_observer(Anomaly)
+        if anomaly is None:
+            return self.inner.pull_live(node, g)
+        token = _running.set(self)
+        try:
+            return self._checked(anomaly, self.inner.pull_live, node, g)
+        finally:
+            _running.reset(token)
+
+    def _checked(self, anomaly: Anomaly, pull: Callable[[Any, Any], Sequence[Any]], node: Any, g: Any) -> Sequence[Any]:
+        try:
+            found = pull(node, g)
+        except AnomalyError:
+            raise
+        except Exception as error:
+            what = f"Function '{self.node_name}' raised {type(error).__name__}: {error}"
+            raise AnomalyError(what, *self.history()) from error
+        if anomaly.check_nan:
+            for index, one in enumerate(found):
+                if one is not None and _has_nan(one):
+                    what = f"Function '{self.node_name}' returned nan values in its {index}th output."
+                    raise AnomalyError(what, *self.history())
+        return found
+
+    def history(self) -> tuple[str, list[tuple[str, str]]]:
+        """Return the lines that recorded the node, and name and lines of each node whose backward led there."""
+        causes: list[tuple[str, str]] = []
+        place = self.place
+        while place is not None and (cause := place.cause) is not None:
+            place = cause.place
+            causes.append((cause.node_name, "" if place is None else place.text()))
+        return "" if self.place is None else self.place.text(), causes
+
+
+# The node whose backward pass is being recorded.
+_running: ContextVar[Traced | None] = ContextVar("dispatchkit.anomaly", default=None)
+
+
+def look_at(vertices: Iterable[Vertex]) -> None:
+    """Have the nodes of a backward pass looked at where this context asks for it, those recorded outside it, too."""
+    if active_observer(Anomaly) is not None:
+        for vertex in vertices:
+            if isinstance(vertex, Node) and not is_around(Traced, vertex):
+                vertex.operation = Traced(vertex.operation, None)
+
+
+def _has_nan(value: Any) -> bool:
+    if isinstance(value, Storage):
+        return any(map(_has_nan, value.parts())) if value.lifted else _has_nan(value.array)  # type: ignore[attr-defined]
+    if not is_inexact(value.dtype):
+        return False
+    xp = namespace_of(value)
+    return bool(xp.any(xp.isnan(value)))

@@ -1,0 +1,382 @@
+"""Changes in place where several tensors look at the same memory; `test_inplace_programs` has the random ones."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.graph.arrays import foreign
+from tests.graph.test_leaves import leaf
+
+
+def gradient(x: Any) -> Any:
+    assert x.grad is not None
+    return x.grad.tolist()
+
+
+def test_gradients_of_a_changed_view_of_its_base_and_of_other_views() -> None:
+    """The numbers are PyTorch's: what flows to the views flows to the base, and on from there."""
+    w = leaf(1.0, 2.0, 3.0, 4.0)
+    x = w * 2
+    v, u = x[1:3], x[2:]
+    v *= 3
+    v[0] = 5.0
+    for tensor in (x, u, v):
+        tensor.retain_grad()
+    ((x**2).sum() + (u**3).sum() + (v * 7).sum()).backward()
+    assert x.tolist() == [2.0, 5.0, 18.0, 8.0]
+    assert gradient(w) == [8.0, 0.0, 6090.0, 416.0]
+    assert gradient(x) == [4.0, 17.0, 1015.0, 208.0]
+    assert gradient(u) == [972.0, 192.0]
+    assert gradient(v) == [7.0, 7.0]
+
+
+def test_gradients_of_views_whose_base_is_gone() -> None:
+    w = leaf(1.0, 2.0, 3.0)
+    x = w * 1
+    v, u = x[:2], x[1:]
+    del x
+    v.retain_grad()
+    u.retain_grad()
+    u *= w[:2]
+    ((u**2).sum() + (v**3).sum()).backward()
+    assert v.tolist() == [1.0, 2.0]
+    assert gradient(w) == [35.0, 52.0, 24.0]
+    assert gradient(v) == [3.0, 12.0]
+    assert gradient(u) == [4.0, 12.0]
+
+
+def test_a_retained_gradient_and_a_hook_follow_the_tensor() -> None:
+    w = leaf(1.0, 2.0)
+    x = w * 2
+    v = x[:1]
+    v.retain_grad()
+    x *= 3
+    seen: list[Any] = []
+    v.register_hook(lambda g: seen.append(g.tolist()))
+    (v * 5).sum().backward()
+    assert gradient(v) == [5.0]
+    assert seen == [[5.0]]
+    assert gradient(w) == [30.0, 0.0]
+
+
+def test_a_value_in_the_graph_makes_base_and_views_part_of_it() -> None:
+    w = leaf(1.0, 2.0)
+    x = dk.zeros(4)
+    v, u = x[1:3], x[3:]
+    v += w
+    assert (x.requires_grad, v.requires_grad, u.requires_grad) == (True, True, True)
+    (x**2).sum().backward()
+    assert gradient(w) == [2.0, 4.0]
+
+
+@dk.operation
+def diagonal(xp: Any, x: Any, /) -> Any:
+    return np.lib.stride_tricks.as_strided(x, (2,), (x.strides[0] + x.strides[1],))
+
+
+@diagonal.def_transpose
+def diagonal_transpose(xp: Any, g: Any, x: Any) -> Any:
+    return xp.where(xp.asarray(np.eye(2, dtype=bool)), g, xp.zeros(x.shape))
+
+
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "slice": lambda x: x[0].__imul__(3),
+    "transpose": lambda x: x.T.__imul__(dk.tensor([[2.0, 3.0], [4.0, 5.0]])),
+    "element": lambda x: x[0, 1].zero_(),
+    "new axis": lambda x: x[None].exp_(),
+    "view of a view": lambda x: x.T[1][::-1][:1].multiply_(2.0),
+    "mask in a view": lambda x: x[:, 1].__setitem__(dk.tensor([True, False]), 0.0),
+    "integers in a view": lambda x: x[:, 1].__setitem__([1, 0], x[:, 0].clone() * 3.0),
+    "view by an operation of one's own": lambda x: diagonal(x).multiply_(4.0),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_first_and_second_derivatives(name: str) -> None:
+    def function(w: Any) -> Any:
+        x = w * w
+        row, column = x[1], x[:, 1]
+        CHANGES[name](x)
+        return dk.concat([dk.flatten(x * x), row**2, column * w[0]])
+
+    w = dk.tensor([[0.5, 1.5], [-1.0, 2.0]], requires_grad=True)
+    assert dk.autograd.gradcheck(function, (w,))
+    assert dk.autograd.gradgradcheck(function, (w,))
+
+
+def test_python_writes_a_changed_part_back() -> None:
+    w = leaf(1.0, 2.0, 3.0)
+    x = w * 1
+    x[0] += 1
+    x[1:] *= w[:2]
+    assert x.tolist() == [2.0, 2.0, 6.0]
+    x.sum().backward()
+    assert gradient(w) == [3.0, 4.0, 2.0]
+
+
+def test_one_element_is_a_view() -> None:
+    x = dk.tensor([1.0, 2.0])
+    y: Any = x[1]
+    z: Any = dk.tensor([[1.0, 2.0]])[0, 1]
+    assert (y.shape, z.shape) == ((), ())
+    y.zero_()
+    assert x.tolist() == [1.0, 0.0]
+    assert x._version == 1
+
+
+def test_a_stretched_view_sees_a_change_of_its_base() -> None:
+    w = leaf(1.0, 2.0)
+    x = w * 1
+    e = dk.broadcast_to(x, (3, 2))
+    x *= 3
+    (e**2).sum().backward()
+    assert gradient(w) == [54.0, 108.0]
+
+
+def test_parts_of_one_tensor_can_be_changed() -> None:
+    w = dk.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    x = w * 1
+    first, second = dk.unstack(x)
+    first *= 2
+    second += first
+    (x**2).sum().backward()
+    assert gradient(w) == [[28.0, 48.0], [10.0, 16.0]]
+
+
+CONTENTS: dict[str, Callable[[Any], Any]] = {
+    "other memory": lambda x: dk.tensor([7.0, 8.0]),
+    "the same memory": lambda x: x.detach()[1:],
+}
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_a_tensor_given_other_contents_is_no_relative_any_more(name: str) -> None:
+    w = leaf(1.0, 2.0)
+    x = w * 1
+    v = x[1:]
+    x.data = CONTENTS[name](x)
+    node = x.grad_fn
+    v *= 2
+    assert x.grad_fn is node
+    v.sum().backward()
+    assert gradient(w) == [0.0, 2.0]
+
+
+def test_what_was_overwritten_everywhere_is_let_go() -> None:
+    x = leaf(1.0, 2.0) * 1
+    v = x[:1]
+    before = weakref.ref(v.grad_fn)
+    x *= 2
+    assert before() is None
+
+
+class Series(dk.Tensor):
+    """Has a view of its own."""
+
+    def head(self) -> Any:
+        return self[:1]
+
+
+def test_views_of_a_subclass() -> None:
+    w = leaf(1.0, 2.0)
+    x: Any = (w * 1).as_subclass(Series)
+    head = x.head()
+    head *= 5
+    assert type(head) is type(x) is Series
+    x.sum().backward()
+    assert gradient(w) == [5.0, 1.0]
+
+
+def test_an_operand_given_by_name_is_part_of_the_graph() -> None:
+    low = leaf(0.5, 0.5)
+    t: Any = dk.tensor([0.0, 1.0])
+    t.clip_(min=low)
+    t.sum().backward()
+    assert gradient(low) == [1.0, 0.0]
+
+
+@dk.operation(kind=dk.kinds.elementwise)
+def same(xp: Any, x: Any, /) -> Any:
+    return x
+
+
+@same.def_partial
+def same_partial(xp: Any, y: Any, x: Any) -> Any:
+    return 1.0
+
+
+@dk.operation
+def turned(xp: Any, x1: Any, x2: Any, /) -> Any:
+    return x1[::-1]
+
+
+@turned.def_transpose("x1")
+def turned_transpose(xp: Any, g: Any, x1: Any, x2: Any) -> Any:
+    return xp.flip(g)
+
+
+PASSING_ON: dict[str, Callable[[Any], Any]] = {"one": same, "two": lambda x: turned(x, 1.0)}
+
+
+@pytest.mark.parametrize("name", PASSING_ON)
+@pytest.mark.parametrize("tracked", [True, False])
+def test_an_operation_that_hands_its_argument_on_gives_a_tensor_of_its_own(name: str, tracked: bool) -> None:
+    w = dk.tensor([1.0, 2.0], requires_grad=tracked)
+    x = w * 1
+    y = PASSING_ON[name](x)
+    y *= 3
+    assert x.tolist() == [1.0, 2.0]
+    if tracked:
+        (x + y).sum().backward()
+        assert gradient(w) == [4.0, 4.0]
+
+
+VIEWS_OF_LEAVES: dict[str, Callable[[Any], tuple[Any, Any]]] = {
+    "view": lambda x: (x, x[:1]),
+    "element": lambda x: (x, x[0]),
+    "copy": lambda x: (x, x.as_subclass(Series)[1:]),
+    "base": lambda x: (t := x.detach(), t[:1].requires_grad_()),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS_OF_LEAVES)
+def test_views_and_bases_of_leaves_are_not_changed(name: str) -> None:
+    kept = VIEWS_OF_LEAVES[name](leaf(1.0, 2.0))
+    changed = kept[0] if name == "base" else kept[1]
+    before = changed.tolist()
+    message = (
+        "^add_: the tensor shares memory with a leaf tensor that requires grad, one being a view of the other, and "
+        r"cannot be changed in place while a graph is recorded; change it inside no_grad\(\), or work on a copy$"
+    )
+    with pytest.raises(dk.AutogradError, match=message):
+        changed += 1
+    assert changed.tolist() == before
+    assert changed._version == 0
+    with dk.no_grad():
+        changed += 1
+    assert kept[0]._version == kept[1]._version == 1
+
+
+def test_a_view_that_the_graph_does_not_know_of_is_not_changed() -> None:
+    x = leaf(1.0, 2.0)
+    h = x * 3
+    with dk.no_grad():
+        v: Any = h[:1]
+    part = v[0]
+    message = (
+        r"^multiply_: the tensor is a view made outside the graph, as inside no_grad\(\), of a tensor in the graph, "
+        r"whose gradient would become wrong; change it inside no_grad\(\), make the view while recording is on, or "
+        r"change a copy \(x = x.clone\(\)\)$"
+    )
+    for view in (v, part):
+        with pytest.raises(dk.AutogradError, match=message):
+            view.multiply_(10.0)
+    assert h.tolist() == [3.0, 6.0]
+    with dk.no_grad():
+        v *= 10.0
+    assert h.tolist() == [30.0, 6.0]
+    h *= 2
+    assert v.tolist() == [60.0]
+    assert not v.requires_grad
+
+
+def test_a_view_is_not_taken_out_of_the_graph_in_place() -> None:
+    x = leaf(1.0, 2.0) * 2
+    v = x[:1]
+    with pytest.raises(
+        dk.AutogradError, match=r"^detach_: a view cannot be taken out of the graph in place; use detach\(\)$"
+    ):
+        v.detach_()
+    assert v.requires_grad
+    x.detach_()
+    assert not x.requires_grad
+
+
+def test_a_value_changed_through_a_view_is_noticed_where_it_is_needed() -> None:
+    x = leaf(1.0, 2.0, 3.0) * 2
+    y = x * x
+    v = x[2:]
+    v *= 2
+    with pytest.raises(dk.InplaceError, match="backward of MultiplyBackward"):
+        y.sum().backward()
+
+
+APART = (
+    "multiply_: the tensor shares memory with other living tensors, and which elements they have in common cannot be "
+    "told; change a copy (x = x.clone()), or use the result of the operation instead of changing in place"
+)
+
+
+def test_views_of_memory_where_elements_overlap_are_not_changed() -> None:
+    x = dk.asarray(np.lib.stride_tricks.as_strided(np.zeros(4), (3, 2), (8, 8)))
+    v = x[1:]
+    with pytest.raises(dk.AutogradError) as caught:
+        x *= leaf(1.0, 2.0)
+    assert str(caught.value) == APART
+    assert (x._version, x.requires_grad, v.requires_grad) == (0, False, False)
+
+
+@pytest.fixture
+def other_library() -> Iterator[Any]:
+    known = list(foreign)
+    yield pytest.importorskip("array_api_strict")
+    foreign[:] = known
+
+
+def test_views_in_another_library_are_not_changed(other_library: Any) -> None:
+    x: Any = dk.Tensor(other_library.asarray([1.0, 2.0]))
+    v = x[1:]
+    with pytest.raises(dk.AutogradError) as caught:
+        x *= dk.Tensor(other_library.asarray(2.0), requires_grad=True)
+    assert str(caught.value) == APART
+    assert (x._version, x.requires_grad, v.requires_grad) == (0, False, False)
+
+
+FAILURES: dict[str, Callable[[Any], Any]] = {
+    "shape": lambda v: v.__iadd__(dk.ones((5, 2))),
+    "dtype": lambda v: v.__iadd__(1j),
+    "index": lambda v: v.__setitem__(7, 1.0),
+    "assigned shape": lambda v: v.__setitem__(slice(None), dk.ones(3)),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failure_leaves_the_whole_family_as_it_was(name: str) -> None:
+    w = leaf(1.0, 2.0, 3.0)
+    x = w * 2
+    v, u = x[:2], x[1:]
+    nodes = x.grad_fn, v.grad_fn, u.grad_fn
+    with pytest.raises((ValueError, TypeError, IndexError)):
+        FAILURES[name](v)
+    assert (x.grad_fn, v.grad_fn, u.grad_fn) == nodes
+    assert x._version == 0
+    assert x.tolist() == [2.0, 4.0, 6.0]
+    (x * x).sum().backward()
+    assert gradient(w) == [8.0, 16.0, 24.0]
+
+
+@pytest.mark.parametrize("swept", [True, False])
+def test_a_changed_family_is_freed_without_the_collector(swept: bool) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        w = leaf(1.0, 2.0, 3.0)
+        x = w * 2
+        v, u = x[:2], x[1:]
+        v *= 3
+        x += 1
+        loss = x.sum() + u.sum()
+        if swept:
+            loss.backward()
+        held = [weakref.ref(one) for one in (x, v, u, x.grad_fn, v.grad_fn, loss.grad_fn)]
+        del x, v, u, loss
+        assert [ref() for ref in held] == [None] * 6
+    finally:
+        gc.enable()
