@@ -14,6 +14,13 @@ from dispatchkit.ops import (
     elementwise_powers,
     elementwise_rounding,
     elementwise_trigonometry,
+    extras_einsum,
+    extras_manipulation,
+    extras_nan,
+    extras_order,
+    extras_signal,
+    extras_softmax,
+    extras_statistics,
     indexing,
     info,
     joining,
@@ -40,6 +47,13 @@ from dispatchkit.ops.elementwise_logic import *  # noqa: F403
 from dispatchkit.ops.elementwise_powers import *  # noqa: F403
 from dispatchkit.ops.elementwise_rounding import *  # noqa: F403
 from dispatchkit.ops.elementwise_trigonometry import *  # noqa: F403
+from dispatchkit.ops.extras_einsum import *  # noqa: F403
+from dispatchkit.ops.extras_manipulation import *  # noqa: F403
+from dispatchkit.ops.extras_nan import *  # noqa: F403
+from dispatchkit.ops.extras_order import *  # noqa: F403
+from dispatchkit.ops.extras_signal import *  # noqa: F403
+from dispatchkit.ops.extras_softmax import *  # noqa: F403
+from dispatchkit.ops.extras_statistics import *  # noqa: F403
 from dispatchkit.ops.indexing import *  # noqa: F403
 from dispatchkit.ops.info import *  # noqa: F403
 from dispatchkit.ops.joining import *  # noqa: F403
@@ -70,6 +84,13 @@ vars()["__all__"] = [
         elementwise_powers,
         elementwise_rounding,
         elementwise_trigonometry,
+        extras_einsum,
+        extras_manipulation,
+        extras_nan,
+        extras_order,
+        extras_signal,
+        extras_softmax,
+        extras_statistics,
         indexing,
         info,
         joining,

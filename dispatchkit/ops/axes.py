@@ -89,6 +89,13 @@ def inverse(axes: tuple[int, ...] | list[int]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def lanes(xp: Namespace, x: Any, axis: int | None) -> Any:
-    """Return an array with one axis moved to the end; flat for None."""
-    return xp.reshape(x, (-1,)) if axis is None else xp.moveaxis(x, axis, -1)
+def lanes(xp: Namespace, x: Any, axis: Axis) -> Any:
+    """Return an array with one axis moved to the end, several joined to one there; flat for None."""
+    if axis is None:
+        return xp.reshape(x, (-1,))
+    if isinstance(axis, int):
+        return xp.moveaxis(x, axis, -1)
+    axes = normal_axes(axis, x.ndim)
+    others = tuple(i for i in range(x.ndim) if i not in axes)
+    shape = (*(x.shape[i] for i in others), count(x.shape, axes))
+    return xp.reshape(xp.permute_dims(x, (*others, *axes)), shape)

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.errors import AutogradError, ForeignArgumentError
-from dispatchkit.graph.arrays import is_raw, namespace_of
+from dispatchkit.errors import AutogradError, DispatchError, ForeignArgumentError
+from dispatchkit.graph.arrays import is_raw, namespace_of, raw_array
+from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.declare import conversion, creation
 from dispatchkit.ops.dtypes import get_default_dtype
+from dispatchkit.ops.mistakes import MISTAKES, NUMBERS, restated, shown
 from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, ArrayLike, DType, Namespace
@@ -18,43 +20,89 @@ from dispatchkit.ops.typing import Array, ArrayLike, DType, Namespace
 __all__ = ["as_tensor", "asarray", "clone", "from_dlpack", "tensor"]
 
 
-def to_raw(name: str, data: Any, dtype: DType = None, copy: bool | None = None, device: Any = None) -> Any:
+WANTED = "an array of any library, a number, or a nested sequence of numbers"
+
+
+def to_raw(
+    name: str,
+    parameter: str,
+    data: Any,
+    dtype: DType = None,
+    copy: bool | None = None,
+    device: Any = None,
+    xp: Any = numpy_namespace,
+) -> Any:
     """Return the raw array of anything that `asarray` takes.
 
     Parameters
     ----------
-    name : of the function, for messages
+    name, parameter : of the function and its argument, for messages
     data : array, scalar, or nested sequence of them
     dtype : of the result; Python floats become the default dtype
     copy : always, never, or (None) where needed
     device : of the result
+    xp : makes arrays of Python numbers; an array stays with its library
 
     Raises
     ------
     ForeignArgumentError : if it holds something that is no number
+    ValueError : if it is no regular array, or cannot be had without a copy or on the device
     """
     if isinstance(data, Storage):
         data = data.array
+    try:
+        return _array_of(name, parameter, data, dtype, copy, device, xp)
+    except (AutogradError, DispatchError):
+        raise
+    except MISTAKES as error:
+        given = {"dtype": dtype, "copy": copy, "device": device}
+        options = "".join([f", {option} = {value!r}" for option, value in given.items() if value is not None])
+        text = f"dispatchkit.{name}: {error}\n  {parameter} = {shown(data)}{options}; wanted: {WANTED}"
+        raise restated(error, text) from error
+
+
+def _array_of(name: str, parameter: str, data: Any, dtype: DType, copy: bool | None, device: Any, xp: Any) -> Any:
+    """Return data that is no tensor as a raw array: of its own library, or of `xp` where it is of none."""
     if is_raw(data) and not isinstance(data, np.ndarray):
-        return namespace_of(data).asarray(data, dtype=dtype, copy=copy, device=device)
+        if getattr(data, "requires_grad", False):
+            library = namespace_of(data).__name__
+            raise AutogradError(f"{name}: the array is part of {library}'s own graph; give it detached")
+        return raw_array(namespace_of(data).asarray(data, dtype=dtype, copy=copy, device=device))
+    if xp is numpy_namespace or isinstance(data, np.ndarray):
+        return _numpy_array(name, parameter, data, dtype, copy, device)
+    return raw_array(xp.asarray(_numpy_array(name, parameter, data, dtype), device=device))
+
+
+def _numpy_array(
+    name: str, parameter: str, data: Any, dtype: DType, copy: bool | None = None, device: Any = None
+) -> Any:
+    """Return NumPy's array of numbers, a nested sequence of them, or an array of NumPy's."""
     if not isinstance(data, np.ndarray):
-        data = _numbers(data)
+        data = _numbers(name, parameter, data)
     if dtype is None and not hasattr(data, "dtype"):
         numbers = np.asarray(data)
         if numbers.dtype.kind in "fc" and not _holds_arrays(data):
             wide = np.result_type(get_default_dtype(), numbers.dtype.type(0) if numbers.dtype.kind == "c" else 0.0)
             dtype = np.result_type(get_default_dtype(), np.complex64) if numbers.dtype.kind == "c" else wide
     array = np.asarray(data, dtype=dtype, copy=copy, device=device)
-    if array.dtype.kind not in "biufc":
+    if array.dtype.kind not in NUMBERS:
+        if dtype is not None:
+            raise TypeError(f"dtype must be of numbers or booleans, found {array.dtype}")
         found = f"{type(data).__name__} of {array.dtype}"
-        raise ForeignArgumentError(f"dispatchkit.{name}", "obj", found, "give numbers or arrays of them")
+        raise ForeignArgumentError(f"dispatchkit.{name}", parameter, found, wanted=WANTED)
     return array
 
 
-def _numbers(data: Any) -> Any:
+def _numbers(name: str, parameter: str, data: Any) -> Any:
+    """Return nested sequences as lists, with arrays for the tensors in them."""
     if isinstance(data, (list, tuple)):
-        return [_numbers(member) for member in data]
-    return data.array if isinstance(data, Storage) else data
+        return [_numbers(name, parameter, member) for member in data]
+    array = data.array if isinstance(data, Storage) else data
+    if is_raw(array) and not isinstance(array, (np.ndarray, np.generic)):
+        library = namespace_of(array).__name__
+        found = f"list of arrays of {library}"
+        raise ForeignArgumentError(f"dispatchkit.{name}", parameter, found, "use stack(tensors)")
+    return array
 
 
 def _holds_arrays(data: Any) -> bool:
@@ -100,7 +148,7 @@ def asarray(
     tensor([[1, 2],
             [3, 4]])
     """
-    return to_raw("asarray", obj, dtype, copy, device)
+    return to_raw("asarray", "obj", obj, dtype, copy, device, xp)
 
 
 @asarray.def_transpose
@@ -137,7 +185,7 @@ def tensor(xp: Namespace, data: ArrayLike, /, *, dtype: DType = None, device: An
     >>> dk.tensor([1.0, 2.0], requires_grad=True)
     tensor([1., 2.], requires_grad=True)
     """
-    return to_raw("tensor", data, dtype, True, device)
+    return to_raw("tensor", "data", data, dtype, True, device, xp)
 
 
 @creation(decomposes=False, differentiable=False, samples=[sample(draw(2, 3))])
@@ -164,6 +212,8 @@ def from_dlpack(xp: Namespace, x: ArrayLike, /, *, device: Any = None, copy: boo
     >>> dk.from_dlpack(np.arange(3))
     tensor([0, 1, 2])
     """
+    if not hasattr(x, "__dlpack__"):
+        raise AttributeError(f"{from_dlpack.__name__}: x must have __dlpack__, found a {type(x).__name__}; see asarray")
     if device is None and copy is None:
         return np.from_dlpack(x)  # type: ignore[return-value]  # a raw array here
     return np.from_dlpack(x, device=device, copy=copy)  # type: ignore[return-value]

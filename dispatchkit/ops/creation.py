@@ -392,6 +392,13 @@ def full_like_transpose_x(
     return xp.zeros(x.shape, dtype=g.dtype, device=g.device)
 
 
+@full_like.def_jvp("x")
+def full_like_jvp_x(
+    xp: Namespace, t: Array, y: Array, x: Array, fill_value: Array, *, dtype: DType = None, device: Any = None
+) -> Array:
+    return xp.zeros_like(y)
+
+
 @full_like.def_transpose("fill_value")
 def full_like_transpose(
     xp: Namespace, g: Array, x: Array, fill_value: Array, *, dtype: DType = None, device: Any = None

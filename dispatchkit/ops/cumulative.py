@@ -217,6 +217,10 @@ def diff(
     -------
     array that is shorter by n along the axis
 
+    Raises
+    ------
+    ValueError : if `n` is negative
+
     Notes
     -----
     Source: array API standard, `diff`, where `n` is keyword-only.
@@ -230,6 +234,8 @@ def diff(
     parts = [part for part in (prepend, x, append) if part is not None]
     if len(parts) > 1:
         x = xp.concat(parts, axis=axis)
+    if n < 0:
+        raise ValueError(f"{diff.__name__}: n must not be negative, found n = {n}")
     axis = normal_axis(axis, x.ndim, "diff")
     for _ in range(n):
         x = x[along(axis, slice(1, None))] - x[along(axis, slice(None, -1))]

@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
 from dispatchkit.errors import RegistrationError
-from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.ops.declared import CREATING, DeclaredOperation
 from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.rules import check_rule
 from dispatchkit.ops.samples import Content, Sample, elementwise_samples, reduction_samples
@@ -138,9 +138,6 @@ def operation(
         return call
 
     return make if body is None else make(body)
-
-
-CREATING = (kinds.creation, kinds.random)
 
 
 def _with_requires_grad(signature: inspect.Signature) -> inspect.Signature:

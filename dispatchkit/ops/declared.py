@@ -4,26 +4,36 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+import numpy as np
 from typing_extensions import override
 
+from dispatchkit.graph.arrays import foreign, making_with, namespace_of
 from dispatchkit.graph.node import CallNode, Node, Output
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.storage import Storage
+from dispatchkit.ops.drawing import overseen
 from dispatchkit.ops.functions import binary_function, leading_function, unary_function
 from dispatchkit.ops.handlers import call_handler, leading_handler, plain_handler
+from dispatchkit.ops.libraries import making_for
+from dispatchkit.ops.mistakes import numbers_only
 from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.ops.plan import Plan, all_cotangents, pull_all
 from dispatchkit.ops.rules import Rules
 from dispatchkit.ops.samples import Sample
-from dispatchkit.ops.wrapping import finalized, spec_of, wrapped
+from dispatchkit.ops.wrapping import finalized, make_leaf, spec_of, wrapped
+from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.parameters import Form, Key, Parameters
+from dispatchkit.protocol.parameters import Form, Key, Parameters, flatten
 
-__all__ = ["DeclaredOperation"]
+__all__ = ["CREATING", "DeclaredOperation"]
+
+# What makes leaves: its functions take `requires_grad`, their bodies do not.
+CREATING = (kinds.creation, kinds.random)
 
 
 class DeclaredOperation(Overridable):
@@ -62,7 +72,7 @@ class DeclaredOperation(Overridable):
         path = _called_alone(body, parameters.signature)
         prefix = namespace.partition(".")[2]
         self.namesake = path == (f"{prefix}.{name}" if prefix else name)
-        self.kernel = _kernel(body, path)
+        self.kernel = _kernel(body, path, trusted=namespace.partition(".")[0] == "dispatchkit")
         self.whole = numpy_namespace.whole.get(name) if self.namesake else None
         self.samples: list[Sample] = []
         self.decomposes = True
@@ -70,6 +80,11 @@ class DeclaredOperation(Overridable):
         self.settlers: list[Callable[[], None]] = []
         self._plan: Plan | None = None
         self.pull_raw = self.plan.pull_raw
+
+    @property
+    @override
+    def source(self) -> Callable[..., Any]:
+        return self.body_of_namespace
 
     @override
     def make_function(self) -> Callable[..., Any]:
@@ -136,6 +151,9 @@ class DeclaredOperation(Overridable):
         cls = result if result is not None else self.protocol.base
         assert cls is not None
         parameters = self.parameters
+        lifted: Any = next((t for t in flatten(key) if issubclass(t, Storage) and t.lifted), None)
+        if lifted is not None:
+            return self._by_lifted(lifted)
         tensors = [issubclass(t, Storage) if isinstance(t, type) else False for t in key]
         if self.composite or not tensors:
             handler = call_handler(self, cls)
@@ -145,7 +163,18 @@ class DeclaredOperation(Overridable):
             handler = leading_handler(self, cls)
         else:
             handler = call_handler(self, cls)
+        if self.kind is kinds.random:
+            handler = overseen(self, handler)
+        handler = numbers_only(self, handler, key)
         return handler if cls is self.protocol.base else finalized(self, cls, handler, tensors)
+
+    def _by_lifted(self, cls: Any) -> Callable[..., Any]:
+        """Return the answer of a type whose instances have no raw array."""
+
+        def handler(*args: Any, **kwargs: Any) -> Any:
+            return cls.__tensor_function__(self.function, (cls,), args, kwargs)
+
+        return handler
 
     @property
     def composite(self) -> bool:
@@ -166,15 +195,33 @@ class DeclaredOperation(Overridable):
         return self.decomposed if self.decomposes else None
 
     def decomposed(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute by way of other operations."""
-        return self.body_of_namespace(tensor_namespace, *args, **kwargs)
+        """Compute by way of other operations; whether a leaf is made is not for the body to know."""
+        makes_leaf = self.kind in CREATING and kwargs.pop("requires_grad", False)
+        if not foreign:
+            y = self.body_of_namespace(tensor_namespace, *args, **kwargs)
+        else:
+            with making_for(self, args, kwargs):
+                y = self.body_of_namespace(tensor_namespace, *args, **kwargs)
+        if not makes_leaf:
+            return y
+        if not isinstance(y, Storage):
+            return decline(f"a {type(y).__name__} is no leaf that could require a gradient")
+        y._node = make_leaf(y.array)
+        return y
 
     def pull_live(self, node: Node, g: Any) -> list[Any]:
         """Return the cotangents of the inputs of a recorded call as tensors."""
+        if not foreign:
+            return self._pull_live(node, g)
+        arrived = next(one for one in g if one is not None) if type(g) is list else g
+        with making_with(namespace_of(arrived._innermost().array)):
+            return self._pull_live(node, g)
+
+    def _pull_live(self, node: Node, g: Any) -> list[Any]:
         node.check_versions()
         y = self._outputs_of(node, node.output) if self.keeps_output else None
-        kwargs = node.keywords if type(node) is CallNode else {}
-        if type(node) is CallNode and node.outputs is not None:
+        kwargs = node.keywords if isinstance(node, CallNode) else {}
+        if isinstance(node, CallNode) and node.outputs is not None:
             g = all_cotangents(tensor_namespace, node, g)
         return pull_all(self.parameters, self.plan.pulls, node, tensor_namespace, g, y, node.saved or (), kwargs)
 
@@ -183,9 +230,9 @@ class DeclaredOperation(Overridable):
         base = self.protocol.base
         assert base is not None
         if isinstance(y, tuple):
-            ys = [wrapped(base, one, Output(node, i, one.shape, one.dtype)) for i, one in enumerate(y)]
+            ys = [wrapped(base, one, Output(node.original, i, one.shape, one.dtype)) for i, one in enumerate(y)]
             return type(y)(*ys) if hasattr(y, "_fields") else tuple(ys)
-        return wrapped(base, y, node)
+        return wrapped(base, y, node.original)
 
 
 class _Symbol:
@@ -230,15 +277,27 @@ def _called_alone(body: Callable[..., Any], signature: inspect.Signature) -> str
     return seen.path if in_order and seen.kwargs == by_name else None
 
 
-def _kernel(body: Callable[..., Any], path: str | None) -> Callable[..., Any]:
-    """Return what computes a body on NumPy arrays, NumPy's own function where the body only calls that."""
+def _kernel(body: Callable[..., Any], path: str | None, *, trusted: bool) -> Callable[..., Any]:
+    """Return what computes a body on NumPy arrays, NumPy's own function where the body only calls that.
+
+    Whoever calls a kernel takes the result to be new, so that a change of it reaches no argument unseen. The bodies of
+    this library are tested for it; what others hand on is copied.
+    """
+    kernel: Any = numpy_namespace
     if path is None:
+        kernel = partial(body, numpy_namespace)
+    else:
+        for name in path.split("."):
+            kernel = getattr(kernel, name)
+    return kernel if trusted or isinstance(kernel, np.ufunc) else _giving_new_memory(kernel)
 
-        def kernel(*args: Any, **kwargs: Any) -> Any:
-            return body(numpy_namespace, *args, **kwargs)
 
-        return kernel
-    found: Any = numpy_namespace
-    for name in path.split("."):
-        found = getattr(found, name)
-    return found
+def _giving_new_memory(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    def copying_kernel(*args: Any) -> Any:
+        r = kernel(*args)
+        for a in args:
+            if r is a or (type(r) is type(a) is np.ndarray and r.base is not None and np.may_share_memory(r, a)):
+                return r.copy()
+        return r
+
+    return copying_kernel

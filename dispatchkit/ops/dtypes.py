@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.graph.arrays import numpy_dtype
 from dispatchkit.ops.declare import conversion
 from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.samples import draw, sample
@@ -149,18 +150,6 @@ def dtype_of_scalar(value: Any) -> DType:
     if isinstance(value, builtins.int):
         return int64
     return default_dtype_of("c" if isinstance(value, builtins.complex) else "f")
-
-
-def numpy_dtype(value: Any) -> DType:
-    """Return the NumPy dtype of a dtype or an array, another library's by its name."""
-    dtype = getattr(value, "dtype", value)
-    for candidate in (dtype, str(dtype).rpartition(".")[2]):
-        try:
-            if candidate is not None:
-                return np.dtype(candidate)
-        except TypeError:
-            pass
-    raise TypeError(f"{value!r} is neither a dtype nor an array")
 
 
 @dataclass(frozen=True)
@@ -357,7 +346,8 @@ def astype(xp: Namespace, x: Array, dtype: DType, /, *, copy: builtins.bool = Tr
     Notes
     -----
     The cotangent is cast back to the dtype of `x`, its real part taken where `x` is real; nothing flows
-    through integers. Source: array API standard, `astype`.
+    through integers. Where the result is on another device the cotangent is brought back. Source: array API
+    standard, `astype`.
 
     Examples
     --------
@@ -372,7 +362,7 @@ def astype(xp: Namespace, x: Array, dtype: DType, /, *, copy: builtins.bool = Tr
 def astype_transpose(
     xp: Namespace, g: Array, x: Array, dtype: DType, *, copy: builtins.bool = True, device: Any = None
 ) -> Array:
-    return g
+    return g if device is None or x.device is None else xp.astype(g, g.dtype, copy=False, device=x.device)
 
 
 for _name in __all__:

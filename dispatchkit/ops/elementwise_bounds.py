@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dispatchkit.graph.arrays import holds_complex
 from dispatchkit.ops.declare import alias, elementwise
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
@@ -98,6 +99,10 @@ def relu(xp: Namespace, x: Array, /) -> Array:
     -------
     array of the shape and dtype of `x`
 
+    Raises
+    ------
+    TypeError : for complex numbers, which have no order
+
     Notes
     -----
     ``dy/dx`` is 1 for positive elements and 0 for the others, 0 included. Source: PyTorch, `torch.relu`.
@@ -108,6 +113,8 @@ def relu(xp: Namespace, x: Array, /) -> Array:
     >>> dk.relu(dk.asarray([-1.0, 2.0]))
     tensor([0., 2.])
     """
+    if holds_complex(x):
+        raise TypeError(f"{relu.__name__}: x must be of real numbers, found {x.dtype}")
     return xp.maximum(x, 0)
 
 

@@ -68,7 +68,8 @@ def expm1(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = y + 1``. Source: array API standard, `expm1`.
+    ``dy/dx = y + 1``. At complex infinities it is the limit of ``exp(x) - 1``, as in the standard, where NumPy has
+    NaN. Source: array API standard, `expm1`.
 
     Examples
     --------
@@ -242,7 +243,7 @@ def logaddexp_partial_x2(xp: Namespace, y: Array, x1: Array, x2: Array) -> Array
 
 @elementwise
 def sigmoid(xp: Namespace, x: Array, /) -> Array:
-    """Return the logistic function of each element: ``1 / (1 + exp(-x))`` without overflow.
+    """Return the logistic function of each element: ``1 / (1 + exp(-x))``, for real numbers without overflow.
 
     Parameters
     ----------
@@ -262,9 +263,11 @@ def sigmoid(xp: Namespace, x: Array, /) -> Array:
     >>> dk.sigmoid(dk.asarray([0.0, 2.0]))
     tensor([0.5000, 0.8808])
     """
+    if holds_complex(x):
+        return xp.reciprocal(xp.add(xp.exp(xp.negative(x)), 1))
     # Both exponents are at most 0. At 0, where they have a kink, the derivatives of the two cancel.
     opposite = xp.multiply(x, -1.0)
-    return xp.divide(xp.exp(xp.minimum(x, 0)), xp.add(xp.exp(xp.minimum(x, opposite)), 1))
+    return xp.divide(xp.exp(xp.minimum(x, 0.0)), xp.add(xp.exp(xp.minimum(x, opposite)), 1))
 
 
 @sigmoid.def_partial

@@ -74,7 +74,8 @@ def sign(xp: Namespace, x: Array, /) -> Array:
     Notes
     -----
     The derivative of a real `x` is 0; along a complex direction `t` it is
-    ``(t - y * real(conj(y) * t)) / abs(x)``, and 0 at 0. Source: array API standard, `sign`.
+    ``(t - y * real(conj(y) * t)) / abs(x)``, and 0 at 0. A complex number with a NaN in either part has the sign NaN,
+    as in the standard, where NumPy looks at the other part. Source: array API standard, `sign`.
 
     Examples
     --------

@@ -15,13 +15,14 @@ import numpy as np
 from dispatchkit.graph.arrays import foreign, raw_array
 from dispatchkit.graph.node import Node, note_versions
 from dispatchkit.graph.recording import is_grad_enabled
+from dispatchkit.ops.mistakes import MISTAKES, reraise
 from dispatchkit.protocol.callers import ask_the_rest, decide
 from dispatchkit.protocol.modes import ask_modes, live
 
 if TYPE_CHECKING:
     from dispatchkit.ops.declared import DeclaredOperation
 
-__all__ = ["binary_function", "leading_function", "unary_function"]
+__all__ = ["binary_function", "leading_function", "recorder_of_one", "recorder_of_two", "unary_function"]
 
 Handler = Callable[..., Any]
 new: Callable[[Any], Any] = object.__new__
@@ -39,7 +40,10 @@ def unary_function(operation: DeclaredOperation) -> Handler:
             return answer
         t = type(x)
         if t is base and not foreign:
-            r = kernel(x.array)
+            try:
+                r = kernel(x.array)
+            except MISTAKES as error:
+                reraise(operation, error, (x,), {})
             if type(r) is not ndarray:
                 r = raw_array(r)
             y = new(t)
@@ -59,7 +63,7 @@ def unary_function(operation: DeclaredOperation) -> Handler:
     def settle() -> None:
         nonlocal base, record
         base = operation.fast_base
-        record = _recorder_of_one(operation) if operation.differentiable else _record_nothing
+        record = recorder_of_one(operation) if operation.differentiable else _record_nothing
 
     operation.settlers.append(settle)
     return call
@@ -69,7 +73,7 @@ def _record_nothing(*_: Any) -> None:
     """Take the place of a recorder where no gradient flows through the operation."""
 
 
-def _recorder_of_one(operation: DeclaredOperation) -> Callable[[Any, Any], Node | None]:
+def recorder_of_one(operation: DeclaredOperation) -> Callable[[Any, Any], Node | None]:
     """Return what makes the node of a call on a tracked tensor; None where recording is off."""
     plan = operation.plan
     (keep_x,), keep_y = plan.keeps, plan.keeps_output
@@ -111,7 +115,10 @@ def binary_function(operation: DeclaredOperation, as_operator: bool = False) -> 
             return answer
         t = type(x1)
         if t is base and type(x2) is t and not foreign:
-            r = kernel(x1.array, x2.array)
+            try:
+                r = kernel(x1.array, x2.array)
+            except MISTAKES as error:
+                reraise(operation, error, (x1, x2), {})
             if type(r) is not ndarray:
                 r = raw_array(r)
             y = new(t)
@@ -133,13 +140,13 @@ def binary_function(operation: DeclaredOperation, as_operator: bool = False) -> 
     def settle() -> None:
         nonlocal base, record
         base = operation.fast_base
-        record = _recorder_of_two(operation) if operation.differentiable else _record_nothing
+        record = recorder_of_two(operation) if operation.differentiable else _record_nothing
 
     operation.settlers.append(settle)
     return call
 
 
-def _recorder_of_two(operation: DeclaredOperation) -> Callable[[Any, Any, Any], Node | None]:
+def recorder_of_two(operation: DeclaredOperation) -> Callable[[Any, Any, Any], Node | None]:
     """Return what makes the node of a call on two tensors, one of them tracked; None where recording is off."""
     plan = operation.plan
     (keep_1, keep_2), keep_y = plan.keeps, plan.keeps_output
@@ -193,7 +200,10 @@ def leading_function(operation: DeclaredOperation) -> Handler:
         t = type(x)
         if t is base and not args and not kwargs and x._node is None and not foreign:
             y = new(t)
-            y.array = whole(x.array)  # type: ignore[misc]  # there is a base only where there is this
+            try:
+                y.array = whole(x.array)  # type: ignore[misc]  # there is a base only where there is this
+            except MISTAKES as error:
+                reraise(operation, error, (x,), {})
             y._node = y._memory = None
             return y
         try:

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dispatchkit.graph.arrays import SCALARS, foreign, is_inexact, namespace_of, raw_array
+from dispatchkit.graph.arrays import SCALARS, foreign, is_inexact, may_share_memory, namespace_of, raw_array
 from dispatchkit.graph.node import CallNode, Node, Output, note_versions
 from dispatchkit.graph.numpy_namespace import DOUBLE, numpy_namespace
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, share_memory
+from dispatchkit.ops.functions import recorder_of_one, recorder_of_two
+from dispatchkit.ops.libraries import as_python, common_library, library_of_call
+from dispatchkit.ops.mistakes import MISTAKES, check_numbers, reraise
 from dispatchkit.ops.wrapping import make_leaf, spec_of, wrapped
 from dispatchkit.protocol.parameters import Form
 
@@ -38,32 +41,51 @@ def plain_handler(operation: DeclaredOperation, cls: type, tensors: Sequence[boo
     cls : of the result
     tensors : for each argument, whether it is a tensor rather than a raw array or a scalar
     """
-    kernel, body = operation.kernel, operation.body_of_namespace
+    return _one(operation, cls, *tensors) if len(tensors) == 1 else _two(operation, cls, *tensors)
+
+
+def _one(operation: DeclaredOperation, cls: type, tensor: bool) -> Handler:
+    kernel = operation.kernel
+    record = recorder_of_one(operation) if operation.differentiable and tensor else None
+
+    def one(x: Any) -> Any:
+        a = x.array if tensor else x
+        try:
+            r = kernel(a) if not foreign or type(a) is ndarray else _elementwise(operation, a)
+        except MISTAKES as error:
+            reraise(operation, error, (x,), {})
+        y = wrapped(cls, r if type(r) is ndarray else raw_array(r))
+        if record is not None and x._node is not None:
+            y._node = record(y.array, x)
+        return y
+
+    return one
+
+
+def _two(operation: DeclaredOperation, cls: type, first: bool, second: bool) -> Handler:
+    kernel = operation.kernel
     differentiable = operation.differentiable
-    if len(tensors) == 1:
-
-        def one(x: Any) -> Any:
-            a = x.array if tensors[0] else x
-            r = kernel(a) if not foreign or type(a) is ndarray else body(namespace_of(a), a)
-            y = wrapped(cls, r if type(r) is ndarray else raw_array(r))
-            if differentiable and tensors[0] and x._node is not None and is_grad_enabled():
-                y._node = _node(operation, y.array, (x._node,), (x,))
-            return y
-
-        return one
-    first, second = tensors
+    record = recorder_of_two(operation) if differentiable and first and second else None
 
     def two(x1: Any, x2: Any) -> Any:
         a = x1.array if first else x1
         b = x2.array if second else x2
+        xp = numpy_namespace
         if foreign and not (type(a) is ndarray and type(b) is ndarray):
-            r = body(namespace_of(b if type(a) is ndarray or not first else a), a, b)
-        else:
-            r = kernel(a, b)
+            xp = common_library(operation.qualified_name, (x1, x2)) or numpy_namespace
+            if xp is not numpy_namespace and (isinstance(a, np.generic) or isinstance(b, np.generic)):
+                return two(as_python(x1), as_python(x2))
+        try:
+            r = kernel(a, b) if xp is numpy_namespace else operation.body_of_namespace(xp, a, b)
+        except MISTAKES as error:
+            reraise(operation, error, (x1, x2), {})
         y = new(cls)
         y.array = r if type(r) is ndarray else raw_array(r)
         y._node = y._memory = None
-        if differentiable:
+        if record is not None:
+            if x1._node is not None or x2._node is not None:
+                y._node = record(y.array, x1, x2)
+        elif differentiable:
             v1 = x1._node if first else None
             v2 = x2._node if second else None
             if (v1 is not None or v2 is not None) and is_grad_enabled():
@@ -71,6 +93,13 @@ def plain_handler(operation: DeclaredOperation, cls: type, tensors: Sequence[boo
         return y
 
     return two
+
+
+def _elementwise(operation: DeclaredOperation, a: Any) -> Any:
+    """Compute on another library's array; the result has memory of its own."""
+    xp = namespace_of(a)
+    r = operation.body_of_namespace(xp, a)
+    return xp.asarray(r, copy=True) if may_share_memory(r, a) else r
 
 
 def _node(operation: DeclaredOperation, r: Any, edges: tuple[Any, ...], args: tuple[Any, ...]) -> Node:
@@ -99,20 +128,22 @@ def leading_handler(operation: DeclaredOperation, cls: type) -> Handler:
     """Return what computes an operation of one tensor, given first, with parameters: reductions, shape changes."""
     body, differentiable, whole = operation.body_of_namespace, operation.differentiable, operation.whole
     keeps, keeps_output = operation.plan.keeps[0], operation.plan.keeps_output
+    takes_dtype = "dtype" in operation.parameters.signature.parameters
 
     def handler(x: Any, /, *args: Any, **kwargs: Any) -> Any:
         a = x.array
         xp = numpy_namespace if type(a) is ndarray else namespace_of(a)
-        if args or kwargs:
-            try:
+        try:
+            if args or kwargs:
                 r = body(xp, a, *args, **kwargs)
-            except TypeError:
-                operation.check_call((x, *args), kwargs)
-                raise
-        elif whole is None or xp is not numpy_namespace:
-            r = body(xp, a)
-        else:
-            r = whole(a)
+                if takes_dtype and (args or "dtype" in kwargs):
+                    check_numbers(operation, r, kwargs.get("dtype"))
+            elif whole is None or xp is not numpy_namespace:
+                r = body(xp, a)
+            else:
+                r = whole(a)
+        except MISTAKES as error:
+            reraise(operation, error, (x, *args), kwargs)
         v = x._node
         tracked = v is not None and differentiable and is_grad_enabled()
         t = type(r)
@@ -135,11 +166,10 @@ def leading_handler(operation: DeclaredOperation, cls: type) -> Handler:
             n.outputs = n.extras = None
             n.shape = r.shape
             n.dtype = r.dtype
-            if keeps_output:
-                n.output = r
+            n.output = r if keeps_output else None
             if keeps and x._memory is not None:
                 note_versions(n)
-        if r is a or (t is ndarray and r.base is not None):
+        if r is a or type(r) is not ndarray or r.base is not None:
             _note_sharing(y, (x,))
         return y
 
@@ -151,35 +181,63 @@ def call_handler(operation: DeclaredOperation, cls: type) -> Handler:
     body, composite = operation.body_of_namespace, operation.composite
     parameters = operation.parameters
     makes_leaves = "requires_grad" in parameters.signature.parameters
+    takes_dtype = "dtype" in parameters.signature.parameters
+    differentiable = operation.differentiable
 
     def handler(*args: Any, **kwargs: Any) -> Any:
         requires_grad = makes_leaves and kwargs.pop("requires_grad", False)
+        xp = numpy_namespace
+        if foreign:
+            xp, args, kwargs = library_of_call(operation, args, kwargs)
         tensors: list[Storage] = []
-        raw_args = [_opened(arg, tensors) for arg in args]
-        raw_kwargs = {name: _opened(arg, tensors) for name, arg in kwargs.items()} if kwargs else kwargs
-        tracked = operation.differentiable and any(t._node is not None for t in tensors) and is_grad_enabled()
+        raw_args = [arg if type(arg) in PLAIN else _opened(arg, tensors) for arg in args]
+        raw_kwargs = kwargs
+        if kwargs and not PLAIN.issuperset(map(type, kwargs.values())):
+            raw_kwargs = {name: _opened(arg, tensors) for name, arg in kwargs.items()}
+        tracked = differentiable and _any_tracked(tensors)
         if tracked and composite:
-            return operation.decomposed(*args, **kwargs)
-        xp = _namespace(tensors) if foreign else numpy_namespace
+            try:
+                return operation.decomposed(*args, **kwargs)
+            except MISTAKES as error:
+                reraise(operation, error, args, kwargs, inner=True)
         try:
             result = body(xp, *raw_args, **raw_kwargs)
-        except TypeError:
-            operation.check_call(args, kwargs)
-            raise
-        if isinstance(result, (tuple, list)):
-            return _several(operation, cls, result, tensors, args, kwargs, tracked)
-        y = wrapped(cls, raw_array(result))
-        if tracked and is_inexact(y.array.dtype):
-            y._node = call_node(operation, args, kwargs)
-            y._node.shape, y._node.dtype = y.array.shape, y.array.dtype
-            if operation.plan.keeps_output:
-                y._node.output = y.array
+            if takes_dtype and "dtype" in kwargs:
+                check_numbers(operation, result, kwargs.get("dtype"))
+        except MISTAKES as error:
+            reraise(operation, error, args, kwargs)
+        if type(result) is not ndarray:
+            if isinstance(result, (tuple, list)):
+                return _several(operation, cls, result, tensors, args, kwargs, tracked)
+            result = raw_array(result)
+        y = wrapped(cls, result)
+        if tracked and is_inexact(result.dtype):
+            y._node = _node_of_call(operation, args, kwargs, result)
         elif requires_grad:
-            y._node = make_leaf(y.array)
+            y._node = make_leaf(result)
         _note_sharing(y, tensors)
         return y
 
     return handler
+
+
+def _any_tracked(tensors: Sequence[Storage]) -> bool:
+    for t in tensors:
+        if t._node is not None:
+            return is_grad_enabled()
+    return False
+
+
+def _node_of_call(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> CallNode:
+    n = call_node(operation, args, kwargs)
+    n.shape, n.dtype = result.shape, result.dtype
+    if operation.plan.keeps_output:
+        n.output = result
+    return n
+
+
+# Types of arguments that hold no tensors.
+PLAIN = frozenset({int, float, complex, bool, str, type(None), np.dtype("float64").__class__, type})
 
 
 def _opened(value: Any, tensors: list[Storage]) -> Any:
@@ -187,26 +245,23 @@ def _opened(value: Any, tensors: list[Storage]) -> Any:
     if isinstance(value, Storage):
         tensors.append(value)
         return value.array
-    if isinstance(value, (tuple, list)) and any(isinstance(member, (Storage, list)) for member in value):
-        members = [_opened(member, tensors) for member in value]
-        return tuple(members) if isinstance(value, tuple) else members
+    if isinstance(value, (tuple, list)):
+        found = len(tensors)
+        members = [member if type(member) in PLAIN else _opened(member, tensors) for member in value]
+        if len(tensors) > found:
+            return tuple(members) if isinstance(value, tuple) else members
     return value
-
-
-def _namespace(tensors: list[Any]) -> Any:
-    for tensor in tensors:
-        if type(tensor.array) is not ndarray:
-            return namespace_of(tensor.array)
-    return numpy_namespace
 
 
 def _note_sharing(y: Storage, tensors: Sequence[Storage]) -> None:
     """Note whose memory a new tensor looks at."""
     r = y.array
-    base = r.base if type(r) is ndarray else None
+    base = r.base if type(r) is ndarray else r
+    if base is None:
+        tensors = [x for x in tensors if x.array is r]
     for x in tensors:
         a = x.array
-        if r is a or (base is not None and (base is a or base is a.base or np.may_share_memory(r, a))):
+        if r is a or (base is not None and (base is a or base is getattr(a, "base", None) or may_share_memory(r, a))):
             share_memory(y, x)
             break
 

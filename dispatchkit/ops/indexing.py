@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.graph.arrays import raw_array
+from dispatchkit.graph.arrays import foreign, raw_array
+from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, share_memory
 from dispatchkit.ops.declare import indexing
 from dispatchkit.ops.declared import DeclaredOperation
 from dispatchkit.ops.handlers import call_node
-from dispatchkit.ops.inplace import check_may_change, check_writeable, touch, write_back
+from dispatchkit.ops.inplace import check_may_change, check_writeable, in_graph, touch, write_back
+from dispatchkit.ops.libraries import as_python, common_library
+from dispatchkit.ops.mistakes import MISTAKES, reraise
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Index, Namespace
 from dispatchkit.ops.wrapping import wrapped
@@ -36,16 +39,20 @@ class Selection(DeclaredOperation):
         base: Any = None
 
         def call(x: Any, key: Any, /) -> Any:
-            if type(x) is not base or live or not (type(key) in BASIC or _is_basic(key)):
+            if type(x) is not base or live or foreign or not (type(key) in BASIC or _is_basic(key)):
                 return general(x, key)
             a = x.array
-            r = a[key]
-            y = wrapped(base, r if type(r) is np.ndarray else raw_array(r))
+            try:
+                r = a[key, ...] if type(key) is int else a[key]
+            except MISTAKES as error:
+                reraise(self, error, (x, key), {})
+            if type(r) is not np.ndarray:
+                r = raw_array(_as_view(a, key, r))
+            y = wrapped(base, r)
             if x._node is not None and is_grad_enabled():
-                y._node = call_node(self, (x, key), {})
-                y._node.shape, y._node.dtype = y.array.shape, y.array.dtype
-            if r is y.array:
-                share_memory(y, x)
+                y._node = n = call_node(self, (x, key), {})
+                n.shape, n.dtype = r.shape, r.dtype
+            share_memory(y, x)
             return y
 
         def settle() -> None:
@@ -58,6 +65,13 @@ class Selection(DeclaredOperation):
 
 def _is_basic(key: Any) -> bool:
     return type(key) is tuple and BASIC.issuperset(map(type, key))
+
+
+def _as_view(a: Any, key: Any, r: Any) -> Any:
+    """Return what indexing gave: a view also where one element is left, of which NumPy makes a scalar."""
+    if isinstance(r, np.generic):
+        return a[(*key, ...) if type(key) is tuple else (key, ...)]
+    return r
 
 
 @indexing(
@@ -82,7 +96,7 @@ def getitem(xp: Namespace, x: Array, key: Index, /) -> Array:
 
     Returns
     -------
-    a view for integers and slices, a copy for arrays and where one element is left, which is 0-D
+    a view for integers and slices, 0-D where one element is left; a copy for arrays
 
     Raises
     ------
@@ -98,12 +112,14 @@ def getitem(xp: Namespace, x: Array, key: Index, /) -> Array:
     >>> dk.getitem(dk.asarray([1.0, 2.0, 3.0]), slice(1, None))
     tensor([2., 3.])
     """
-    return x[key]
+    return _as_view(x, key, xp.getitem(x, key))
 
 
 @getitem.def_transpose("x")
 def getitem_transpose(xp: Namespace, g: Array, x: Array, key: Index) -> Array:
-    return xp.index_put(xp.zeros(x.shape, dtype=g.dtype), key, g, accumulate=True)
+    # A stretched zero takes no memory: what is put into is copied once.
+    nothing = xp.broadcast_to(xp.zeros((), dtype=g.dtype), x.shape)
+    return xp.index_put(nothing, key, g, accumulate=True)
 
 
 @indexing(
@@ -151,41 +167,69 @@ def index_put_transpose_x(
 def index_put_transpose_value(
     xp: Namespace, g: Array, x: Array, key: Index, value: Array, *, accumulate: bool = False
 ) -> Array:
-    cotangent = g[key]
+    cotangent = xp.getitem(g, key)
     if accumulate or type(key) in BASIC or _is_basic(key):
         return cotangent
     # Of several values assigned to one element the last stays, and it alone has a gradient.
     ids = xp.reshape(xp.arange(math.prod(cotangent.shape)), cotangent.shape)
     owner = xp.index_put(xp.zeros(x.shape, dtype=ids.dtype), key, ids)
-    return cotangent * (owner[key] == ids)
+    return cotangent * (xp.getitem(owner, key) == ids)
+
+
+@index_put.def_jvp("x")
+def index_put_jvp_x(
+    xp: Namespace, t: Array, y: Array, x: Array, key: Index, value: Array, *, accumulate: bool = False
+) -> Array:
+    return t if accumulate else xp.index_put(t, key, 0.0)
+
+
+@index_put.def_jvp("value")
+def index_put_jvp_value(
+    xp: Namespace, t: Array, y: Array, x: Array, key: Index, value: Array, *, accumulate: bool = False
+) -> Array:
+    return xp.index_put(xp.zeros_like(y), key, t, accumulate=accumulate)
 
 
 class Assignment(DeclaredOperation):
     """`setitem`: the one operation whose result is a change of its argument."""
 
+    changes = "x"
+
     def default(self, key: Key, result: type | None) -> Callable[..., Any]:
-        return assign
+        def assignment(*args: Any, **kwargs: Any) -> None:
+            try:
+                assign(self, *args, **kwargs)
+            except TypeError:
+                self.check_call(args, kwargs)
+                raise
+
+        return assignment
 
 
-def assign(x: Any, key: Any, value: Any) -> None:
+def assign(operation: Assignment, x: Any, key: Any, value: Any, /) -> None:
     """Assign to elements of a tensor, as `setitem` does by default."""
-    tracked = is_grad_enabled() and (x._node is not None or getattr(value, "_node", None) is not None)
-    if tracked:
-        check_may_change("setitem", x, recorded=True)
+    if in_graph(x, value):
+        check_may_change("setitem", x)
         source = wrapped(type(x), x.array, x._node)
         write_back("setitem", x, index_put(source, key, value))
         return
     check_writeable("setitem", x)
-    check_may_change("setitem", x, recorded=False)
     raw = _raw_key(key)
     new = value.array if isinstance(value, Storage) else value
+    a = x.array
+    xp: Any = numpy_namespace
+    if foreign:
+        new = as_python(new)
+        xp = common_library("dispatchkit.setitem", (x, value, *(key if isinstance(key, tuple) else (key,))))
     try:
-        x.array[raw] = new
+        xp.setitem(a, raw, new)
     except ValueError as error:
         raise ValueError(
             f"setitem: a value of shape {getattr(new, 'shape', ())} does not broadcast to the selected elements, of "
-            f"shape {raw_array(x.array[raw]).shape}"
+            f"shape {raw_array(xp.getitem(a, raw)).shape}"
         ) from error
+    except MISTAKES as error:
+        reraise(operation, error, (x, key, value), {})
     touch(x)
 
 
@@ -209,7 +253,7 @@ def setitem(xp: Namespace, x: Array, key: Index, value: Array, /) -> None:
     ------
     IndexError : if an index is out of range
     ValueError : if `value` does not broadcast to the selected elements
-    AutogradError : if `x` is a leaf that requires a gradient, or shares memory with views that need one
+    AutogradError : if `x` is a leaf that requires a gradient, or a view of one or its base
 
     Notes
     -----

@@ -6,29 +6,47 @@ back. Nothing is touched before everything that can fail has succeeded.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from dispatchkit.errors import AutogradError
+from dispatchkit.graph.arrays import namespace_of, numpy_dtype
 from dispatchkit.graph.node import extras_of
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, Vertex, memory_of
 from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.ops.overlay import after_change
 from dispatchkit.ops.wrapping import wrapped
 from dispatchkit.protocol.modes import live
 
-__all__ = ["apply_in_place", "check_may_change", "check_writeable", "make_inplace_operator", "touch", "write_back"]
+__all__ = [
+    "apply_in_place",
+    "check_may_change",
+    "check_writeable",
+    "in_graph",
+    "make_inplace",
+    "move_vertices",
+    "touch",
+    "write_back",
+]
 
 APART = 4096
 LEAF = (
     "{name}: a leaf tensor that requires grad cannot be changed in place while a graph is recorded; change it inside "
     "no_grad(), or work on a copy"
 )
-SHARED = (
-    "{name}: the tensor shares memory with {count} other living tensor(s) made from it by views, whose gradients would "
-    "become wrong; change a copy (x = x.clone()), or use the result of the operation instead of changing in place"
+OUTSIDE = (
+    "{name}: the tensor is a view made outside the graph, as inside no_grad(), of a tensor in the graph, whose "
+    "gradient would become wrong; change it inside no_grad(), make the view while recording is on, or change a copy "
+    "(x = x.clone())"
+)
+READ_ONLY = (
+    "{name}: the tensor's memory is read-only, as it is after broadcast_to and expand, where several elements are one; "
+    "change a copy (x = x.clone())"
 )
 
 
@@ -37,33 +55,49 @@ def touch(x: Storage) -> None:
     memory_of(x).version.count += 1
 
 
-def check_may_change(name: str, x: Storage, *, recorded: bool) -> None:
-    """Raise if a change in place would spoil the graph.
+def in_graph(x: Storage, *operands: Any) -> bool:
+    """Return whether a change in place by these operands concerns the graph: theirs, or that of a view."""
+    if not is_grad_enabled():
+        return False
+    for operand in (x, *operands):
+        if isinstance(operand, Storage) and operand._node is not None:
+            return True
+    memory = x._memory
+    if memory is None or (len(memory.views) == 1 and not memory.outside):
+        return False
+    return memory.outside or any(view._node is not None for view in memory.relatives(x))
+
+
+def check_may_change(name: str, x: Storage) -> None:
+    """Raise if a change in place would spoil the graph; nothing is refused where recording is off.
 
     Parameters
     ----------
     name : of the operation, for the message
     x : to be changed
-    recorded : whether the change itself is recorded; nothing is refused where recording is off
 
     Raises
     ------
-    AutogradError : for a leaf that requires a gradient, or a recorded change of memory that views share
+    AutogradError : for a leaf that requires a gradient, and a view that the graph does not know of
     """
     if not is_grad_enabled():
         return
     if x._node is not None and x._node.is_leaf:
         raise AutogradError(LEAF.format(name=name))
-    if x._memory is not None:
-        relatives = x._memory.relatives(x)
-        if relatives and (recorded or any(view._node is not None for view in relatives)):
-            raise AutogradError(SHARED.format(name=name, count=len(relatives)))
+    if x._memory is not None and x._memory.outside:
+        raise AutogradError(OUTSIDE.format(name=name))
 
 
 def check_writeable(name: str, x: Storage) -> None:
     """Raise if the memory of a tensor cannot be changed."""
-    if isinstance(x.array, np.ndarray) and not x.array.flags.writeable:
-        raise ValueError(f"{name}: the tensor's memory is read-only; change a copy")
+    if isinstance(x.array, np.ndarray):
+        if not x.array.flags.writeable:
+            raise ValueError(READ_ONLY.format(name=name))
+    elif not namespace_of(x.array).mutable:
+        raise TypeError(
+            f"{name}: arrays of {namespace_of(x.array).__name__} cannot be changed; use the result of the operation, "
+            f"or of index_put, instead of changing in place"
+        )
 
 
 def write_back(name: str, x: Storage, result: Any) -> None:
@@ -79,26 +113,31 @@ def write_back(name: str, x: Storage, result: Any) -> None:
             f"{name}: the result is a {type(result).__name__}, which cannot be written into a "
             f"{type(x).__name__}; use the result of the operation instead of changing in place"
         )
+    if result.lifted:
+        _assign(name, x, result)
+        return
     r = result.array
     if r.shape != x.array.shape:
         raise ValueError(f"{name}: the result has shape {r.shape}, the tensor changed in place {x.array.shape}")
-    if isinstance(r, np.ndarray) and not np.can_cast(r.dtype, x.array.dtype, casting="same_kind"):
+    if not np.can_cast(numpy_dtype(r.dtype), numpy_dtype(x.array.dtype), casting="same_kind"):
         raise TypeError(f"{name}: the result is {r.dtype}, which the tensor's dtype {x.array.dtype} cannot hold")
     check_writeable(name, x)
-    check_may_change(name, x, recorded=result._node is not None)
+    check_may_change(name, x)
+    changes = after_change(name, x, result._node) if is_grad_enabled() else ()
     memory = memory_of(x)
-    x.array[...] = r
+    namespace_of(x.array).setitem(x.array, ..., r)
     memory.version.count += 1
-    if result._node is not None or is_grad_enabled():
-        _move_retaining(x._node, result._node)
-        x._node = result._node
+    move_vertices(changes)
 
 
-def _move_retaining(old: Vertex | None, new: Vertex | None) -> None:
-    """Let the vertex of a changed tensor retain the gradient where the one before did."""
-    if old is not None and new is not None and not old.is_leaf and old.extras is not None and old.extras.retains:
-        old.extras.retains = False
-        extras_of(new).retains = True
+def move_vertices(changes: Iterable[tuple[Storage, Vertex | None]]) -> None:
+    """Give changed tensors their new vertices, which retain the gradient where those before did."""
+    for tensor, new in changes:
+        old = tensor._node
+        if old is not None and new is not None and not old.is_leaf and old.extras is not None and old.extras.retains:
+            old.extras.retains = False
+            extras_of(new).retains = True
+        tensor._node = new
 
 
 def apply_in_place(operation: DeclaredOperation, x: Storage, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -107,21 +146,39 @@ def apply_in_place(operation: DeclaredOperation, x: Storage, args: tuple[Any, ..
     The rules may read what `x` was before: where they do, they are given a copy.
     """
     name = f"{operation.name}_"
+    if x.lifted:
+        _assign(name, x, operation.function(tensor_namespace.clone(x), *args, **kwargs))
+        return x
     source: Any = x
-    if x._node is not None or any(isinstance(arg, Storage) and arg._node is not None for arg in args):
-        check_may_change(name, x, recorded=False)
+    if in_graph(x, *args, *kwargs.values()):
+        check_may_change(name, x)
         keeps = operation.composite or operation.plan.keeps[0]
-        source = wrapped(type(x), x.array.copy() if keeps else x.array, x._node)
+        a = x.array
+        source = wrapped(type(x), namespace_of(a).asarray(a, copy=True) if keeps else a, x._node)
         if hasattr(x, "__dict__"):
             source.__dict__.update(x.__dict__)
     write_back(name, x, operation.function(source, *args, **kwargs))
     return x
 
 
-def make_inplace_operator(operation: DeclaredOperation, base: Any) -> Callable[[Any, Any], Any]:
-    """Return the method behind an in-place operator: `__iadd__` of `add`.
+def _assign(name: str, x: Any, result: Any) -> None:
+    """Make a result the new value of a tensor where a transformation holds one of them, which says whether it can."""
+    if not isinstance(result, Storage) or result.shape != x.shape:  # type: ignore[attr-defined]  # of any tensor
+        found = getattr(result, "shape", type(result).__name__)
+        raise ValueError(f"{name}: the result has shape {found}, the tensor changed in place {x.shape}")
+    tensor_namespace.setitem(x, ..., result)
+
+
+def make_inplace(operation: DeclaredOperation, base: Any, as_operator: bool) -> Callable[[Any, Any], Any]:
+    """Return the method behind an in-place operator, `__iadd__` of `add`, or the method `add_`.
 
     Plain tensors outside the graph are changed by the kernel itself.
+
+    Parameters
+    ----------
+    operation : of two arrays
+    base : the class of plain tensors
+    as_operator : whether it is the operator, which leaves strangers to Python
     """
     kernel = operation.kernel
     direct = isinstance(kernel, np.ufunc)
@@ -136,13 +193,11 @@ def make_inplace_operator(operation: DeclaredOperation, base: Any) -> Callable[[
             and not live
             and type(self.array) is np.ndarray
         ):
-            tracked = self._node is not None or (cls is base and other._node is not None)
-            if not tracked or not is_grad_enabled():
-                b = other.array if cls is base else other
-                if type(b) is np.ndarray or cls is not base:
-                    _compute_into(operation, self, b)
-                    return self
-        if operation.protocol.is_stranger(cls):
+            b = other.array if cls is base else other
+            if (type(b) is np.ndarray or cls is not base) and not in_graph(self, other):
+                _compute_into(operation, self, b)
+                return self
+        if as_operator and operation.protocol.is_stranger(cls):
             return NotImplemented
         return apply_in_place(operation, self, (other,), {})
 
@@ -154,13 +209,12 @@ def make_inplace_operator(operation: DeclaredOperation, base: Any) -> Callable[[
 def _compute_into(operation: DeclaredOperation, x: Storage, b: Any) -> None:
     """Have the kernel write into the tensor's memory; small results are copied there once they are complete.
 
-    NumPy raises floating-point errors after it has written, so where these raise the result is complete first.
+    NumPy raises floating-point errors after it has written, so where these may raise the result is complete first.
     """
     name = f"{operation.name}_"
     check_writeable(name, x)
-    check_may_change(name, x, recorded=False)
     a = x.array
-    apart = a.size <= APART or "raise" in np.geterr().values()
+    apart = a.size <= APART or _may_raise()
     try:
         r = operation.kernel(a, b, out=np.empty_like(a) if apart else a)
     except ValueError as error:
@@ -172,10 +226,20 @@ def _compute_into(operation: DeclaredOperation, x: Storage, b: Any) -> None:
             f"in place"
         ) from error
     except TypeError as error:
-        raise TypeError(f"{name}: the result cannot be held by the tensor's dtype {a.dtype}") from error
+        found = getattr(b, "dtype", type(b).__name__)
+        raise TypeError(f"{name}: the result with {found} cannot be held by the tensor's dtype {a.dtype}") from error
     if apart:
         a[...] = r
     touch(x)
+
+
+def _may_raise() -> bool:
+    """Return whether a floating-point error may become an exception: as one, as a warning, or in a user's function."""
+    kinds = set(np.geterr().values())
+    if not kinds.isdisjoint(("raise", "call")):
+        return True
+    errors = [category for action, _, category, _, _ in warnings.filters if action == "error"]
+    return "warn" in kinds and any(issubclass(RuntimeWarning, category) for category in errors)
 
 
 def _broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any, NamedTuple
 
 from dispatchkit.graph.arrays import holds_complex
+from dispatchkit.ops.arguments import integer
 from dispatchkit.ops.declare import linalg
 from dispatchkit.ops.linear_algebra import matmul, tensordot, vecdot
 from dispatchkit.ops.matrices import (
     LINALG,
     adjoint,
     conjugate,
-    named_errors,
+    located,
     require_square,
     shape_of,
 )
@@ -20,6 +20,7 @@ from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.permuting import matrix_transpose
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
+from dispatchkit.ops.wrapping import holds_everywhere
 
 __all__ = [
     "det",
@@ -77,7 +78,7 @@ def inv(xp: Namespace, x: Array, /) -> Array:
             [0.0000, 0.2500]])
     """
     require_square(inv, x)
-    return named_errors(inv, xp.linalg.inv, x)
+    return located(xp.linalg.inv, x)
 
 
 @inv.def_vjp
@@ -128,14 +129,14 @@ def solve(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     >>> dk.linalg.solve(dk.tensor([[2.0, 0.0], [0.0, 4.0]]), dk.tensor([1.0, 1.0]))
     tensor([0.5000, 0.2500])
     """
-    require_square(solve, x1)
+    require_square(solve, x1, "x1")
     rows, shape = x1.shape[-1], shape_of(x2)
     if not shape or shape[-1 if len(shape) == 1 else -2] != rows:
         raise ValueError(
             f"{solve.__name__}: x2 must be of shape ({rows},) or (..., {rows}, K) to fit x1 of shape "
             f"{tuple(x1.shape)}, found {shape}"
         )
-    return named_errors(solve, xp.linalg.solve, x1, x2)
+    return located(xp.linalg.solve, x1, x2, name="x1")
 
 
 def _solved(xp: Namespace, matrices: Array, right: Array, vectors: bool) -> Array:
@@ -203,7 +204,7 @@ def det(xp: Namespace, x: Array, /) -> Array:
 
 def _cofactors(xp: Namespace, y: Array, x: Array) -> Array:
     """Return the derivative of each determinant `y` by the elements of its matrix."""
-    if bool(xp.all(y != 0)):
+    if holds_everywhere(y != 0):
         return y[..., None, None] * xp.linalg.inv(x).mT
     u, s, vh = xp.linalg.svd(x)
     own = xp.eye(s.shape[-1], dtype=xp.bool, device=s.device)
@@ -261,7 +262,7 @@ def slogdet(xp: Namespace, x: Array, /) -> SlogdetResult:
 def _inverse_or_infinity(xp: Namespace, sign: Array, x: Array) -> Array:
     """Return inverses, infinity in place of that of a matrix without one."""
     singular = sign == 0
-    if not bool(xp.any(singular)):
+    if holds_everywhere(~singular):
         return xp.linalg.inv(x)
     singular = singular[..., None, None]
     unit = xp.eye(x.shape[-1], dtype=x.dtype, device=x.device)
@@ -320,13 +321,10 @@ def matrix_power(xp: Namespace, x: Array, n: int, /) -> Array:
             [0., 1.]])
     """
     require_square(matrix_power, x)
-    try:
-        count = abs(operator.index(n))
-    except TypeError:
-        raise TypeError(f"{matrix_power.__name__}: n must be an int, found {n!r}") from None
+    count = abs(integer(matrix_power, "n", n))
     if count == 0:
         return xp.zeros_like(x) + xp.eye(x.shape[-1], dtype=x.dtype, device=x.device)
-    square = xp.linalg.inv(x) if n < 0 else +x
+    square = located(xp.linalg.inv, x) if n < 0 else xp.asarray(x, copy=True)
     power: Any = None
     while count:
         if count % 2:

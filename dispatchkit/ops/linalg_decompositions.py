@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from numpy.linalg import LinAlgError
+
 from dispatchkit.graph.arrays import holds_complex
 from dispatchkit.ops.declare import linalg
 from dispatchkit.ops.matrices import (
     LINALG,
     adjoint,
     diagonal_matrix,
-    named_errors,
+    located,
     require_matrix,
     require_square,
 )
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
+from dispatchkit.ops.wrapping import holds_everywhere
 
 __all__ = ["cholesky", "qr"]
 
@@ -65,7 +68,7 @@ def cholesky(xp: Namespace, x: Array, /, *, upper: bool = False) -> Array:
             [1., 2.]])
     """
     require_square(cholesky, x)
-    return named_errors(cholesky, xp.linalg.cholesky, x, upper=upper)
+    return located(xp.linalg.cholesky, x, upper=upper)
 
 
 def _half(xp: Namespace, x: Array) -> Array:
@@ -123,10 +126,12 @@ def qr(xp: Namespace, x: Array, /, *, mode: Literal["reduced", "complete"] = "re
     ------
     ValueError : if `x` has less than two axes or `mode` is neither; in backward, if Q has columns that `x`
         does not determine: `mode` complete with M > N
+    numpy.linalg.LinAlgError : in backward, if a diagonal element of R is 0
 
     Notes
     -----
-    Derivatives need the first K columns of `x` to be linearly independent. Source: array API standard,
+    Derivatives need the first K columns of `x` to be linearly independent; where they nearly are not, they are
+    large. Source: array API standard,
     `linalg.qr`; derivatives after PyTorch, `torch.linalg.qr`.
 
     Examples
@@ -142,12 +147,18 @@ def qr(xp: Namespace, x: Array, /, *, mode: Literal["reduced", "complete"] = "re
     return QRResult(*xp.linalg.qr(x, mode=mode))
 
 
-def _require_determined(y: QRResult) -> None:
+def _require_determined(xp: Namespace, y: QRResult) -> None:
+    """Raise if Q has columns that `x` does not determine."""
     rows, columns = y[1].shape[-2:]
     if rows > columns:
         raise ValueError(
             f"{qr.__name__}: mode='complete' has no derivative for shape ({rows}, {columns}), which "
             f"does not determine the last columns of Q; use mode='reduced'"
+        )
+    if not holds_everywhere(xp.linalg.diagonal(y[1]) != 0):
+        raise LinAlgError(
+            f"{qr.__name__}: there is no derivative where the first {rows} columns of x are linearly dependent, and R "
+            f"has a zero on its diagonal"
         )
 
 
@@ -166,7 +177,7 @@ def _real_diagonal(xp: Namespace, x: Array) -> Array:
 
 @qr.def_vjp
 def qr_vjp(xp: Namespace, g: QRResult, y: QRResult, x: Array, *, mode: str = "reduced") -> Array:
-    _require_determined(y)
+    _require_determined(xp, y)
     (g_q, g_r), (q, r) = g, y
     rows, columns = r.shape[-2:]
     if columns > rows:
@@ -181,7 +192,7 @@ def qr_vjp(xp: Namespace, g: QRResult, y: QRResult, x: Array, *, mode: str = "re
 
 @qr.def_jvp
 def qr_jvp(xp: Namespace, t: Array, y: QRResult, x: Array, *, mode: str = "reduced") -> QRResult:
-    _require_determined(y)
+    _require_determined(xp, y)
     q, r = y
     rows, columns = r.shape[-2:]
     first, square = t[..., :, :rows], r[..., :, :rows]

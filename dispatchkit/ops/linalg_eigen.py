@@ -11,7 +11,7 @@ from dispatchkit.ops.matrices import (
     adjoint,
     diagonal_matrix,
     inverse_gaps,
-    named_errors,
+    located,
     require_square,
 )
 from dispatchkit.ops.samples import draw, sample
@@ -86,7 +86,7 @@ def eigh(xp: Namespace, x: Array, /) -> EighResult:
     tensor([1., 3.])
     """
     require_square(eigh, x)
-    return EighResult(*named_errors(eigh, xp.linalg.eigh, x))
+    return EighResult(*located(xp.linalg.eigh, x))
 
 
 @eigh.def_vjp
@@ -135,7 +135,7 @@ def eigvalsh(xp: Namespace, x: Array, /) -> Array:
     tensor([1., 3.])
     """
     require_square(eigvalsh, x)
-    return named_errors(eigvalsh, xp.linalg.eigvalsh, x)
+    return located(xp.linalg.eigvalsh, x)
 
 
 @eigvalsh.def_vjp
@@ -177,8 +177,9 @@ def eig(xp: Namespace, x: Array, /) -> EigResult:
     Notes
     -----
     Eigenvectors are determined up to their phase, so only functions that do not depend on it have a
-    derivative. Where two eigenvalues are equal, gradients through the vectors are NaN. Source: array API
-    standard, `linalg.eig`; derivatives as in PyTorch, `torch.linalg.eig`.
+    derivative. Where two eigenvalues are equal, gradients through the vectors are NaN. A matrix without a full
+    set of eigenvectors has no derivative; rounding mostly makes it very large. Source: array API standard,
+    `linalg.eig`; derivatives as in PyTorch, `torch.linalg.eig`.
 
     Examples
     --------
@@ -187,7 +188,7 @@ def eig(xp: Namespace, x: Array, /) -> EigResult:
     tensor([0.+1.j, 0.-1.j], dtype=complex128)
     """
     require_square(eig, x)
-    values, vectors = named_errors(eig, xp.linalg.eig, x)
+    values, vectors = located(xp.linalg.eig, x)
     return EigResult(_complex(xp, values), _complex(xp, vectors))
 
 
@@ -230,8 +231,9 @@ def eigvals(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy = diagonal(inv(V) @ dx @ V)`` with the eigenvectors `V`. Source: array API standard,
-    `linalg.eigvals`.
+    ``dy = diagonal(inv(V) @ dx @ V)`` with the eigenvectors `V`, finite where eigenvalues are equal and the
+    eigenvectors independent. A matrix without a full set of eigenvectors has no derivative; rounding mostly
+    makes it very large. Source: array API standard, `linalg.eigvals`.
 
     Examples
     --------
@@ -240,7 +242,7 @@ def eigvals(xp: Namespace, x: Array, /) -> Array:
     tensor([0.+1.j, 0.-1.j], dtype=complex128)
     """
     require_square(eigvals, x)
-    return _complex(xp, named_errors(eigvals, xp.linalg.eigvals, x))
+    return _complex(xp, located(xp.linalg.eigvals, x))
 
 
 @eigvals.def_vjp

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from dispatchkit.graph.arrays import holds_complex
 from dispatchkit.ops.declare import linalg
-from dispatchkit.ops.matrices import LINALG, require_matrix
+from dispatchkit.ops.matrices import LINALG, floating, require_matrix
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
 
@@ -63,8 +63,7 @@ def vector_norm(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool
     order: Any = ord
     if isinstance(order, str):
         raise TypeError(f"{vector_norm.__name__}: ord must be a number, found {ord!r}; see matrix_norm for names")
-    if xp.isdtype(x.dtype, ("bool", "integral")):
-        x = xp.astype(x, xp.float64)
+    x = floating(xp, x)
     if ord == 2 and not holds_complex(x):
         return xp.sqrt(xp.sum(x * x, axis=axis, keepdims=keepdims))
     size = xp.abs(x)
@@ -171,7 +170,7 @@ def matrix_norm(xp: Namespace, x: Array, /, *, keepdims: bool = False, ord: Matr
         raise ValueError(f"{matrix_norm.__name__}: ord must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, found {ord!r}")
     summed, kept = (-2, -1) if ord in (1, -1) else (-1, -2)
     reduce = xp.max if ord in (1, inf) else xp.min
-    found = reduce(xp.sum(xp.abs(x), axis=summed, keepdims=True), axis=kept, keepdims=True)
+    found = reduce(xp.sum(xp.abs(floating(xp, x)), axis=summed, keepdims=True), axis=kept, keepdims=True)
     return found if keepdims else found[..., 0, 0]
 
 
@@ -234,7 +233,7 @@ def norm(
             f"axis={axis}"
         )
     first, second = (i % x.ndim for i in axes)
-    found = xp.linalg.matrix_norm(xp.moveaxis(x, (first, second), (-2, -1)), ord=ord)
+    found = xp.linalg.matrix_norm(xp.moveaxis(x, (first, second), (-2, -1)), ord="fro" if ord is None else ord)
     if not keepdims:
         return found
     return xp.expand_dims(xp.expand_dims(found, axis=min(first, second)), axis=max(first, second))

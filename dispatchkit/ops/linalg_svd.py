@@ -10,8 +10,9 @@ from dispatchkit.ops.matrices import (
     LINALG,
     adjoint,
     diagonal_matrix,
+    floating,
     inverse_gaps,
-    named_errors,
+    located,
     require_matrix,
 )
 from dispatchkit.ops.samples import draw, sample
@@ -72,7 +73,7 @@ def svd(xp: Namespace, x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     tensor([4., 3.])
     """
     require_matrix(svd, x)
-    return SVDResult(*named_errors(svd, xp.linalg.svd, x, full_matrices=full_matrices))
+    return SVDResult(*located(xp.linalg.svd, x, full_matrices=full_matrices))
 
 
 def _skew(xp: Namespace, x: Array) -> Array:
@@ -171,7 +172,8 @@ def svdvals(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dS = real(diagonal(U^H @ dx @ V))``, finite also where singular values are equal. Source: array API
+    ``dS = real(diagonal(U^H @ dx @ V))``, finite also where singular values are equal or 0, where it is one of
+    the possible subgradients. Source: array API
     standard, `linalg.svdvals`.
 
     Examples
@@ -181,7 +183,7 @@ def svdvals(xp: Namespace, x: Array, /) -> Array:
     tensor([4., 3.])
     """
     require_matrix(svdvals, x)
-    return named_errors(svdvals, xp.linalg.svdvals, x)
+    return located(xp.linalg.svdvals, x)
 
 
 @svdvals.def_vjp
@@ -232,7 +234,7 @@ def pinv(xp: Namespace, x: Array, /, *, rtol: float | Array | None = None) -> Ar
     tensor([[0.5000, 0.0000]])
     """
     require_matrix(pinv, x)
-    return named_errors(pinv, xp.linalg.pinv, x, rtol=rtol)
+    return located(xp.linalg.pinv, floating(xp, x), rtol=rtol)
 
 
 @pinv.def_vjp("x")

@@ -85,7 +85,7 @@ def matmul_transpose_x1(xp: Namespace, g: Array, x1: Array, x2: Array) -> Array:
     if x2.ndim == 1:
         return g[..., None] * x2
     if x1.ndim == 1:
-        return (x2 @ g[..., None])[..., 0]
+        return _times_vectors(x2, g)
     return g @ x2.mT
 
 
@@ -95,9 +95,14 @@ def matmul_transpose_x2(xp: Namespace, g: Array, x1: Array, x2: Array) -> Array:
     if x1.ndim == 1:
         return g[..., None] * x1 if x2.ndim == 1 else x1[:, None] * g[..., None, :]
     if x2.ndim == 1:
-        return (x1.mT @ g[..., None])[..., 0]
+        return _times_vectors(x1.mT, g)
     # In the layout of `x2`: the gradient of a weight that was used transposed is contiguous again.
     return (g.mT @ x1).mT if stored_transposed(x2) else x1.mT @ g
+
+
+def _times_vectors(matrices: Array, g: Array) -> Array:
+    """Return the product of matrices and vectors, one for each."""
+    return matrices @ g if g.ndim == 1 else (matrices @ g[..., None])[..., 0]
 
 
 def _paired(axes: Axes, ndim1: int, ndim2: int) -> tuple[list[int], list[int]]:

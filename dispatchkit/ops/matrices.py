@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
+import numpy as np
 from numpy.linalg import LinAlgError
 
-from dispatchkit.graph.arrays import holds_complex, project
+from dispatchkit.graph.arrays import holds_complex, is_inexact, project
+from dispatchkit.ops.arguments import Named
 from dispatchkit.ops.typing import Namespace
 
 __all__ = [
@@ -16,8 +18,9 @@ __all__ = [
     "axis_moved_back",
     "conjugate",
     "diagonal_matrix",
+    "floating",
     "inverse_gaps",
-    "named_errors",
+    "located",
     "require_matrix",
     "require_ndim",
     "require_square",
@@ -26,12 +29,6 @@ __all__ = [
 ]
 
 LINALG = "dispatchkit.linalg"
-
-
-class Named(Protocol):
-    """An operation, as messages see it."""
-
-    __name__: str
 
 
 def shape_of(x: Any) -> tuple[int, ...]:
@@ -63,32 +60,41 @@ def require_ndim(operation: Named, parameter: str, x: Any, ndim: int, instead: s
         )
 
 
-def require_matrix(operation: Named, x: Any) -> None:
+def require_matrix(operation: Named, x: Any, name: str = "x") -> None:
     """Raise if an array is no matrix or batch of them.
 
     Raises
     ------
-    ValueError : naming operation and shape
+    ValueError : naming operation, argument and shape
     """
     shape = shape_of(x)
     if len(shape) < 2:
-        raise ValueError(f"{operation.__name__}: wants matrices, of shape (..., M, N), found shape {shape}")
+        raise ValueError(f"{operation.__name__}: {name} must be matrices, of shape (..., M, N), found shape {shape}")
 
 
-def require_square(operation: Named, x: Any) -> None:
+def require_square(operation: Named, x: Any, name: str = "x") -> None:
     """Raise if an array is no square matrix or batch of them.
 
     Raises
     ------
-    ValueError : naming operation and shape
+    ValueError : naming operation, argument and shape
     """
     shape = shape_of(x)
     if len(shape) < 2 or shape[-1] != shape[-2]:
-        raise ValueError(f"{operation.__name__}: wants square matrices, of shape (..., M, M), found shape {shape}")
+        raise ValueError(
+            f"{operation.__name__}: {name} must be square matrices, of shape (..., M, M), found shape {shape}"
+        )
 
 
-def named_errors(operation: Named, compute: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return ``compute(x, *args, **kwargs)``; an error of NumPy is given the operation's name and the shape.
+def located(compute: Callable[..., Any], x: Any, *args: Any, name: str = "x", **kwargs: Any) -> Any:
+    """Return ``compute(x, *args, **kwargs)``; an error of NumPy is told which of the matrices it is about.
+
+    Parameters
+    ----------
+    compute : takes batches of matrices
+    x : array of shape (..., M, N)
+    *args, **kwargs : passed on
+    name : of the argument that `x` is
 
     Raises
     ------
@@ -97,13 +103,32 @@ def named_errors(operation: Named, compute: Callable[..., Any], x: Any, *args: A
     try:
         return compute(x, *args, **kwargs)
     except LinAlgError as error:
+        if not isinstance(x, np.ndarray):
+            raise
         what = str(error)
-        raise LinAlgError(f"{operation.__name__}: {what[:1].lower()}{what[1:]}, in shape {tuple(x.shape)}") from error
+        raise LinAlgError(
+            f"{what[:1].lower()}{what[1:]} in matrix {_failing(compute, x, args, kwargs, name)}"
+        ) from error
+
+
+def _failing(compute: Callable[..., Any], x: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> str:
+    """Return the expression that selects the first matrix of a batch that `compute` does not take."""
+    for place in np.ndindex(x.shape[:-2]):
+        try:
+            compute(x[place], *args, **kwargs)
+        except LinAlgError:
+            return f"{name}[{', '.join(map(str, place))}]" if place else name
+    return name
 
 
 def conjugate(xp: Namespace, x: Any) -> Any:
     """Return the complex conjugate, of a real array the array itself."""
     return xp.conj(x) if holds_complex(x) else x
+
+
+def floating(xp: Namespace, x: Any) -> Any:
+    """Return integers or booleans in double precision, and other arrays as they are."""
+    return x if is_inexact(x.dtype) else xp.astype(x, xp.float64)
 
 
 def stored_transposed(x: Any) -> bool:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.graph.arrays import numpy_dtype
 from dispatchkit.ops.creation import shape_of
 from dispatchkit.ops.declare import random
-from dispatchkit.ops.dtypes import default_dtype_of, numpy_dtype
+from dispatchkit.ops.dtypes import default_dtype_of
 from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, DType, Namespace, Shape

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.ops.axes import Axis, count, inverse, normal_axes, restored
+from dispatchkit.ops.axes import Axis, count, inverse, lanes, normal_axes, restored
 from dispatchkit.ops.declare import alias, reduction
 from dispatchkit.ops.matrices import conjugate
 from dispatchkit.ops.samples import draw, sample
@@ -155,7 +155,7 @@ def _others(xp: Namespace, x: Any, axis: Axis) -> Any:
     axes = normal_axes(axis, x.ndim)
     order = (*(i for i in range(x.ndim) if i not in axes), *axes)
     shape = tuple(x.shape[i] for i in order)
-    rows = xp.reshape(xp.permute_dims(x, order), (*shape[: x.ndim - len(axes)], count(x.shape, axes)))
+    rows = lanes(xp, x, axes)
     before = xp.cumulative_prod(rows, axis=-1, include_initial=True)[..., :-1]
     after = xp.cumulative_prod(xp.flip(rows, axis=-1), axis=-1, include_initial=True)[..., :-1]
     return xp.permute_dims(xp.reshape(before * xp.flip(after, axis=-1), shape), inverse(order))

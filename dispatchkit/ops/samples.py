@@ -16,7 +16,7 @@ from dispatchkit.protocol.parameters import Form, Parameters
 
 __all__ = ["Draw", "Sample", "draw", "elementwise_samples", "reduction_samples", "sample"]
 
-Content = Literal["real", "integer", "boolean", "definite", "distinct"]
+Content = Literal["real", "complex", "integer", "boolean", "definite", "distinct"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,9 @@ class Draw:
     ----------
     shape : of the array
     low, high : bounds of its elements
-    content : ``"real"`` numbers; ``"integer"``; ``"boolean"``; ``"definite"``, symmetric positive definite
-        matrices in the last two axes; ``"distinct"``, real numbers no two of which are close
+    content : ``"real"`` numbers; ``"complex"``, real and imaginary parts within the bounds; ``"integer"``;
+        ``"boolean"``; ``"definite"``, symmetric positive definite matrices in the last two axes; ``"distinct"``, real
+        numbers no two of which are close
     """
 
     shape: tuple[int, ...]
@@ -38,6 +39,9 @@ class Draw:
 
     def make(self, rng: np.random.Generator) -> Any:
         """Return an array of this description."""
+        if self.content == "complex":
+            parts = rng.uniform(self.low, self.high, size=(*self.shape, 2))
+            return parts.view(np.complex128)[..., 0]
         if self.content == "integer":
             return rng.integers(int(self.low), int(self.high), size=self.shape, endpoint=True)
         if self.content == "boolean":

@@ -211,6 +211,16 @@ def where_transpose_x2(xp: Namespace, g: Array, condition: Array, x1: Array, x2:
     return xp.where(condition, 0, g)
 
 
+@where.def_jvp("x1")
+def where_jvp_x1(xp: Namespace, t: Array, y: Array, condition: Array, x1: Array, x2: Array) -> Array:
+    return xp.where(condition, t, 0)
+
+
+@where.def_jvp("x2")
+def where_jvp_x2(xp: Namespace, t: Array, y: Array, condition: Array, x1: Array, x2: Array) -> Array:
+    return xp.where(condition, 0, t)
+
+
 @operation(kind=kinds.sorting, namespace="dispatchkit", samples=ORDER_SAMPLES)
 def sort(xp: Namespace, x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
     """Sort the elements along an axis.

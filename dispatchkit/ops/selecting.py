@@ -126,6 +126,10 @@ def tril(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
     -------
     array of the shape of `x`
 
+    Raises
+    ------
+    ValueError : if `x` has less than two axes
+
     Notes
     -----
     Linear: the cotangent's triangle is taken. Source: array API standard, `tril`.
@@ -152,6 +156,10 @@ def triu(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
     Returns
     -------
     array of the shape of `x`
+
+    Raises
+    ------
+    ValueError : if `x` has less than two axes
 
     Notes
     -----

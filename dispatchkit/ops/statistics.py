@@ -7,6 +7,7 @@ from typing import Any
 from dispatchkit.graph.arrays import holds_complex
 from dispatchkit.ops.axes import Axis, count, restored
 from dispatchkit.ops.declare import reduction
+from dispatchkit.ops.matrices import conjugate, floating
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
 
@@ -170,13 +171,13 @@ def logsumexp(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool =
 
     Parameters
     ----------
-    x : array of shape (...), of real numbers
+    x : array of shape (...)
     axis : to sum along, one or several; all by default
     keepdims : whether the summed axes stay, with length 1
 
     Returns
     -------
-    array without the axes summed along
+    array without the axes summed along, floating-point also for integers; -inf for sums of nothing
 
     Notes
     -----
@@ -188,6 +189,9 @@ def logsumexp(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool =
     >>> dk.logsumexp(dk.asarray([1000.0, 1000.0]))
     tensor(1000.6931)
     """
+    x = floating(xp, x)
+    if count(x.shape, axis) == 0:
+        return xp.log(xp.sum(x, axis=axis, keepdims=keepdims))
     top = xp.max(x, axis=axis, keepdims=True)
     top = xp.where(xp.isfinite(top), top, 0)
     y = xp.log(xp.sum(xp.exp(x - top), axis=axis, keepdims=keepdims))
@@ -198,7 +202,9 @@ def logsumexp(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool =
 def logsumexp_vjp(
     xp: Namespace, g: Array, y: Array, x: Array, /, *, axis: Axis = None, keepdims: bool = False
 ) -> Array:
-    return restored(xp, g, x.shape, axis, keepdims) * xp.exp(x - restored(xp, y, x.shape, axis, keepdims))
+    return restored(xp, g, x.shape, axis, keepdims) * conjugate(
+        xp, xp.exp(x - restored(xp, y, x.shape, axis, keepdims))
+    )
 
 
 @logsumexp.def_jvp

@@ -11,11 +11,13 @@ from dispatchkit.errors import AutogradError
 from dispatchkit.graph.arrays import Spec, is_inexact
 from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.storage import Storage
+from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.protocol.instance import tensor_protocol
 
 if TYPE_CHECKING:
     from dispatchkit.ops.declared import DeclaredOperation
 
-__all__ = ["finalized", "make_leaf", "spec_of", "wrapped"]
+__all__ = ["finalized", "holds_everywhere", "make_leaf", "spec_of", "wrapped"]
 
 Handler = Callable[..., Any]
 new: Callable[[Any], Any] = object.__new__
@@ -46,10 +48,26 @@ def spec_of(value: Any) -> Any:
     """Return shape and dtype of an array, and anything else as it is."""
     if isinstance(value, Storage):
         array = value.array
-        return Spec(array.shape, array.dtype, array.strides if type(array) is np.ndarray else None)
+        if type(array) is np.ndarray:
+            return Spec(array.shape, array.dtype, array.strides)
+        return Spec(tuple(array.shape), array.dtype, device=getattr(array, "device", None))
     if isinstance(value, (list, tuple)):
         return [spec_of(member) for member in value]
     return Spec(tuple(value.shape), value.dtype) if hasattr(value, "dtype") else value
+
+
+def holds_everywhere(condition: Any) -> bool:
+    """Return whether a condition is true for every element, of a whole batch where there is one.
+
+    For rules that take a shorter way where they can; ``if`` alone cannot ask a batch.
+    """
+    if not isinstance(condition, Storage) and tensor_protocol.records.participates(type(condition)):
+        condition = tensor_namespace.all(condition)
+        if not isinstance(condition, Storage):
+            return bool(condition)
+    while isinstance(condition, Storage):
+        condition = condition.value if condition.lifted else condition.array  # type: ignore[attr-defined]
+    return bool(np.all(np.asarray(condition)))
 
 
 def finalized(operation: DeclaredOperation, cls: Any, handler: Handler, tensors: Sequence[bool]) -> Handler:

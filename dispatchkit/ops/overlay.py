@@ -1,0 +1,169 @@
+"""What a change in place makes of the graph where several tensors look at the same memory.
+
+All of a family look at one piece of memory, so the layouts of two arrays say which of their elements are the same. A
+change through one of the tensors becomes a change of the root, the tensor that all others are views of: it is what it
+was before, overlaid with the changed elements. Every view is taken anew from the root. Where the root is gone, the
+others are overlaid with the changed elements at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.errors import AutogradError
+from dispatchkit.graph.arrays import namespace_of
+from dispatchkit.graph.layout import Layout, shared_elements
+from dispatchkit.graph.node import Node
+from dispatchkit.graph.storage import Storage, Vertex
+from dispatchkit.ops.namespace import tensor_namespace
+
+__all__ = ["after_change"]
+
+Change = tuple[Storage, Vertex | None]
+VIEW_OF_LEAF = (
+    "{name}: the tensor shares memory with a leaf tensor that requires grad, one being a view of the other, and cannot "
+    "be changed in place while a graph is recorded; change it inside no_grad(), or work on a copy"
+)
+APART = (
+    "{name}: the tensor shares memory with other living tensors, and which elements they have in common cannot be "
+    "told; change a copy (x = x.clone()), or use the result of the operation instead of changing in place"
+)
+
+
+class Overlay:
+    """The operation of a tensor some of whose elements are now those of another one, its source.
+
+    A node of it has the edges of the tensor before and of the source, and saves the layouts of both.
+    """
+
+    node_name = "OverlayBackward"
+    keeps_output = False
+
+    def pull_raw(self, node: Any, g: Any) -> tuple[Any, Any]:
+        """Return the raw cotangents of the tensor before and of the source."""
+        return _cotangents(namespace_of(g), node, g)
+
+    def pull_live(self, node: Any, g: Any) -> tuple[Any, Any]:
+        """Return them as tensors."""
+        return _cotangents(tensor_namespace, node, g)
+
+
+OVERLAY = Overlay()
+
+
+def _cotangents(xp: Any, node: Node, g: Any) -> tuple[Any, Any]:
+    before, source = node.edges
+    assert node.saved is not None
+    mine, theirs = node.saved
+    if mine is theirs:
+        return None, g
+    here, there = shared_elements(mine, theirs)
+    flat = xp.reshape(g, (-1,))
+    g_before = g_source = None
+    if before is not None:
+        g_before = xp.reshape(xp.index_put(flat, here, 0.0), g.shape)
+    if source is not None:
+        nothing = xp.zeros((theirs.size,), dtype=g.dtype)
+        g_source = xp.reshape(xp.index_put(nothing, there, flat[here], accumulate=True), theirs.shape)
+    return g_before, g_source
+
+
+def after_change(name: str, x: Storage, changed: Vertex | None) -> list[Change]:
+    """Return the vertices of all tensors that see a change in place.
+
+    Parameters
+    ----------
+    name : of the operation, for the messages
+    x : the tensor that is changed
+    changed : vertex of its new value
+
+    Raises
+    ------
+    AutogradError : for a view of a leaf that requires a gradient, or its base, and where arrays share memory in a way
+        that their layouts do not show
+    """
+    memory = x._memory
+    relatives = [] if memory is None else memory.relatives(x)
+    if memory is None or (changed is None and all(view._node is None for view in (x, *relatives))):
+        return [(x, changed)]
+    if any(view._node is not None and view._node.is_leaf for view in relatives):
+        raise AutogradError(VIEW_OF_LEAF.format(name=name))
+    root = memory.root
+    source = _Source(name, x, changed)
+    if root is not None and root is not x:
+        whole = source.over(root)
+        source = _Source(name, root, whole)
+        return [(root, whole), *((view, source.over(view)) for view in (x, *relatives) if view is not root)]
+    others = [(view, source.over(view)) for view in relatives]
+    if root is x or all(vertex is view._node for view, vertex in others):
+        return [(x, changed), *others]
+    # The others hang on the changed value as the tensor itself does: none of them is made of another.
+    return [(x, source.over(x)), *others]
+
+
+class _Source:
+    """What overlays the tensors that it shares memory with.
+
+    Parameters
+    ----------
+    name : of the operation, for the message
+    tensor : whose elements they get
+    vertex : its vertex once it is changed
+    """
+
+    def __init__(self, name: str, tensor: Storage, vertex: Vertex | None) -> None:
+        self.name = name
+        self.array = tensor.array
+        self.vertex = vertex
+        self.layout = _layout_of(tensor) if type(tensor.array) is np.ndarray else None
+        if self.layout is not None and not self.layout.decodable:
+            self.layout = None
+
+    def over(self, view: Storage) -> Vertex | None:
+        """Return the vertex of a tensor overlaid with this one."""
+        before = view._node
+        saved: Any = (None, None)
+        if view.array is self.array:
+            before = None
+        elif (known := _known_layouts(before, view.array)) is not None and known[1] is self.layout:
+            # Elements that the same source does not overlay have no gradient where there was none before it.
+            before, saved = None if before is None or before.edges[0] is None else before, known
+        else:
+            mine, theirs = saved = self._comparable(view)
+            if theirs.covers(mine):
+                before = None
+            elif not (mine.decodable and mine.covers(theirs)) and not shared_elements(mine, theirs)[0].size:
+                return before
+        if before is None and self.vertex is None:
+            return None
+        node = Node()
+        node.operation = OVERLAY
+        node.edges = (before, self.vertex)
+        node.saved = saved
+        node.extras = None
+        node.shape = view.array.shape
+        node.dtype = view.array.dtype
+        return node
+
+    def _comparable(self, view: Storage) -> tuple[Layout, Layout]:
+        """Return the layouts of another tensor and of this one."""
+        if type(view.array) is np.ndarray and view.array.dtype == self.array.dtype and self.layout is not None:
+            return _layout_of(view), self.layout
+        raise AutogradError(APART.format(name=self.name))
+
+
+def _layout_of(tensor: Storage) -> Layout:
+    """Return the layout of a tensor's array."""
+    known = _known_layouts(tensor._node, tensor.array)
+    return Layout(tensor.array) if known is None else known[0]
+
+
+def _known_layouts(vertex: Vertex | None, array: Any) -> tuple[Layout, Layout] | None:
+    """Return the layouts of an array and of what it was overlaid with, if the vertex is that of an overlay."""
+    if type(vertex) is Node and vertex.operation is OVERLAY and vertex.saved is not None:
+        mine, theirs = vertex.saved
+        if mine is not None and mine.array() is array:
+            return mine, theirs
+    return None

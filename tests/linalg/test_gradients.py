@@ -1,0 +1,97 @@
+"""Derivatives of decompositions for batches, rectangles and complex numbers: differences, PyTorch, forward rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.graph.numpy_namespace import numpy_namespace
+from dispatchkit.ops.declared import DeclaredOperation
+from tests.declared import OPERATIONS, flat
+from tests.linalg.cases import CASES, RECTANGULAR, SQUARE, Shape, invariants, matrices
+
+ALL = [
+    pytest.param(name, shape, dtype, id=f"{name}-{'x'.join(map(str, shape))}-{dtype}")
+    for name, case in CASES.items()
+    for shape in case.shapes
+    for dtype in ("float64", "complex128")
+]
+
+
+@pytest.mark.parametrize(("name", "shape", "dtype"), ALL)
+def test_gradients_agree_with_differences(name: str, shape: Shape, dtype: str) -> None:
+    x = dk.tensor(matrices(shape, dtype), requires_grad=True)
+    assert dk.autograd.gradcheck(lambda x: CASES[name].function(dk, x), (x,), atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("name", CASES)
+def test_second_derivatives_agree_with_differences(name: str, dtype: str) -> None:
+    shape = min(CASES[name].shapes, key=lambda shape: (np.prod(shape) < 2, np.prod(shape)))
+    x = dk.tensor(matrices(shape, dtype), requires_grad=True)
+    assert dk.autograd.gradgradcheck(lambda x: CASES[name].function(dk, x), (x,), atol=1e-3, rtol=1e-3)
+
+
+def gradient(xp: Any, name: str, x: Any) -> Any:
+    """Return the gradient of a weighted sum of all that a case gives."""
+    loss: Any = 0.0
+    for y in CASES[name].function(xp, x):
+        weights = np.random.default_rng(7).uniform(0.5, 1.5, size=tuple(y.shape))
+        loss = loss + xp.sum(xp.real(y * xp.asarray(weights)) if "complex" in str(y.dtype) else y * xp.asarray(weights))
+    loss.backward()
+    return x.grad.numpy()
+
+
+@pytest.mark.parametrize(("name", "shape", "dtype"), ALL)
+def test_gradients_are_those_of_pytorch(name: str, shape: Shape, dtype: str) -> None:
+    torch = pytest.importorskip("torch")
+    x = matrices(shape, dtype)
+    want = gradient(torch, name, torch.tensor(x, requires_grad=True))
+    np.testing.assert_allclose(gradient(dk, name, dk.tensor(x, requires_grad=True)), want, rtol=1e-8, atol=1e-9)
+
+
+FORWARD: dict[str, tuple[str, dict[str, Any], tuple[Shape, ...]]] = {
+    "qr": ("qr", {}, RECTANGULAR),
+    "qr complete": ("qr", {"mode": "complete"}, ((2, 3), (2, 2, 2))),
+    "svd": ("svd", {"full_matrices": False}, RECTANGULAR),
+    "svd in full": ("svd", {"full_matrices": True}, RECTANGULAR),
+    "eigh": ("eigh", {}, SQUARE),
+    "eig": ("eig", {}, SQUARE),
+    "cholesky": ("cholesky", {}, SQUARE),
+    "cholesky upper": ("cholesky", {"upper": True}, SQUARE),
+    **{name: (name, {}, SQUARE) for name in ("eigvalsh", "eigvals", "inv", "det", "slogdet")},
+    **{name: (name, {}, RECTANGULAR) for name in ("svdvals", "pinv")},
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("case", FORWARD)
+def test_tangents_agree_with_differences(case: str, dtype: str) -> None:
+    name, kwargs, shapes = FORWARD[case]
+    entry = OPERATIONS[f"dispatchkit.linalg.{name}"]
+    assert isinstance(entry, DeclaredOperation)
+    for shape in shapes:
+        x, t = matrices(shape, dtype), matrices(shape, dtype, seed=1)
+        if name in ("eigh", "eigvalsh", "cholesky"):
+            x, t = ((m + np.conj(m).mT) / 2 for m in (x + 2 * np.eye(shape[-1]), t))
+        y = entry.body_of_namespace(numpy_namespace, x, **kwargs)
+        tangents = entry.derivatives.jvps["x"](numpy_namespace, t, y, x, **kwargs)
+
+        def determined(parts: Any, name: str = name) -> list[Any]:
+            return flat(invariants(np, name, parts)) if name in ("qr", "svd", "eigh", "eig") else list(parts)
+
+        h = 1e-6
+        pairs = list(zip(flat(y), flat(tangents), strict=True))
+        ahead, behind = ([one + step * tangent for one, tangent in pairs] for step in (h, -h))
+        there, back = (flat(entry.body_of_namespace(numpy_namespace, x + step * t, **kwargs)) for step in (h, -h))
+        for a, b, c, d in zip(*map(determined, (ahead, behind, there, back)), strict=True):
+            np.testing.assert_allclose(a - b, c - d, rtol=1e-4, atol=1e-4 * h, err_msg=f"{case} {shape}")
+
+
+def test_a_rule_for_tangents_is_there_for_each_decomposition() -> None:
+    names = {name for name, _, _ in FORWARD.values()}
+    rules = {e.name for e in OPERATIONS.values() if e.namespace.endswith("linalg") and "x" in e.derivatives.jvps}
+    assert names == rules - {"vector_norm"}
