@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.arrays import namespace_of
+from dispatchkit.graph.arrays import as_numpy, making_with, namespace_of, numpy_dtype
+from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.namespace import public_namespace, tensor_namespace
 
-if TYPE_CHECKING:
-    from typing import Self
+__all__ = ["ConversionMethods", "parse_to"]
 
-__all__ = ["ConversionMethods"]
+
+CPU = 1  # DLPack's number of main memory
+PYTHON: dict[str, Any] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+
+
+def parse_to(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, Any, bool]:
+    """Return dtype, device and whether to copy, of the arguments of `to`; None for what they leave out."""
+    dtype, device, copy = kwargs.get("dtype"), kwargs.get("device"), kwargs.get("copy", False)
+    for arg in args:
+        if isinstance(arg, Storage):
+            other: Any = arg
+            dtype = other.dtype
+        elif isinstance(arg, str) and arg.partition(":")[0] in ("cpu", "cuda", "mps"):
+            device = arg
+        else:
+            dtype = arg
+    return dtype, device, copy
 
 
 class ConversionMethods(Storage):
@@ -31,11 +48,12 @@ class ConversionMethods(Storage):
 
         Raises
         ------
-        AutogradError : for a tensor that requires a gradient
+        AutogradError : for a tensor that requires a gradient, where a graph is recorded
+        TypeError : if it holds another library's array that NumPy cannot read, such as one on a GPU
         """
-        if self._node is not None:
+        if self._node is not None and is_grad_enabled():
             raise AutogradError("numpy() on a tensor that requires grad would lose the graph; use x.detach().numpy()")
-        return np.asarray(self.array)
+        return as_numpy("numpy()", self.array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.asarray(self.numpy(), dtype=dtype, copy=copy)
@@ -47,13 +65,16 @@ class ConversionMethods(Storage):
         ------
         ValueError : if there are several elements, or none
         """
-        if self.array.size != 1:
-            raise ValueError(f"item() needs a tensor of one element; this one has shape {tuple(self.array.shape)}")
-        return np.asarray(self.array).item()
+        array = self.array
+        if math.prod(array.shape) != 1:
+            raise ValueError(f"item() needs a tensor of one element; this one has shape {tuple(array.shape)}")
+        if isinstance(array, np.ndarray):
+            return array.item()
+        return PYTHON[numpy_dtype(array).kind](namespace_of(array).reshape(array, ()))
 
     def tolist(self) -> Any:
         """Return the elements as nested lists of Python numbers."""
-        return np.asarray(self.array).tolist()
+        return as_numpy("tolist()", self.array).tolist()
 
     def __float__(self) -> float:
         return float(self.item())
@@ -65,27 +86,30 @@ class ConversionMethods(Storage):
         return complex(self.item())
 
     def __bool__(self) -> bool:
-        if self.array.size != 1:
+        this: Any = self
+        if this.size != 1:
             raise ValueError(
-                f"the truth value of a tensor of shape {tuple(self.array.shape)} is ambiguous; use any() or all()"
+                f"the truth value of a tensor of shape {tuple(this.shape)} is ambiguous; use any() or all()"
             )
         return bool(self.item())
 
     def __index__(self) -> int:
-        if self.array.dtype.kind not in "iu":
-            raise TypeError(f"only integer tensors of one element can be an index, not {self.array.dtype}")
+        this: Any = self
+        if this.dtype.kind not in "iu":
+            raise TypeError(f"only integer tensors of one element can be an index, not {this.dtype}")
         return int(self.item())
 
     def __len__(self) -> int:
-        if self.array.ndim == 0:
+        this: Any = self
+        if this.ndim == 0:
             raise TypeError("len() of a 0-D tensor")
-        return int(self.array.shape[0])
+        return int(this.shape[0])
 
     def __iter__(self) -> Iterator[Any]:
-        if self.array.ndim == 0:
+        this: Any = self
+        if this.ndim == 0:
             raise TypeError("iteration over a 0-D tensor")
-        value: Any = self
-        return (value[index] for index in range(len(self)))
+        return (this[index] for index in range(len(self)))
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
@@ -120,30 +144,30 @@ class ConversionMethods(Storage):
         ------
         ValueError : for a device this array library does not have
         """
-        dtype, device, copy = kwargs.get("dtype"), kwargs.get("device"), kwargs.get("copy", False)
-        for arg in args:
-            if isinstance(arg, Storage):
-                dtype = arg.array.dtype
-            elif isinstance(arg, str) and arg.partition(":")[0] in ("cpu", "cuda", "mps"):
-                device = arg
-            else:
-                dtype = arg
-        if device is not None:
-            self.to_device(device)
+        dtype, device, copy = parse_to(args, kwargs)
+        moved = self if device is None else self.to_device(device)
         if dtype is None and not copy:
-            return self
-        return tensor_namespace.astype(self, np.dtype(dtype or self.array.dtype), copy=copy)
+            return moved
+        this: Any = moved
+        return tensor_namespace.astype(moved, numpy_dtype(dtype or this.dtype), copy=copy)
 
-    def to_device(self, device: Any, /, *, stream: Any = None) -> Self:
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
         """Return the tensor on a device; NumPy's arrays are on ``"cpu"``.
 
         Raises
         ------
-        ValueError : for another device
+        ValueError : for a device that the library of its array does not have
         """
-        if str(device) != str(getattr(self.array, "device", "cpu")):
-            raise ValueError(f"to_device: arrays of {type(self.array).__name__} are not on device {device!r}")
-        return self
+        own = getattr(self.array, "device", "cpu")
+        if str(device) == str(own):
+            return self
+        try:
+            return tensor_namespace.astype(self, self.array.dtype, copy=False, device=device)
+        except (RuntimeError, TypeError, ValueError) as error:
+            library = namespace_of(self.array).__name__
+            raise ValueError(
+                f"to_device: arrays of {library} cannot be brought to device {device!r}; this one is on {own!r}"
+            ) from error
 
     def type_as(self, other: Storage) -> Any:
         """Return the tensor in the dtype of another."""
@@ -169,13 +193,16 @@ class ConversionMethods(Storage):
         """Return the tensor as booleans."""
         return self.to(np.bool_)
 
-    def cpu(self) -> Self:
+    def cpu(self) -> Any:
         """Return the tensor in main memory."""
-        return self.to_device("cpu")
+        return self if self.__dlpack_device__()[0] == CPU else self.to_device("cpu")
 
     def new_tensor(self, data: Any, *, requires_grad: Any = False) -> Any:
         """Return a tensor of other data in this one's dtype."""
-        return tensor_namespace.tensor(data, dtype=self.array.dtype, requires_grad=requires_grad)
+        this: Any = self
+        holder = this._innermost() if self.lifted else this
+        with making_with(namespace_of(holder.array)):
+            return tensor_namespace.tensor(data, dtype=this.dtype, requires_grad=requires_grad)
 
     def is_floating_point(self) -> Any:
         """Return whether the elements are real floating-point numbers."""
@@ -191,4 +218,4 @@ class ConversionMethods(Storage):
 
     def is_contiguous(self) -> Any:
         """Return whether the elements lie one after the other in memory."""
-        return np.asarray(self.array).flags.c_contiguous
+        return as_numpy("is_contiguous()", self.array).flags.c_contiguous

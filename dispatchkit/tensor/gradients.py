@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.arrays import namespace_of
+from dispatchkit.graph.arrays import foreign, namespace_of
 from dispatchkit.graph.node import Extras, Leaf, extras_of
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled
 from dispatchkit.graph.storage import Storage, Vertex, memory_of, share_memory, version_of
-from dispatchkit.graph.sweep import sweep
+from dispatchkit.graph.sweep import OWN_REFERENCES, memory_is_own, sweep
+from dispatchkit.ops.libraries import common_library
 from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.ops.wrapping import make_leaf, wrapped
+from dispatchkit.protocol.instance import tensor_protocol
 
 if TYPE_CHECKING:
     from typing import Self
@@ -28,7 +32,7 @@ __all__ = ["GradientMethods", "RemovableHandle", "run_backward"]
 class RemovableHandle:
     """What registering a hook gives: it removes the hook, also on leaving a `with` block."""
 
-    def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
+    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
         self.id = max(hooks, default=-1) + 1
         self._hooks = hooks
         hooks[self.id] = hook
@@ -36,6 +40,8 @@ class RemovableHandle:
     def remove(self) -> None:
         """Take the hook away; a second call does nothing."""
         self._hooks.pop(self.id, None)
+        # Another hook may be given the same id.
+        self._hooks = {}
 
     def __enter__(self) -> Self:
         return self
@@ -196,14 +202,21 @@ class GradientMethods(Storage):
 
     def detach(self) -> Self:
         """Return a tensor with the same memory, outside the graph."""
-        view = wrapped(type(self), self.array)
-        if hasattr(self, "__dict__"):
+        view = wrapped(tensor_protocol.results_of(type(self)), self.array)
+        if hasattr(self, "__dict__") and hasattr(view, "__dict__"):
             view.__dict__.update(self.__dict__)
         share_memory(view, self, family=False)
-        return view  # type: ignore[no-any-return]  # of this very class
+        return view  # type: ignore[no-any-return]  # of this class, or the one it names for results
 
     def detach_(self) -> Self:
-        """Take this tensor out of the graph."""
+        """Take this tensor out of the graph.
+
+        Raises
+        ------
+        AutogradError : for a view, which would stay in the graph by way of the tensor that it is a view of
+        """
+        if self._node is not None and self._memory is not None and self._memory.root is not self:
+            raise AutogradError("detach_: a view cannot be taken out of the graph in place; use detach()")
         self._node = None
         return self
 
@@ -288,7 +301,9 @@ def _plain(array: Any) -> Any:
 
 
 def _owned(g: Any) -> Any:
-    """Return an array that shares no memory with others that the caller may hold."""
+    """Return an array that shares no memory with others that the caller may hold: itself where nobody else holds it."""
+    if type(g) is np.ndarray and sys.getrefcount(g) <= OWN_REFERENCES and memory_is_own(g):
+        return g
     return namespace_of(g).asarray(g, copy=True)
 
 
@@ -307,15 +322,17 @@ def _cotangent(output: Storage, gradient: Any, create_graph: bool) -> Any:
     array = output.array
     shape = tuple(array.shape)
     if gradient is None:
-        if array.size == 1 and type(array) is np.ndarray and array.dtype.kind == "f" and not create_graph:
+        if type(array) is np.ndarray and array.size == 1 and array.dtype.kind == "f" and not create_graph:
             return np.ones(shape, array.dtype)
-        if array.size != 1:
+        if math.prod(shape) != 1:
             raise AutogradError(
                 f"grad can be implicitly created only for scalar outputs; this one has shape {shape}: pass gradient="
             )
         if namespace_of(array).isdtype(array.dtype, "complex floating"):
             raise AutogradError("grad can be implicitly created only for real scalar outputs; pass gradient=")
-        gradient = namespace_of(array).ones(shape, dtype=array.dtype)
+        gradient = wrapped(tensor_namespace.Tensor, namespace_of(array).ones(shape, dtype=array.dtype))
+    if foreign:
+        common_library("backward", (output, gradient))
     raw = gradient.array if isinstance(gradient, Storage) else namespace_of(array).asarray(gradient)
     if tuple(raw.shape) != shape:
         raise AutogradError(f"gradient has shape {tuple(raw.shape)}, the tensor to differentiate {shape}")

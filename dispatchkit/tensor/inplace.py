@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.inplace import apply_in_place, make_inplace_operator
+from dispatchkit.ops.inplace import apply_in_place, make_inplace
 from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
@@ -23,10 +23,12 @@ def install_inplace(cls: type) -> None:
             continue
         if member.name in REFLECTED:
             name = f"__i{member.name[2:]}"
-            setattr(cls, name, make_inplace_operator(operation, cls))
+            setattr(cls, name, make_inplace(operation, cls, as_operator=True))
         elif operation.kind is kinds.elementwise and not member.name.startswith("__"):
             method = (
-                make_inplace_operator(operation, cls) if operation.parameters.binary else _inplace_method(operation)
+                make_inplace(operation, cls, as_operator=False)
+                if operation.parameters.binary
+                else _inplace_method(operation)
             )
             method.__name__ = method.__qualname__ = f"{member.name}_"
             setattr(cls, f"{member.name}_", method)
@@ -61,11 +63,11 @@ def copy_(self: Any, source: Any) -> Any:
 
 def uniform_(self: Any, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Any:
     """Set the elements to random numbers, uniform between two bounds."""
-    self[...] = tensor_namespace.random.uniform(low, high, shape=self.shape, generator=generator)
+    self[...] = tensor_namespace.random.uniform(low, high, shape=self.shape, device=self.device, generator=generator)
     return self
 
 
 def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
     """Set the elements to random numbers of a normal distribution."""
-    self[...] = tensor_namespace.random.normal(mean, std, shape=self.shape, generator=generator)
+    self[...] = tensor_namespace.random.normal(mean, std, shape=self.shape, device=self.device, generator=generator)
     return self

@@ -4,28 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from dispatchkit import linalg, ops, random
-from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit import fft, linalg, ops, random, special
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.overridable import of
+from dispatchkit.tensor.numpy_calls import array_function, array_ufunc
 
 __all__ = ["ArrayMethods"]
-
-# NumPy's names of universal functions that the standard calls otherwise.
-UFUNC_NAMES = {
-    "bitwise_not": "bitwise_invert",
-    "invert": "bitwise_invert",
-    "true_divide": "divide",
-    "power": "pow",
-    "left_shift": "bitwise_left_shift",
-    "right_shift": "bitwise_right_shift",
-    "conjugate": "conj",
-    "absolute": "abs",
-    "arctan2": "atan2",
-    **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
-}
 
 
 class ArrayMethods:
@@ -82,19 +65,6 @@ class ArrayMethods:
     __hash__ = object.__hash__
 
 
-def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """Answer a NumPy universal function by the operation of the same name; NotImplemented where there is none."""
-    function = getattr(tensor_namespace, UFUNC_NAMES.get(ufunc.__name__, ufunc.__name__), None)
-    if method != "__call__" or kwargs.keys() - {"out"} or of(function) is None:
-        return NotImplemented
-    result = function(*inputs)  # type: ignore[misc]  # checked above
-    if "out" not in kwargs:
-        return result
-    (out,) = kwargs["out"]
-    out[...] = np.asarray(result)
-    return out
-
-
 def truth(self: Any) -> bool:
     """Return whether the one element is true; the truth of several is ambiguous."""
     if self.size != 1:
@@ -105,7 +75,8 @@ def truth(self: Any) -> bool:
 
 
 # Every operation is declared before the surface is taken.
-CHAPTERS = (ops, linalg, random)
+CHAPTERS = (ops, fft, linalg, random, special)
 tensor_protocol.surface.add_attribute("__array_ufunc__", array_ufunc)
+tensor_protocol.surface.add_attribute("__array_function__", array_function)
 tensor_protocol.surface.add_attribute("__bool__", truth)
 tensor_protocol.surface.install(ArrayMethods)

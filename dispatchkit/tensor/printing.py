@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.graph.arrays import as_numpy, dtype_name
+
 __all__ = ["format_tensor", "html_of", "set_printoptions"]
 
 
@@ -87,17 +89,15 @@ def format_tensor(name: str, array: Any, notes: list[str]) -> str:
     notes : what is to be said beside the elements
     """
     try:
-        values = np.asarray(array)
-    except (TypeError, RuntimeError, ValueError):
-        values = None
-    if values is None:
+        values = as_numpy("printing", array)
+    except TypeError:
         body = f"shape={tuple(array.shape)}, on {array.device}"
     else:
         with _numpy_options(values):
             body = np.array2string(values, separator=", ", prefix=f"{name}(")
         if values.size == 0 and values.shape != (0,):
             notes = [f"size={values.shape}", *notes]
-    dtype = str(array.dtype).rpartition(".")[2]
+    dtype = dtype_name(array.dtype)
     if dtype not in ("float64", "int64", "bool"):
         notes = [f"dtype={dtype}", *notes]
     return f"{name}({', '.join([body, *notes])})"

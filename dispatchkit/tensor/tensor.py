@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dispatchkit.graph.storage import Storage, share_memory
+from dispatchkit.graph.arrays import foreign, may_share_memory, numpy_dtype, raw_array
+from dispatchkit.graph.storage import Storage, Vertex, share_memory
 from dispatchkit.ops.conversion import to_raw
 from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.wrapping import make_leaf, wrapped
@@ -22,7 +24,7 @@ from dispatchkit.tensor.printing import format_tensor, html_of
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["Tensor"]
+__all__ = ["Tensor", "attributes_of", "twin"]
 
 
 class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
@@ -49,7 +51,7 @@ class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
     -----
     Operators, and methods such as ``x.sum(0)``, are views of operations: an override of `dispatchkit.add` answers
     ``x + y`` and ``x.add(y)``, too. A subclass keeps its type through operations, and its attributes through
-    `__tensor_finalize__`.
+    `__tensor_finalize__`; one that sets ``__dispatch_results__`` to a class has results of that class.
 
     Examples
     --------
@@ -61,15 +63,14 @@ class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
     """
 
     __slots__ = ()
+    __dispatch_results__: ClassVar[type[Tensor] | None] = None
 
     def __init__(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> None:
-        self.array = to_raw("Tensor", data, dtype)
+        self.array = to_raw("Tensor", "data", data, dtype, device=device)
         self._memory = None
         self._node = make_leaf(self.array) if requires_grad else None
-        if isinstance(data, Storage) and np.may_share_memory(self.array, data.array):
+        if isinstance(data, Storage) and may_share_memory(self.array, data.array):
             share_memory(self, data, family=False)
-        if device is not None:
-            self.to_device(device)
 
     @classmethod
     def __tensor_function__(
@@ -103,8 +104,9 @@ class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
 
     @property
     def dtype(self) -> Any:
-        """Type of the elements."""
-        return self.array.dtype
+        """Type of the elements, as NumPy's dtype where NumPy has it."""
+        dtype = self.array.dtype
+        return dtype if not foreign or isinstance(dtype, np.dtype) else _as_numpys(dtype)
 
     @property
     def ndim(self) -> int:
@@ -114,7 +116,7 @@ class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
     @property
     def size(self) -> int:
         """Number of elements."""
-        return self.array.size  # type: ignore[no-any-return]
+        return math.prod(self.array.shape) if foreign else self.array.size
 
     @property
     def device(self) -> Any:
@@ -124,12 +126,12 @@ class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
     @property
     def itemsize(self) -> int:
         """Bytes of one element."""
-        return int(self.array.dtype.itemsize)
+        return int(self.dtype.itemsize)
 
     @property
     def nbytes(self) -> int:
         """Bytes of all elements."""
-        return int(self.array.nbytes)
+        return self.size * self.itemsize
 
     def dim(self) -> int:
         """Return the number of axes."""
@@ -173,9 +175,8 @@ class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
         return format(self.item(), spec) if spec and self.ndim == 0 else str(self)
 
     def __copy__(self) -> Self:
-        made = wrapped(type(self), self.array, self._node)
+        made = twin(self, self._node)
         share_memory(made, self)
-        _restore(made, _attributes(self))
         return made  # type: ignore[no-any-return]  # of this very class
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -185,30 +186,47 @@ class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
             made._node = make_leaf(made.array)
         if self.grad is not None:
             made.grad = copy.deepcopy(self.grad, memo)
-        _restore(made, copy.deepcopy(_attributes(self), memo))
+        _restore(made, copy.deepcopy(attributes_of(self), memo))
         return made  # type: ignore[no-any-return]
 
     def __reduce__(self) -> Any:
-        return _rebuilt, (type(self), self.array, self.requires_grad, _attributes(self))
+        return _rebuilt, (type(self), self.array, self.requires_grad, attributes_of(self))
+
+
+def twin(tensor: Tensor, vertex: Vertex | None = None) -> Any:
+    """Return another tensor with the array, class and attributes of one, which nobody notes to share its memory."""
+    made = wrapped(type(tensor), tensor.array, vertex)
+    _restore(made, attributes_of(tensor))
+    return made
+
+
+def _as_numpys(dtype: Any) -> Any:
+    """Return another library's dtype as NumPy's, where NumPy has it."""
+    try:
+        return numpy_dtype(dtype)
+    except TypeError:
+        return dtype
 
 
 def _rebuilt(cls: type[Tensor], array: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
     """Make a tensor of what was pickled."""
-    made: Tensor = wrapped(cls, array)
+    made: Tensor = wrapped(cls, raw_array(array))
     if requires_grad:
         made._node = make_leaf(array)
     _restore(made, attributes)
     return made
 
 
-def _attributes(tensor: Tensor) -> dict[str, Any]:
-    """Return what a subclass keeps on an instance, in its ``__dict__`` and in slots."""
-    found = dict(getattr(tensor, "__dict__", {}))
-    for cls in type(tensor).__mro__[: type(tensor).__mro__.index(Tensor)]:
+def attributes_of(value: Any) -> dict[str, Any]:
+    """Return what an instance of an array type or subclass keeps in its ``__dict__`` and in slots."""
+    found = dict(getattr(value, "__dict__", {}))
+    for cls in type(value).__mro__:
+        if cls is Tensor:
+            break
         slots = cls.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
-            if hasattr(tensor, name):
-                found[name] = getattr(tensor, name)
+            if name not in ("__dict__", "__weakref__") and hasattr(value, name):
+                found[name] = getattr(value, name)
     return found
 
 
@@ -218,7 +236,7 @@ def _restore(tensor: Tensor, attributes: dict[str, Any]) -> None:
 
 
 def _as_base(value: Any) -> Any:
-    return wrapped(Tensor, to_raw("asarray", value))
+    return wrapped(Tensor, to_raw("asarray", "obj", value))
 
 
 Tensor.__tensor_function__.__func__.__generated__ = True  # type: ignore[attr-defined]  # the default, not an override

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.graph.arrays import foreign
 
 
 def test_tensor_copies() -> None:
@@ -30,6 +31,19 @@ def test_others_share_memory_both_ways(make: Callable[[Any], Any]) -> None:
     assert a.tolist() == [9.0, 7.0]
 
 
+def test_the_library_of_an_array_computes_from_the_first_call_on() -> None:
+    strict = pytest.importorskip("array_api_strict")
+    known = foreign.copy()
+    foreign.clear()
+    try:
+        for make in (dk.Tensor, dk.tensor, dk.asarray):
+            foreign.clear()
+            x = make(strict.asarray([0.0, 1.0]))
+            assert isinstance(dk.exp(x).array, type(x.array))
+    finally:
+        foreign[:] = known
+
+
 def test_numpy_shares_memory_both_ways() -> None:
     x = dk.tensor([1.0, 2.0])
     a = x.numpy()
@@ -47,6 +61,8 @@ def test_numpy_asks_for_a_tensor_outside_the_graph() -> None:
     with pytest.raises(dk.AutogradError, match=message):
         np.asarray(x)
     assert x.detach().numpy().tolist() == [1.0]
+    with dk.no_grad():
+        assert x.numpy().tolist() == [1.0]
 
 
 def test_array_is_the_raw_array() -> None:
@@ -123,9 +139,10 @@ def test_something_with_array_is_taken_in_by_asarray() -> None:
 
 @pytest.mark.parametrize("data", ["a", ["a", "b"], None, object(), {"a": 1}, {1, 2}, [None]])
 def test_what_is_no_number_is_refused(data: Any) -> None:
-    with pytest.raises(dk.ForeignArgumentError, match="give numbers or arrays of them"):
+    wanted = "not an array of any library, a number, or a nested sequence of numbers"
+    with pytest.raises(dk.ForeignArgumentError, match=f"dispatchkit.tensor: argument 'data' is a .*, {wanted}"):
         dk.tensor(data)
-    with pytest.raises(TypeError):
+    with pytest.raises(dk.ForeignArgumentError, match=f"dispatchkit.Tensor: argument 'data' is a .*, {wanted}"):
         dk.Tensor(data)
 
 

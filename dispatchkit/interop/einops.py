@@ -1,0 +1,77 @@
+"""Lets einops' own functions take tensors; imported for its effect.
+
+einops finds its backends among the subclasses of a class of its own. `einops.array_api` needs none of this.
+
+Examples
+--------
+>>> import dispatchkit as dk
+>>> import dispatchkit.interop.einops  # doctest: +SKIP
+>>> import einops  # doctest: +SKIP
+>>> einops.rearrange(dk.ones((6, 4)), "(a b) c -> a c b", a=2).shape  # doctest: +SKIP
+(2, 4, 3)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.tensor import Tensor
+
+try:
+    from einops._backends import AbstractBackend
+except ImportError as error:
+    raise ImportError("dispatchkit.interop.einops needs einops: pip install einops") from error
+
+__all__ = ["DispatchkitBackend"]
+
+
+class DispatchkitBackend(AbstractBackend):  # type: ignore[misc]  # `Any` where einops is not installed
+    """What einops asks of an array library."""
+
+    framework_name = "dispatchkit"
+
+    def is_appropriate_type(self, tensor: Any) -> bool:
+        """Return whether a value is a tensor."""
+        return isinstance(tensor, Tensor)
+
+    def from_numpy(self, x: Any) -> Any:
+        """Return a NumPy array as a tensor."""
+        return tensor_namespace.asarray(x)
+
+    def to_numpy(self, x: Any) -> Any:
+        """Return a tensor as a NumPy array."""
+        return x.detach().numpy()
+
+    def arange(self, start: int, stop: int) -> Any:
+        """Return consecutive integers."""
+        return tensor_namespace.arange(start, stop)
+
+    def reduce(self, x: Any, operation: str, axes: Sequence[int]) -> Any:
+        """Reduce along axes: ``"min"``, ``"max"``, ``"sum"``, ``"mean"``, ``"prod"``, ``"any"`` or ``"all"``."""
+        return getattr(tensor_namespace, operation)(x, axis=tuple(axes))
+
+    def stack_on_zeroth_dimension(self, tensors: list[Any]) -> Any:
+        """Return tensors stacked."""
+        return tensor_namespace.stack(tensors)
+
+    def tile(self, x: Any, repeats: Sequence[int]) -> Any:
+        """Return a tensor repeated along each axis."""
+        return tensor_namespace.tile(x, tuple(repeats))
+
+    def concat(self, tensors: list[Any], axis: int) -> Any:
+        """Return tensors joined along an axis."""
+        return tensor_namespace.concat(tensors, axis=axis)
+
+    def is_float_type(self, x: Any) -> bool:
+        """Return whether a tensor holds floating-point numbers."""
+        return bool(tensor_namespace.isdtype(x.dtype, "real floating"))
+
+    def add_axis(self, x: Any, new_position: int) -> Any:
+        """Return a tensor with a new axis."""
+        return tensor_namespace.expand_dims(x, axis=new_position)
+
+    def einsum(self, pattern: str, *x: Any) -> Any:
+        """Return a sum of products."""
+        return tensor_namespace.einsum(pattern, *x)
