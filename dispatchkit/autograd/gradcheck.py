@@ -1,19 +1,27 @@
-"""Derivatives checked against finite differences."""
+"""Derivatives checked against finite differences: `gradcheck`, `gradgradcheck`."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from dispatchkit.autograd.checking import Check, Options, name_of, random_like
 from dispatchkit.autograd.functional import grad
+from dispatchkit.autograd.jacobians import Point, array_like
 from dispatchkit.errors import GradcheckError
 from dispatchkit.tensor import Tensor
 
 __all__ = ["gradcheck", "gradgradcheck"]
 
 Function = Callable[..., Any]
+
+PRECISION = (
+    "gradcheck: input {index} is {dtype}, in which differences are too coarse to compare with; pass float64 or "
+    "complex128"
+)
 
 
 def gradcheck(
@@ -24,8 +32,16 @@ def gradcheck(
     atol: float = 1e-5,
     rtol: float = 1e-3,
     raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
 ) -> bool:
-    """Compare the gradients of a function with central differences.
+    """Compare the derivatives of a function with central differences.
 
     Parameters
     ----------
@@ -34,6 +50,14 @@ def gradcheck(
     eps : step of the differences
     atol, rtol : bounds on the disagreement, absolute and relative to the numerical value
     raise_exception : raise on disagreement, rather than return False
+    nondet_tol : bound on how much two backward passes through one graph may differ
+    check_undefined_grad : whether outputs that no gradient arrives at must count as ones with gradient zero
+    check_grad_dtypes : whether gradients must have the dtype of their inputs
+    check_batched_grad : whether a backward pass on a batch of cotangents must give the same, as under `vmap`
+    check_batched_forward_grad : likewise for tangents
+    check_forward_ad : whether forward mode is compared, too
+    check_backward_ad : whether backward passes are compared
+    fast_mode : compare one random direction of each input and output instead of all
 
     Returns
     -------
@@ -41,58 +65,70 @@ def gradcheck(
 
     Raises
     ------
-    GradcheckError : ``Jacobian mismatch for output i with respect to input j,`` with both matrices
-    ValueError : if no input requires a gradient
+    GradcheckError : ``Jacobian mismatch for output i with respect to input j,`` with both matrices and the entry that
+        is farthest off; or another of the checks that failed
+    ValueError : if no input requires a gradient, or the options leave nothing to check
+
+    Warns
+    -----
+    UserWarning : for a checked input that is not in double precision
 
     Notes
     -----
     A complex number counts as two real ones; the gradient of a real loss is its derivative by the real part plus
-    i times that by the imaginary part. Source: PyTorch, `torch.autograd.gradcheck`.
+    i times that by the imaginary part. Each input is copied, so elements that share memory, and a tensor that is passed
+    twice, are moved one by one. Random directions are the same in each run. On a terminal, a progress bar appears
+    after a second. Source: PyTorch, `torch.autograd.gradcheck`.
 
     Examples
     --------
     >>> import dispatchkit as dk
     >>> x = dk.tensor([0.5, 1.0], requires_grad=True)
-    >>> dk.autograd.gradcheck(dk.exp, (x,))
+    >>> dk.autograd.gradcheck(dk.exp, (x,), check_forward_ad=True)
     True
     """
-    arguments = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
-    checked = [i for i, arg in enumerate(arguments) if isinstance(arg, Tensor) and arg.requires_grad]
-    if not checked:
-        raise ValueError("gradcheck: no input is a tensor that requires a gradient")
-    try:
-        for index, output in enumerate(_outputs(func, arguments)):
-            if output.dtype.kind not in "fc":
-                continue
-            for position in checked:
-                numerical = _numerical(func, arguments, index, position, eps)
-                analytical = _analytical(func, arguments, index, position)
-                _compare(numerical, analytical, index, position, atol, rtol)
-    except GradcheckError:
-        if raise_exception:
-            raise
-        return False
-    return True
+    options = Options(
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        nondet_tol=nondet_tol,
+        fast_mode=fast_mode,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        check_batched_forward_grad=check_batched_forward_grad,
+        check_forward_ad=check_forward_ad,
+        check_backward_ad=check_backward_ad,
+    )
+    return _checked("gradcheck", func, inputs, options, raise_exception)
 
 
 def gradgradcheck(
     func: Function,
     inputs: Tensor | Sequence[Any],
-    grad_outputs: Sequence[Tensor] | None = None,
+    grad_outputs: Tensor | Sequence[Tensor] | None = None,
     *,
     eps: float = 1e-6,
     atol: float = 1e-5,
     rtol: float = 1e-3,
     seed: int = 0,
     raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    fast_mode: bool = False,
 ) -> bool:
     """Compare second derivatives with central differences of the first.
 
     Parameters
     ----------
-    func, inputs, eps, atol, rtol, raise_exception : as for `gradcheck`
+    func, inputs : as for `gradcheck`
     grad_outputs : cotangents of the outputs; drawn at random by default
+    eps, atol, rtol : as for `gradcheck`
     seed : of the random cotangents
+    raise_exception, nondet_tol, check_undefined_grad, check_grad_dtypes : as for `gradcheck`
+    check_batched_grad, fast_mode : as for `gradcheck`
 
     Returns
     -------
@@ -100,7 +136,9 @@ def gradgradcheck(
 
     Raises
     ------
-    GradcheckError : as for `gradcheck`
+    GradcheckError : as for `gradcheck`; the outputs it counts are the gradients of the inputs, and after the inputs
+        come the cotangents
+    ValueError : if no input requires a gradient
 
     Examples
     --------
@@ -109,93 +147,57 @@ def gradgradcheck(
     >>> dk.autograd.gradgradcheck(dk.exp, (x,))
     True
     """
-    arguments = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
-    rng = np.random.default_rng(seed)
-    outputs = [y for y in _outputs(func, arguments) if y.requires_grad]
+    point = _point("gradgradcheck", func, inputs)
     if grad_outputs is None:
-        grad_outputs = [Tensor(_random_like(rng, y.array), requires_grad=True) for y in outputs]
-    count = len(arguments)
+        rng = np.random.default_rng(seed)
+        outputs = [y for y in point.outputs.values() if y.requires_grad]
+        cotangents = [Tensor(array_like(y, random_like(rng, y)), requires_grad=True) for y in outputs]
+    else:
+        cotangents = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
+    count = len(point.arguments)
 
     def first(*values: Any) -> Any:
-        own, cotangents = values[:count], values[count:]
-        wanted = [v for v in own if isinstance(v, Tensor) and v.requires_grad]
-        results = [y for y in _outputs(func, own) if y.requires_grad]
-        found = grad(results, wanted, cotangents, create_graph=True, allow_unused=True)
+        own, vs = values[:count], values[count:]
+        wanted = [own[i] for i in point.checked]
+        result = func(*own)
+        several = list(result) if isinstance(result, (list, tuple)) else [result]
+        ys = [y for y in several if isinstance(y, Tensor) and y.requires_grad]
+        found = grad(ys, wanted, vs, create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)
 
-    return gradcheck(
-        first,
-        [*arguments, *grad_outputs],
+    options = Options(
         eps=eps,
         atol=atol,
         rtol=rtol,
-        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        fast_mode=fast_mode,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        check_batched_forward_grad=False,
+        check_forward_ad=False,
+        check_backward_ad=True,
     )
+    first.__qualname__ = f"the gradient of {name_of(func)}"
+    return _checked("gradgradcheck", first, [*point.arguments, *cotangents], options, raise_exception)
 
 
-def _outputs(func: Function, arguments: Sequence[Any]) -> list[Tensor]:
-    result = func(*arguments)
-    return list(result) if isinstance(result, (list, tuple)) else [result]
+def _point(name: str, func: Function, inputs: Any) -> Point:
+    point = Point(func, inputs)
+    if not point.checked:
+        raise ValueError(f"{name}: no input is a tensor that requires a gradient")
+    return point
 
 
-def _random_like(rng: np.random.Generator, array: Any) -> Any:
-    values = rng.uniform(-1, 1, size=array.shape)
-    return values + 1j * rng.uniform(-1, 1, size=array.shape) if array.dtype.kind == "c" else values
-
-
-def _directions(array: Any) -> list[Any]:
-    """Return the unit steps of an array: one for each real element, two for each complex one."""
-    steps: list[Any] = []
-    for index in np.ndindex(array.shape):
-        for unit in (1.0, 1j) if array.dtype.kind == "c" else (1.0,):
-            step = np.zeros(array.shape, dtype=array.dtype)
-            step[index] = unit
-            steps.append(step)
-    return steps
-
-
-def _reals(array: Any) -> Any:
-    """Return the real and imaginary parts of an array one after the other, elementwise."""
-    flat = np.ravel(np.asarray(array))
-    return np.stack([flat.real, flat.imag], axis=1).ravel() if flat.dtype.kind == "c" else flat
-
-
-def _numerical(func: Function, arguments: Sequence[Any], index: int, position: int, eps: float) -> Any:
-    """Return the matrix of central differences: a row for each input direction, a column for each output."""
-    x = arguments[position]
-    rows: list[Any] = []
-    for step in _directions(x.array):
-        ends = []
-        for sign in (1, -1):
-            moved = list(arguments)
-            moved[position] = Tensor(x.array + sign * eps * step, requires_grad=True)
-            ends.append(_reals(_outputs(func, moved)[index].array))
-        rows.append((ends[0] - ends[1]) / (2 * eps))
-    width = len(_directions(_outputs(func, arguments)[index].array))
-    return np.array(rows).reshape(len(rows), width)
-
-
-def _analytical(func: Function, arguments: Sequence[Any], index: int, position: int) -> Any:
-    """Return the same matrix from backward passes, one for each column."""
-    x = arguments[position]
-    fresh = list(arguments)
-    fresh[position] = Tensor(x.array, requires_grad=True)
-    output = _outputs(func, fresh)[index]
-    columns = []
-    for direction in _directions(output.array):
-        if not output.requires_grad:
-            columns.append(np.zeros(len(_directions(x.array))))
-            continue
-        (g,) = grad(output, fresh[position], Tensor(direction), retain_graph=True, allow_unused=True)
-        columns.append(np.zeros(len(_directions(x.array))) if g is None else _reals(g.array))
-    return np.array(columns).reshape(len(columns), len(_directions(x.array))).T
-
-
-def _compare(numerical: Any, analytical: Any, index: int, position: int, atol: float, rtol: float) -> None:
-    if numerical.shape == analytical.shape and np.allclose(analytical, numerical, rtol=rtol, atol=atol):
-        return
-    raise GradcheckError(
-        f"Jacobian mismatch for output {index} with respect to input {position},",
-        str(numerical),
-        str(analytical),
-    )
+def _checked(name: str, func: Function, inputs: Any, options: Options, raise_exception: bool) -> bool:
+    point = _point(name, func, inputs)
+    for i, x in point.leaves.items():
+        if x.dtype not in (np.float64, np.complex128):
+            warnings.warn(PRECISION.format(index=i, dtype=x.dtype), UserWarning, stacklevel=3)
+    try:
+        Check(name, point, options).run()
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True

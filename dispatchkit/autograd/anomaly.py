@@ -1,0 +1,108 @@
+"""`detect_anomaly`: failing backward passes show where the forward was."""
+
+from __future__ import annotations
+
+from contextlib import ContextDecorator
+from types import TracebackType
+
+from dispatchkit.graph.anomaly import Anomaly
+from dispatchkit.protocol.modes import Observer, active_observer, observed_by, observers, set_observers
+
+__all__ = ["detect_anomaly", "is_anomaly_enabled", "set_detect_anomaly"]
+
+
+def is_anomaly_enabled() -> bool:
+    """Return whether `detect_anomaly` is on in this thread or task."""
+    return active_observer(Anomaly) is not None
+
+
+def _set(mode: bool, check_nan: bool) -> None:
+    others = [one for one in observers() if not isinstance(one, Anomaly)]
+    set_observers(observed_by(Anomaly(check_nan)) if mode else others)
+
+
+class set_detect_anomaly:  # noqa: N801  # PyTorch's name
+    """Switch `detect_anomaly` on or off: at once, and back on leaving when used with `with`.
+
+    Parameters
+    ----------
+    mode : whether it is on from here on
+    check_nan : whether gradients that are no numbers count as failures
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> with dk.autograd.set_detect_anomaly(True):
+    ...     dk.autograd.is_anomaly_enabled()
+    True
+    >>> dk.autograd.is_anomaly_enabled()
+    False
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self._outer = observers()
+        _set(mode, check_nan)
+
+    def __enter__(self) -> None:
+        """Leave things as they are: the mode is on or off since the object was made."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        set_observers(self._outer)
+
+
+class detect_anomaly(ContextDecorator):  # noqa: N801  # PyTorch's name
+    """Show where the operation was recorded whose backward fails, inside a `with` block or a decorated function.
+
+    Each operation that is recorded inside remembers the lines it was called from. In a backward pass inside, a rule
+    that raises, or gives a gradient with NaN in it, raises an error that shows them.
+
+    Parameters
+    ----------
+    check_nan : whether gradients that are no numbers count as failures
+
+    Raises
+    ------
+    AnomalyError : from the backward pass, an `AutogradError`; what a rule raised is its ``__cause__``
+
+    Notes
+    -----
+    It makes every call slower, and is for finding errors. It belongs to the thread or asyncio task. With
+    ``create_graph=True`` the operations that the backward pass records remember, too, whose backward recorded them.
+    Source: PyTorch, `torch.autograd.detect_anomaly`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> @dk.operation
+    ... def half(xp, x, /):
+    ...     return x / 2
+    >>> @half.def_vjp("x")
+    ... def half_vjp(xp, g, y, x):
+    ...     return g * float("nan")
+    >>> x = dk.tensor(1.0, requires_grad=True)
+    >>> with dk.autograd.detect_anomaly():
+    ...     half(x).backward()
+    Traceback (most recent call last):
+        ...
+    dispatchkit.errors.AnomalyError: Function 'HalfBackward' returned nan values in its 0th output.
+    It was recorded here (most recent call last):
+    ...
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self._check_nan = check_nan
+        self._outer: list[tuple[Observer, ...]] = []
+
+    def _recreate_cm(self) -> detect_anomaly:
+        return type(self)(self._check_nan)
+
+    def __enter__(self) -> None:
+        self._outer.append(observers())
+        _set(True, self._check_nan)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        set_observers(self._outer.pop())

@@ -1,0 +1,218 @@
+"""`FunctionCtx`: what the methods of a `Function` share, and the tensors it keeps for its derivatives."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dispatchkit.autograd.parts import NOTHING, Parts, parts_of
+from dispatchkit.autograd.saving import packed, unpacked
+from dispatchkit.errors import AutogradError, InplaceError
+from dispatchkit.graph.node import CallNode, Node, Output
+from dispatchkit.graph.recording import set_grad_enabled
+from dispatchkit.graph.storage import Storage
+from dispatchkit.graph.sweep import FREED
+from dispatchkit.ops.inplace import check_may_change
+from dispatchkit.tensor.tensor import twin
+
+__all__ = ["FunctionCtx"]
+
+
+class FunctionCtx:
+    """The context that `forward` or `setup_context` fills for `backward`, `vjp` and `jvp`.
+
+    Any further attribute may be set on it. Tensors belong in `save_for_backward`: outputs kept as attributes form
+    circles with the graph, and changes in place of what they hold go unnoticed.
+
+    Attributes
+    ----------
+    needs_input_grad : for each input whether it requires a gradient
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> class Power(dk.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx: dk.autograd.function.FunctionCtx, x, n):
+    ...         ctx.save_for_backward(x)
+    ...         ctx.n = n
+    ...         return x**n
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         (x,) = ctx.saved_tensors
+    ...         return g * ctx.n * x ** (ctx.n - 1), None
+    >>> x = dk.tensor([2.0, 3.0], requires_grad=True)
+    >>> Power.apply(x, 3).sum().backward()
+    >>> x.grad
+    tensor([12., 27.])
+    """
+
+    # What forward asked for, under the names that PyTorch has for it. Taken away once the node is made, as outputs
+    # are among it.
+    to_save: tuple[Any, ...] = ()
+    saved_for_forward: tuple[Any, ...] | None = None
+    dirty_tensors: tuple[Any, ...] = ()
+    non_differentiable: tuple[Any, ...] = ()
+    materialize_grads = True
+    _kept_for_backward: Saved | None = None
+
+    def __init__(self, name: str, needs_input_grad: tuple[bool, ...], recorded: bool) -> None:
+        self._function_name = name
+        self._is_recorded = recorded
+        self.needs_input_grad = needs_input_grad
+
+    if TYPE_CHECKING:
+        # Any attribute may be set and read.
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors for `backward`, where `saved_tensors` gives them back.
+
+        Parameters
+        ----------
+        *tensors : inputs, outputs and others; array types by the tensors in their fields; None stays None
+
+        Raises
+        ------
+        TypeError : for anything else, which can be an attribute of the context
+        """
+        self._check("save_for_backward", tensors, optional=True)
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep tensors for `jvp`, where `saved_tensors` gives them back.
+
+        Raises
+        ------
+        TypeError : for what is neither a tensor, an array type, nor None
+        """
+        self._check("save_for_forward", tensors, optional=True)
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        """Tell which inputs forward changes in place; each must be an output, too, and the very object is returned.
+
+        Raises
+        ------
+        TypeError : for what is no tensor
+        AutogradError : for a leaf that requires a gradient, or one whose memory is shared with views in the graph
+        """
+        self._check("mark_dirty", tensors)
+        if self._is_recorded:
+            with set_grad_enabled(True):
+                for tensor in tensors:
+                    for part in parts_of(tensor).take(tensor):
+                        check_may_change(self._function_name, part)
+        self.dirty_tensors = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Tell which outputs no gradient flows through; backward is given zeros for them.
+
+        Raises
+        ------
+        TypeError : for what is no tensor
+        """
+        self._check("mark_non_differentiable", tensors)
+        self.non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Say whether backward is given zeros, rather than None, for outputs that no gradient arrives at."""
+        self.materialize_grads = value
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What was saved, as often as asked.
+
+        Raises
+        ------
+        AutogradError : if the graph was freed
+        InplaceError : if one of them was changed in place since
+        """
+        if self._kept_for_backward is not None:
+            return self._kept_for_backward.restored(self._function_name)
+        return self.to_save if self.saved_for_forward is None else self.saved_for_forward
+
+    def _check(self, method: str, values: Sequence[Any], optional: bool = False) -> None:
+        for index, value in enumerate(values):
+            if parts_of(value) is NOTHING and not (optional and value is None):
+                taken = "tensors and None" if optional else "tensors"
+                raise TypeError(
+                    f"{self._function_name}: {method} can only take {taken}, but argument {index} is of type "
+                    f"{type(value).__name__}; keep other things as attributes of ctx"
+                )
+
+
+class Saved:
+    """The tensors that a recorded call keeps.
+
+    An output is kept without its place in the graph, as the graph would hold itself otherwise, and is given the
+    place back when it is read.
+
+    Parameters
+    ----------
+    node : the call's
+    values : what was saved
+    outputs : the index of each output, by the id of the object that forward returned
+    """
+
+    __slots__ = ("counts", "layout", "node", "outputs", "tensors")
+
+    def __init__(self, node: Node, values: Sequence[Any], outputs: Mapping[int, int]) -> None:
+        self.layout: list[tuple[Parts, Any]] | None = None
+        tensors = values
+        if not all(value is None or isinstance(value, Storage) for value in values):
+            parts = list(map(parts_of, values))
+            self.layout = [(p, p.emptied(value)) for p, value in zip(parts, values, strict=True)]
+            tensors = [tensor for p, value in zip(parts, values, strict=True) for tensor in p.take(value)]
+        self.counts = [0 if t is None or t._memory is None else t._memory.count for t in tensors]
+        self.outputs = {i: outputs[id(t)] for i, t in enumerate(tensors) if id(t) in outputs}
+        kept = [twin(t) if i in self.outputs else t for i, t in enumerate(tensors)]
+        self.tensors: list[Any] = packed(node.name, kept)
+        self.node = weakref.ref(node)
+
+    def restored(self, name: str) -> tuple[Any, ...]:
+        """Return the values, outputs with their place in the graph.
+
+        Parameters
+        ----------
+        name : of the `Function`
+
+        Raises
+        ------
+        AutogradError : if the graph was freed
+        InplaceError : if one was changed in place since it was saved
+        """
+        node = self.node()
+        if node is None or node.saved is None:
+            raise AutogradError(FREED.format(name=name))
+        tensors = []
+        for i, kept in enumerate(self.tensors):
+            tensor = unpacked(kept)
+            if i in self.outputs:
+                tensors.append(_output(node, self.outputs[i], tensor))
+                continue
+            if tensor is not None and tensor is kept and tensor._memory is not None:
+                _check_count(node, tensor, self.counts[i], tensor._memory.count)
+            tensors.append(tensor)
+        if self.layout is None:
+            return tuple(tensors)
+        rest = iter(tensors)
+        return tuple([parts.put(value, [next(rest) for _ in parts.paths]) for parts, value in self.layout])
+
+
+def _output(node: Node, index: int, kept: Any) -> Any:
+    """Return an output of a recorded call with its place in the graph."""
+    shared = None if node.extras is None else node.extras.shared.get(index)
+    if shared is not None:
+        version, count = shared
+        _check_count(node, kept, count, version.count)
+    several = isinstance(node, CallNode) and node.outputs is not None
+    return twin(kept, Output(node, index, kept.array.shape, kept.array.dtype) if several else node)
+
+
+def _check_count(node: Node, tensor: Storage, expected: int, found: int) -> None:
+    if found != expected:
+        array = tensor.array
+        raise InplaceError(node.name, tuple(array.shape), str(array.dtype), expected, found)

@@ -1,0 +1,112 @@
+"""What can be done to the graph as it is recorded: hooks for the tensors that nodes save."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Any
+
+from dispatchkit.autograd.saving import Packing
+from dispatchkit.errors import AutogradError
+from dispatchkit.graph.node import Node
+from dispatchkit.protocol.modes import Observer, active_observer, observed_by, observers, set_observers
+from dispatchkit.tensor import Tensor
+
+__all__ = ["Node", "disable_saved_tensors_hooks", "saved_tensors_hooks"]
+
+_refusal: ContextVar[str | None] = ContextVar("dispatchkit.saved_tensors", default=None)
+
+
+class saved_tensors_hooks:  # noqa: N801  # PyTorch's name
+    """Decide how what is saved for the backward pass is kept, inside a `with` block.
+
+    Parameters
+    ----------
+    pack_hook : called with each value as it is saved; what it returns is kept instead
+    unpack_hook : called with that when the backward pass needs the value; returns it, of the same shape and dtype
+
+    Raises
+    ------
+    AutogradError : on entering inside `disable_saved_tensors_hooks`; from the forward, if `pack_hook` changes its
+        argument in place; from the backward, if `unpack_hook` gives another shape or dtype
+    TypeError : from the backward, if `unpack_hook` gives no tensor
+
+    Notes
+    -----
+    Values are the arguments and results that derivative rules read, arrays of indices included; one that two nodes
+    save is packed for each. Hooks compute outside the graph, and what they compute is not packed itself. Of nested
+    blocks the innermost counts. Values that are not kept cannot be watched for changes in place. Source: PyTorch,
+    `torch.autograd.graph.saved_tensors_hooks`.
+
+    Examples
+    --------
+    Keep values in single precision:
+
+    >>> import dispatchkit as dk
+    >>> def pack(x):
+    ...     return x.dtype, x.astype(dk.float32) if x.is_floating_point() else x
+    >>> def unpack(kept):
+    ...     dtype, x = kept
+    ...     return x.astype(dtype)
+    >>> x = dk.tensor([1.0, 1 / 3], requires_grad=True)
+    >>> with dk.autograd.graph.saved_tensors_hooks(pack, unpack):
+    ...     y = (x * x).sum()
+    >>> y.backward()
+    >>> x.grad
+    tensor([2.0000, 0.6667])
+    """
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        self._packing = Packing(pack_hook, unpack_hook)
+        self._outer: list[tuple[Observer, ...]] = []
+
+    def __enter__(self) -> None:
+        refusal = _refusal.get()
+        if refusal is not None:
+            raise AutogradError(refusal)
+        self._outer.append(observers())
+        set_observers(observed_by(self._packing))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        set_observers(self._outer.pop())
+
+
+class disable_saved_tensors_hooks:  # noqa: N801  # PyTorch's name
+    """Have `saved_tensors_hooks` raise inside a `with` block.
+
+    Parameters
+    ----------
+    error_message : of the error
+
+    Raises
+    ------
+    AutogradError : with that message, also on entering where hooks are in use
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> with dk.autograd.graph.disable_saved_tensors_hooks("no hooks here"):
+    ...     with dk.autograd.graph.saved_tensors_hooks(dk.clone, dk.clone):
+    ...         pass
+    Traceback (most recent call last):
+        ...
+    dispatchkit.errors.AutogradError: no hooks here
+    """
+
+    def __init__(self, error_message: str) -> None:
+        self._message = error_message
+        self._outer: list[str | None] = []
+
+    def __enter__(self) -> None:
+        if active_observer(Packing) is not None:
+            raise AutogradError(self._message)
+        self._outer.append(_refusal.get())
+        _refusal.set(self._message)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        _refusal.set(self._outer.pop())

@@ -1,0 +1,93 @@
+"""A progress bar for work that takes longer than a second, where somebody looks at a terminal."""
+
+from __future__ import annotations
+
+import sys
+from time import monotonic
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["Progress"]
+
+DELAY = 1.0
+INTERVAL = 0.1
+WIDTH = 30
+
+
+class Progress:
+    """Shows how much of some work is done, on stderr, used with `with`.
+
+    Drawn by rich where it is installed (``pip install dispatchkit[rich]``), as plain text otherwise, and taken
+    away at the end.
+
+    Parameters
+    ----------
+    label : what the work is
+    total : number of steps
+    """
+
+    def __init__(self, label: str, total: int) -> None:
+        self.label = label
+        self.total = max(total, 1)
+        self.done = 0
+        self._stream = sys.stderr
+        self._shown = self._stream is not None and self._stream.isatty()
+        self._due = monotonic() + DELAY
+        self._bar: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def advance(self) -> None:
+        """Count a step."""
+        self.done += 1
+        if self._shown and (now := monotonic()) >= self._due:
+            self._due = now + INTERVAL
+            if self._bar is None:
+                self._bar = _bar(self.label, self._stream)
+            self._bar.draw(min(self.done / self.total, 1.0))
+
+
+class _PlainBar:
+    def __init__(self, label: str, stream: TextIO) -> None:
+        self.label, self.stream = label, stream
+
+    def draw(self, share: float) -> None:
+        full = round(WIDTH * share)
+        self.stream.write(f"\r{self.label} [{'#' * full}{'.' * (WIDTH - full)}] {share:4.0%}")
+        self.stream.flush()
+
+    def close(self) -> None:
+        self.stream.write("\r\x1b[K")
+        self.stream.flush()
+
+
+class _RichBar:
+    def __init__(self, label: str, stream: TextIO, progress: Any, console: Any) -> None:
+        self.progress = progress.Progress(console=console(file=stream), transient=True, auto_refresh=False)
+        self.task = self.progress.add_task(label, total=1.0)
+        self.progress.start()
+
+    def draw(self, share: float) -> None:
+        self.progress.update(self.task, completed=share, refresh=True)
+
+    def close(self) -> None:
+        self.progress.stop()
+
+
+def _bar(label: str, stream: TextIO) -> _PlainBar | _RichBar:
+    try:
+        from rich import progress  # noqa: PLC0415  # optional dependency
+        from rich.console import Console  # noqa: PLC0415
+    except ImportError:
+        return _PlainBar(label, stream)
+    return _RichBar(label, stream, progress, Console)

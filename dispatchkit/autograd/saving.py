@@ -1,0 +1,211 @@
+"""What hooks for saved tensors make of the values that nodes keep, and how these come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dispatchkit.errors import AutogradError, InplaceError
+from dispatchkit.graph.around import Around, is_around, recorded
+from dispatchkit.graph.node import CallNode, Node
+from dispatchkit.graph.recording import no_grad
+from dispatchkit.graph.storage import Storage, Vertex, version_of
+from dispatchkit.protocol.modes import Observer, active_observer, observers, set_observers
+from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.tensor import twin
+
+if TYPE_CHECKING:
+    from dispatchkit.protocol.overridable import Overridable
+
+__all__ = ["Packing", "packed", "unpacked"]
+
+
+class Packing(Observer):
+    """Puts what the nodes of each call save through a hook.
+
+    Parameters
+    ----------
+    pack : makes of a tensor what is kept in its place
+    unpack : makes a tensor of that again
+    """
+
+    def __init__(self, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Tensor]) -> None:
+        self.pack = pack
+        self.unpack = unpack
+
+    def saw(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+        """Pack what the nodes of a call have saved."""
+        for node, outputs in recorded(operation, args, kwargs, result).items():
+            if not is_around(Unpacking, node):
+                self._pack_node(node, outputs)
+
+    def _pack_node(self, node: Node, outputs: Mapping[int, Storage]) -> None:
+        """Pack the values of a node; it is changed once all hooks have run."""
+        name = node.name
+        saved = self.packed(name, node.saved or ())
+        keywords = self.packed(name, getattr(node, "keywords", {}))
+        output = getattr(node, "output", None) if node.operation.keeps_output else None
+        if isinstance(output, tuple):
+            output = tuple([Packed(self, name, outputs.get(i, one), None) for i, one in enumerate(output)])
+        elif output is not None:
+            output = Packed(self, name, outputs.get(0, output), None)
+        if not _holds_packed([saved, keywords, output]):
+            return
+        node.saved = saved
+        if keywords:
+            node.keywords = keywords  # type: ignore[attr-defined]  # where they come from
+        if output is not None:
+            node.output = output
+        node.operation = Unpacking(node.operation)
+
+    def packed(self, name: str, value: Any) -> Any:
+        """Return a saved argument with its tensors and raw arrays packed."""
+        return _mapped((Storage, np.ndarray), lambda one: Packed(self, name, one, getattr(one, "_node", None)), value)
+
+
+class Packed:
+    """What is kept in the place of a tensor or a raw array.
+
+    Parameters
+    ----------
+    packing : the hooks
+    name : of the node, for messages
+    value : to be packed
+    vertex : its place in the graph; none for the node's own output, as the graph would hold itself otherwise
+
+    Raises
+    ------
+    AutogradError : if the hook changes its argument in place
+    """
+
+    __slots__ = ("count", "dtype", "handle", "name", "raw", "shape", "unpack", "version", "vertex")
+
+    def __init__(self, packing: Packing, name: str, value: Any, vertex: Vertex | None) -> None:
+        self.raw = not isinstance(value, Storage)
+        self.vertex = vertex
+        given: Any = Tensor(value) if self.raw else value.detach()
+        before = version_of(given)
+        self.handle = _called(packing.pack, given)
+        if version_of(given) != before:
+            raise AutogradError(
+                f"saved_tensors_hooks: the pack hook changed a value that {name} saves in place; change a copy"
+            )
+        self.name = name
+        self.unpack = packing.unpack
+        self.shape, self.dtype = tuple(given.shape), given.dtype
+        self.version = None if self.raw else given._memory.version
+        self.count = 0 if self.version is None else self.version.count
+
+    def restored(self) -> Any:
+        """Return the value as it was.
+
+        Raises
+        ------
+        TypeError : if the hook gives no tensor
+        AutogradError : if it gives one of another shape or dtype
+        InplaceError : if it gives the very memory that was saved, and that was changed in place since
+        """
+        found = _called(self.unpack, self.handle)
+        if not isinstance(found, Tensor):
+            raise TypeError(
+                f"saved_tensors_hooks: the unpack hook is expected to return a tensor, but for a value that "
+                f"{self.name} saved it returned a {type(found).__name__}"
+            )
+        if tuple(found.shape) != self.shape or found.dtype != self.dtype:
+            raise AutogradError(
+                f"saved_tensors_hooks: the unpack hook returned a {found.dtype} tensor of shape "
+                f"{tuple(found.shape)} for a value that {self.name} saved as {self.dtype} of shape {self.shape}"
+            )
+        memory = found._memory
+        if memory is not None and memory.version is self.version and memory.version.count != self.count:
+            raise InplaceError(self.name, self.shape, str(self.dtype), self.count, memory.version.count)
+        return found.array if self.raw else twin(found, self.vertex)
+
+
+class Unpacking(Around):
+    """The operation of a node whose values are packed."""
+
+    __slots__ = ()
+    keeps_output = False
+
+    def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
+        """Return the raw cotangents of a node's inputs, its values unpacked for the time."""
+        return self.inner.pull_raw(_unpacked_node(self.inner, node), g)
+
+    def pull_live(self, node: Any, g: Any) -> Sequence[Any]:
+        """Return the cotangents of a node's inputs as tensors, its values unpacked for the time."""
+        return self.inner.pull_live(_unpacked_node(self.inner, node), g)
+
+
+class StandIn(CallNode):
+    """Takes a node's place while its operation runs backwards."""
+
+    __slots__ = ("of",)
+
+    of: Node
+
+    @property
+    def original(self) -> Node:
+        """The vertex of the graph."""
+        return self.of
+
+
+def _unpacked_node(operation: Any, node: Node) -> StandIn:
+    """Return a node with unpacked values; nobody else sees it, so that threads may share the graph."""
+    made = StandIn()
+    made.of = node.original
+    made.operation, made.edges, made.extras = operation, node.edges, None
+    made.shape, made.dtype = node.shape, node.dtype
+    made.saved = unpacked(node.saved)
+    made.keywords = unpacked(node.keywords) if isinstance(node, CallNode) else {}
+    made.outputs = node.outputs if isinstance(node, CallNode) else None
+    made.output = _mapped(Storage, lambda one: one.array, unpacked(getattr(node, "output", None)))
+    return made
+
+
+def packed(name: str, value: Any) -> Any:
+    """Return what is to be saved for a backward pass: tensors as the hooks of this context pack them.
+
+    Parameters
+    ----------
+    name : of the node that saves it, for messages
+    value : a tensor, or a container of them; anything else is kept as it is
+    """
+    packing = active_observer(Packing)
+    return value if packing is None else packing.packed(name, value)
+
+
+def unpacked(value: Any) -> Any:
+    """Return a saved value, or container of them, as it was before it was packed."""
+    return _mapped(Packed, Packed.restored, value)
+
+
+def _called(hook: Callable[[Any], Any], value: Any) -> Any:
+    """Call a hook; what it computes is neither recorded nor packed itself."""
+    outer = observers()
+    set_observers(())
+    try:
+        with no_grad():
+            return hook(value)
+    finally:
+        set_observers(outer)
+
+
+def _mapped(cls: type | tuple[type, ...], change: Callable[[Any], Any], value: Any) -> Any:
+    """Return saved arguments with each instance of a class changed."""
+    if isinstance(value, cls):
+        return change(value)
+    if isinstance(value, dict):
+        return {name: _mapped(cls, change, member) for name, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        members = [_mapped(cls, change, member) for member in value]
+        return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
+    return value
+
+
+def _holds_packed(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_packed, value))
+    return any(map(_holds_packed, value.values())) if isinstance(value, dict) else isinstance(value, Packed)

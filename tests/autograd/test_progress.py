@@ -1,0 +1,129 @@
+"""The progress bar: when it appears, what it shows, and that nothing of it is left."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.autograd import gradcheck, progress
+from tests.graph.test_leaves import leaf
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Clock:
+    """Stands still until it is told how far to go at each look."""
+
+    def __init__(self, step: float = 0.0) -> None:
+        self.now = 0.0
+        self.step = step
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+@pytest.fixture
+def attach(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Terminal]:
+    """Return what makes stderr a terminal; pytest would take it away again between a fixture and its test."""
+
+    def attached() -> Terminal:
+        made = Terminal()
+        monkeypatch.setattr(sys, "stderr", made)
+        return made
+
+    return attached
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(progress, "monotonic", made)
+    return made
+
+
+@pytest.fixture
+def without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rich", None)
+
+
+@pytest.mark.usefixtures("without_rich")
+def test_it_appears_after_a_second_and_is_taken_away(attach: Callable[[], Terminal], clock: Clock) -> None:
+    terminal = attach()
+    with progress.Progress("work", 4) as bar:
+        bar.advance()
+        assert terminal.getvalue() == ""
+        clock.now = 1.0
+        bar.advance()
+        assert terminal.getvalue() == f"\rwork [{'#' * 15}{'.' * 15}]  50%"
+        bar.advance()
+        assert terminal.getvalue().count("\r") == 1  # too soon for another
+        clock.now = 1.5
+        bar.advance()
+        assert terminal.getvalue().endswith(f"\rwork [{'#' * 30}] 100%")
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+@pytest.mark.usefixtures("without_rich")
+def test_an_error_takes_it_away_too(attach: Callable[[], Terminal], clock: Clock) -> None:
+    terminal = attach()
+
+    def work() -> None:
+        with progress.Progress("work", 2) as bar:
+            clock.now = 2.0
+            bar.advance()
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        work()
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+@pytest.mark.usefixtures("without_rich")
+def test_nothing_appears_where_nobody_looks(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    clock.step = 10.0
+    assert gradcheck(dk.exp, (leaf(1.0, 2.0),))
+    assert stream.getvalue() == ""
+
+
+def test_rich_draws_it_where_it_is_installed(attach: Callable[[], Terminal], clock: Clock) -> None:
+    terminal = attach()
+    pytest.importorskip("rich")
+    with progress.Progress("work", 4) as bar:
+        bar.advance()
+        assert terminal.getvalue() == ""
+        clock.now = 1.0
+        bar.advance()
+        assert "work" in terminal.getvalue()
+        assert "50%" in terminal.getvalue()
+
+
+@pytest.mark.usefixtures("without_rich")
+@pytest.mark.parametrize("options", [{}, {"check_forward_ad": True, "check_batched_grad": True}, {"fast_mode": True}])
+def test_gradcheck_comes_to_the_end_of_it(
+    attach: Callable[[], Terminal], clock: Clock, options: dict[str, Any]
+) -> None:
+    terminal = attach()
+    clock.step = 0.5
+    assert gradcheck(lambda x: (x * x, dk.sin(x)), (leaf(1.0, 2.0),), **options)
+    shown = [part for part in terminal.getvalue().split("\r") if part.startswith("gradcheck [")]
+    shares = [int(part[-4:-1]) for part in shown]
+    assert shares == sorted(shares)
+    assert shares[-1] == 100
+
+
+@pytest.mark.usefixtures("without_rich")
+def test_gradcheck_that_is_done_at_once_shows_nothing(attach: Callable[[], Terminal], clock: Clock) -> None:
+    terminal = attach()
+    assert gradcheck(dk.exp, (leaf(1.0),))
+    assert terminal.getvalue() == ""
