@@ -1,0 +1,9 @@
+"""Transformations of functions: derivatives of any order and mode, batches, recomputation."""
+
+from dispatchkit.func.batches import vmap
+from dispatchkit.func.checkpointing import checkpoint
+from dispatchkit.func.gradients import grad, value_and_grad, vjp
+from dispatchkit.func.jacobians import hessian, jacfwd, jacrev
+from dispatchkit.func.tangents import jvp, linearize
+
+__all__ = ["checkpoint", "grad", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "value_and_grad", "vjp", "vmap"]

@@ -1,0 +1,189 @@
+"""`vmap`: a function of one array made a function of many."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+from dispatchkit.errors import TransformError
+from dispatchkit.func.containers import arrays_of, as_array, described, with_numbers, zipped
+from dispatchkit.lifted import Batched
+from dispatchkit.lifted.batched import ActiveBatch, active, in_batch, in_element, in_front
+from dispatchkit.lifted.lifted import new_level
+from dispatchkit.ops.axes import normal_axis
+from dispatchkit.ops.drawing import Drawer, drawer
+from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.protocol.overridable import Overridable
+
+__all__ = ["vmap"]
+
+Randomness: TypeAlias = Literal["error", "same", "different"]
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: Randomness = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """Return a function that computes another for each element of a batch, all at once.
+
+    Parameters
+    ----------
+    func : takes and gives tensors, containers of them, or declared array types, of one element
+    in_dims : the axis of each argument along which the batch lies, None where all elements share it; one for all
+        arguments, or a tuple with an entry for each, itself a container where the argument is one
+    out_dims : the axis of each output along which the batch is to lie; one for all, or a container like the output
+    randomness : what random functions do inside: ``"error"`` raises, ``"same"`` gives all elements the same numbers,
+        ``"different"`` gives each its own
+    chunk_size : how many elements are computed at once; all by default
+
+    Returns
+    -------
+    function of arguments with one axis more
+
+    Raises
+    ------
+    ValueError : when called, if batches differ in length, or nothing is batched
+    TransformError : when called, if the function asks for the value of a batch, as ``if x > 0`` does
+
+    Notes
+    -----
+    Every operation has a rule for batches, or is computed by way of operations that have one; a user's own that has
+    neither is called once for each element, with a `LoopWarning`. Keyword arguments are batched along axis 0.
+    Source: PyTorch, `torch.func.vmap`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.func.vmap(dk.dot)(dk.ones((2, 3)), dk.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
+    tensor([ 6., 15.])
+    """
+    if randomness not in ("error", "same", "different"):
+        raise ValueError(f"vmap: randomness must be 'error', 'same' or 'different', not {randomness!r}")
+    if chunk_size is not None and chunk_size < 1:
+        raise ValueError(f"vmap: chunk_size must be at least 1, not {chunk_size}")
+
+    @functools.wraps(func)
+    def batched(*args: Any, **kwargs: Any) -> Any:
+        dims = tuple(in_dims) if isinstance(in_dims, (tuple, list)) else (in_dims,) * len(args)
+        if len(dims) != len(args):
+            raise ValueError(f"vmap: in_dims has {len(dims)} entries for {len(args)} arguments")
+        moved: list[int] = []
+        given, dims_of = (args, kwargs), (dims, dict.fromkeys(kwargs, 0))
+        fronted = _with_dims(lambda x, dim: _fronted(x, dim, moved), given, dims_of)
+        size = _size(moved)
+        step = size if chunk_size is None else chunk_size
+        starts = range(0, max(size, 1), max(step, 1))
+        parts = [
+            _computed(func, fronted, dims_of, slice(start, min(start + step, size)), randomness, out_dims)
+            for start in starts
+        ]
+        result = parts[0] if len(parts) == 1 else _joined(parts, out_dims)
+        return result if out_dims == 0 else zipped(_placed, result, out_dims, "vmap: out_dims")
+
+    return batched
+
+
+def _with_dims(change: Callable[[Any, Any], Any], given: Any, dims: Any) -> Any:
+    """Return arguments and keywords with ``change(array, dim)`` in the place of each array."""
+    return tuple(zipped(change, part, own, "vmap: in_dims") for part, own in zip(given, dims, strict=True))
+
+
+def _fronted(x: Any, dim: Any, sizes: list[int]) -> Any:
+    """Return an argument with the batch as its first axis, and note how long that is."""
+    if dim is None:
+        return x
+    x = as_array(x)
+    if not isinstance(dim, int):
+        raise TypeError(f"vmap: in_dims must be an integer or None for each array, found {described(dim)}")
+    if not -x.ndim <= dim < x.ndim:
+        raise ValueError(f"vmap: in_dims={dim} asks for an axis that an array of shape {tuple(x.shape)} has not")
+    sizes.append(x.shape[dim])
+    return tensor_namespace.moveaxis(x, dim, 0) if dim % x.ndim else x
+
+
+def _size(sizes: list[int]) -> int:
+    if not sizes:
+        raise ValueError("vmap: no argument is batched; in_dims must name an axis of at least one array")
+    if len(set(sizes)) > 1:
+        raise ValueError(f"vmap: batches differ in length: {', '.join(map(str, sizes))}")
+    return sizes[0]
+
+
+def _computed(
+    func: Callable[..., Any],
+    fronted: Any,
+    dims: Any,
+    part: slice,
+    randomness: Randomness,
+    out_dims: Any,
+) -> Any:
+    """Return what a function gives for a part of the batch, each output with the batch in front."""
+    level, size = new_level(), part.stop - part.start
+
+    def entered(x: Any, dim: Any) -> Any:
+        return x if dim is None else Batched(x if x.shape[0] == size else x[part], level)
+
+    args, kwargs = _with_dims(entered, fronted, dims)
+    token = active.set((*active.get(), ActiveBatch(level, size, randomness)))
+    drawing = drawer.set(_drawer(randomness, level, size))
+    try:
+        output = with_numbers(func(*args, **kwargs))
+    finally:
+        active.reset(token)
+        drawer.reset(drawing)
+    if not list(arrays_of(output)):
+        raise TypeError(f"vmap: the function must return tensors, found {described(output)}")
+
+    def left(y: Any, dim: Any) -> Any:
+        if dim is not None:
+            return in_front(y, level, size)
+        if in_batch(y, level):
+            raise ValueError("vmap: an output differs within the batch, but out_dims is None for it")
+        return y
+
+    return zipped(left, output, out_dims, "vmap: out_dims")
+
+
+def _joined(parts: list[Any], out_dims: Any) -> Any:
+    """Return the results of several parts of a batch as one."""
+    columns = [iter(list(arrays_of(part))) for part in parts]
+
+    def join(y: Any, dim: Any) -> Any:
+        members = [next(column) for column in columns]
+        return y if dim is None else tensor_namespace.concat(members)
+
+    return zipped(join, parts[0], out_dims, "vmap: out_dims")
+
+
+def _placed(y: Any, dim: Any) -> Any:
+    """Return an output with the batch where it is to be."""
+    if not dim:
+        return y
+    return tensor_namespace.moveaxis(y, 0, normal_axis(dim, y.ndim, "vmap: out_dims"))
+
+
+def _drawer(randomness: Randomness, level: int, size: int) -> Drawer | None:
+    """Return what answers the random functions that a function under `vmap` calls."""
+    outer = drawer.get()
+    if randomness == "same":
+        return outer
+
+    def draw(operation: Overridable, again: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if randomness == "error":
+            raise TransformError(
+                f"vmap: {operation.qualified_name} draws random numbers; say vmap(..., randomness='different') for "
+                f"numbers of its own for each element, or 'same' for the same numbers for all"
+            )
+        token = drawer.set(outer)
+        try:
+            drawn = [again(*args, **kwargs) for _ in range(size)]
+        finally:
+            drawer.reset(token)
+        return Batched(tensor_namespace.stack([in_element(one, level, i) for i, one in enumerate(drawn)]), level)
+
+    return draw

@@ -1,0 +1,215 @@
+"""`checkpoint`: values inside a function are computed again in the backward pass rather than kept."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from types import MappingProxyType
+from typing import Any
+
+from dispatchkit.errors import AutogradError
+from dispatchkit.func.containers import arrays_of, as_array, mapped
+from dispatchkit.func.reverse import Recording
+from dispatchkit.graph.arrays import is_inexact
+from dispatchkit.graph.node import CallNode, Output, note_versions
+from dispatchkit.graph.recording import is_grad_enabled, no_grad
+from dispatchkit.graph.storage import Storage
+from dispatchkit.lifted.batched import active
+from dispatchkit.lifted.lifted import top_level
+from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.ops.random import default_generator
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.modes import Mode
+from dispatchkit.protocol.overridable import Overridable
+
+__all__ = ["checkpoint"]
+
+
+def checkpoint(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose inner values are not kept for the backward pass but computed again there.
+
+    Parameters
+    ----------
+    func : takes and gives tensors or containers of them; called a second time by a backward pass, it must do the same
+
+    Returns
+    -------
+    function of the same arguments and results
+
+    Raises
+    ------
+    AutogradError : from the backward pass, if the second call gives something else than the first
+
+    Notes
+    -----
+    Gradients flow to arguments and to tensors that `func` takes from elsewhere, at every order. Random numbers of the
+    default generator are the same both times. Under `vmap` and `jvp` the function is called as it is. Source: JAX,
+    `jax.checkpoint`; PyTorch, `torch.utils.checkpoint`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.tensor([1.0, 2.0], requires_grad=True)
+    >>> dk.func.checkpoint(lambda x: dk.exp(dk.sin(x)).sum())(x).backward()
+    >>> x.grad
+    tensor([ 1.2534, -1.0331])
+    """
+
+    @functools.wraps(func)
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        if not is_grad_enabled() or active.get() or top_level(list(arrays_of((args, kwargs)))) is not None:
+            return func(*args, **kwargs)
+        random_state = default_generator.source.bit_generator.state
+        seen = _Seen([x for x in arrays_of((args, kwargs)) if isinstance(x, Storage)])
+        with no_grad(), seen:
+            output = mapped(as_array, func(*args, **kwargs))
+        ys = {id(y): y for y in arrays_of(output) if y._node is None and is_inexact(y.dtype)}
+        if seen.tracked and ys:
+            again = _Again(func, args, kwargs, random_state, [id(y) in ys for y in arrays_of(output)])
+            again.record(list(seen.tracked.values()), list(ys.values()))
+        return output
+
+    return checkpointed
+
+
+# What stands for tensors while a function is called again, by their ids.
+_places: ContextVar[Mapping[int, Any]] = ContextVar("dispatchkit.places", default=MappingProxyType({}))
+
+
+class _Seen(Mode):
+    """Notes the tensors that require gradients among the arguments of all calls: none of them was made inside.
+
+    Attributes
+    ----------
+    tracked : by their ids, the tensors and what stands for them here
+    """
+
+    def __init__(self, tensors: Sequence[Storage]) -> None:
+        self.protocol = tensor_protocol
+        self.tracked: dict[int, tuple[Any, Any]] = {}
+        for x in tensors:
+            self._note(x)
+
+    def _note(self, x: Any) -> None:
+        if isinstance(x, Storage) and x._node is not None:
+            self.tracked.setdefault(id(x), (x, _places.get().get(id(x), x)))
+
+    def answer(
+        self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """Look at the arguments, and let the call pass."""
+        for _, x in operation.parameters.values(args, kwargs):
+            self._note(x)
+        return NotImplemented
+
+
+class _Replaced(Mode):
+    """Puts other tensors in the place of some, in the arguments of all calls."""
+
+    def __init__(self, places: Mapping[int, Any]) -> None:
+        self.protocol = tensor_protocol
+        self.places = places
+
+    def stays_on(self) -> bool:
+        """Return True: calls within calls have the same tensors replaced."""
+        return True
+
+    def answer(
+        self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """Make the call with the other tensors, or let it pass where there is none of those."""
+        if not any(id(x) in self.places for _, x in operation.parameters.values(args, kwargs)):
+            return NotImplemented
+        own, keywords = operation.parameters.replace(args, kwargs, lambda _, x: self.places.get(id(x), x))
+        return operation.function(*own, **keywords)
+
+
+class _Again:
+    """What stands behind the node of a checkpoint: it calls the function again, recorded, and pulls through that.
+
+    Parameters
+    ----------
+    func, args, kwargs : the call
+    random_state : of the default generator when it was made first
+    wanted : for each array of the output, whether its gradient comes from here
+    """
+
+    node_name = "CheckpointBackward"
+    keeps_output = False
+
+    def __init__(
+        self,
+        func: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        random_state: Any,
+        wanted: list[bool],
+    ) -> None:
+        self.func, self.args, self.kwargs = func, args, kwargs
+        self.random_state = random_state
+        self.wanted = wanted
+
+    def record(self, seen: Sequence[tuple[Any, Any]], outputs: Sequence[Any]) -> None:
+        """Make the node of the call, and outputs out of its results.
+
+        Parameters
+        ----------
+        seen : tensors that the function uses, and what stands for them
+        outputs : results whose gradients come from here
+        """
+        self.used = [x for x, _ in seen]
+        sources = [x for _, x in seen]
+        n = CallNode()
+        n.operation = self
+        n.edges = tuple([x._node for x in sources])
+        n.saved, n.keywords = tuple(sources), {}
+        n.extras = None
+        n.shape, n.dtype = (), None
+        n.outputs = [(tuple(y.array.shape), y.dtype) for y in outputs]
+        note_versions(n)
+        for index, y in enumerate(outputs):
+            y._node = Output(n, index, tuple(y.array.shape), y.array.dtype)
+
+    def pull_live(self, node: Any, g: Sequence[Any]) -> list[Any]:
+        """Return the cotangents of the sources, tensors."""
+        node.check_versions()
+        recording = Recording("checkpoint", functools.partial(self._called, node.saved), node.saved)
+        outputs = list(arrays_of(recording.output))
+        found = [(tuple(y.shape), y.dtype) for y in outputs]
+        if found != node.outputs:
+            raise AutogradError(
+                f"checkpoint: {getattr(self.func, '__name__', 'the function')} gave {_told(node.outputs)} first and "
+                f"{_told(found)} when it was called again; it must do the same both times"
+            )
+        cts = [tensor_namespace.zeros_like(y) if one is None else one for y, one in zip(outputs, g, strict=True)]
+        return list(recording.pull(tuple(cts), retain=False))
+
+    def pull_raw(self, node: Any, g: Sequence[Any]) -> list[Any]:
+        """Return the cotangents of the sources, raw arrays."""
+        with no_grad():
+            wrapped = [None if one is None else tensor_namespace.asarray(one) for one in g]
+            return [one.array for one in self.pull_live(node, wrapped)]
+
+    def _called(self, sources: Sequence[Any], *values: Any) -> tuple[Any, ...]:
+        """Call the function with other tensors in the place of the sources."""
+        places = {id(x): value for x, value in zip(self.used, values, strict=True)}
+        places |= {id(x): value for x, value in zip(sources, values, strict=True)}
+        args, kwargs = mapped(lambda x: places.get(id(x), x), (self.args, self.kwargs))
+        generator = default_generator.source.bit_generator
+        state = generator.state
+        generator.state = self.random_state
+        token = _places.set(places)
+        try:
+            with _Replaced(places):
+                output = list(arrays_of(mapped(as_array, self.func(*args, **kwargs))))
+        finally:
+            _places.reset(token)
+            generator.state = state
+        if len(output) != len(self.wanted):
+            return tuple(output)
+        return tuple(y for y, wanted in zip(output, self.wanted, strict=True) if wanted)
+
+
+def _told(outputs: Sequence[tuple[tuple[int, ...], Any]]) -> str:
+    return ", ".join(f"{dtype} of shape {shape}" for shape, dtype in outputs) or "nothing"

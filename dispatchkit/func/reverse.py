@@ -1,0 +1,228 @@
+"""Reverse mode as a function of functions: record a function on leaves of its own, and pull cotangents back.
+
+The graph is the one that `backward` goes through. Where tensors are lifted (inside `vmap` or `jvp`), it is the graph
+of the tensors inside: a batch has one gradient for each of its elements, and a dual tensor's gradient is dual, its
+tangent being the derivative of the gradient in the direction followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from dispatchkit.errors import TransformError
+from dispatchkit.func.containers import (
+    arrays_of,
+    as_array,
+    fitted,
+    is_floating,
+    mapped,
+    with_floats,
+    with_numbers,
+    zipped,
+)
+from dispatchkit.graph.node import Leaf
+from dispatchkit.graph.recording import enable_grad, is_grad_enabled, set_grad_enabled
+from dispatchkit.graph.storage import Storage, Vertex
+from dispatchkit.graph.sweep import reachable, sweep
+from dispatchkit.lifted import Batched, Dual, Lifted
+from dispatchkit.lifted.batched import batched_everywhere, in_front
+from dispatchkit.lifted.dual import tangent_at, value_at
+from dispatchkit.lifted.lifted import top_level
+from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.ops.wrapping import wrapped
+
+__all__ = ["Recording"]
+
+
+class Entry(Leaf):
+    """The leaf of an argument of a recorded function; `closed` once the function has returned."""
+
+    __slots__ = ("closed",)
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        super().__init__(shape, dtype)
+        self.closed = False
+
+
+class Recording:
+    """A function called on leaves of its own, whose graph waits for cotangents.
+
+    Parameters
+    ----------
+    name : of the transformation, for messages
+    func : the function
+    primals : its arguments, containers of arrays; floating arrays are differentiated
+    has_aux : whether it gives a pair, the second part of which is passed on
+
+    Attributes
+    ----------
+    output : container that the function gave
+    aux : the second part of the pair, None without `has_aux`
+    """
+
+    def __init__(self, name: str, func: Callable[..., Any], primals: tuple[Any, ...], *, has_aux: bool = False) -> None:
+        self.name = name
+        outer = is_grad_enabled()
+        self._primals = mapped(_entered, with_floats(primals))
+        self._inputs = [x for x in arrays_of(self._primals) if is_floating(x)]
+        with enable_grad():
+            output = func(*self._primals)
+        if has_aux and not (isinstance(output, tuple) and len(output) == 2):
+            raise TypeError(f"{name}: with has_aux the function must return a pair (output, aux)")
+        result, aux = output if has_aux else (output, None)
+        self._result = with_numbers(result)
+        self._outputs = list(arrays_of(self._result))
+        if not self._outputs:
+            raise TypeError(f"{name}: the function must return tensors, found a {type(result).__name__}")
+        for x in self._inputs:
+            for vertex in _vertices(x):
+                if isinstance(vertex, Entry):
+                    vertex.closed = True
+        # What else requires gradients outside may want to differentiate the result again.
+        self._alive = outer and _reaches_outside(self._outputs)
+        self.output = self._result if self._alive else mapped(_settled, self._result)
+        self.aux: Any = aux if outer and _reaches_outside(arrays_of(aux)) else mapped(_settled, aux)
+
+    def pull(self, cotangents: Any, *, retain: bool) -> tuple[Any, ...]:
+        """Return the gradients of the arguments, containers like them.
+
+        Parameters
+        ----------
+        cotangents : of the output, a container like it
+        retain : whether cotangents will be pulled again
+
+        Raises
+        ------
+        ValueError : if cotangents do not fit the output
+        """
+        cts: list[Any] = []
+        zipped(
+            lambda y, ct: cts.append(fitted(self.name, "output", "cotangent", y, ct)),
+            self._result,
+            cotangents,
+            f"{self.name}: cotangents",
+        )
+        alive = self._alive or (is_grad_enabled() and any(ct.requires_grad for ct in cts))
+        with set_grad_enabled(alive):
+            # What the rules record leads through the graph they pull through.
+            found = iter(self._through(self._outputs, cts, self._inputs, retain or alive))
+            grads: tuple[Any, ...] = mapped(lambda x: _filled(next(found), x) if is_floating(x) else x, self._primals)
+        return grads
+
+    def _through(self, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool) -> list[Any]:
+        """Return the gradient of each input, None where none flows, level by level from the highest."""
+        top = top_level([*outputs, *inputs])
+        if top is None:
+            return self._swept(outputs, cts, inputs, retain)
+        if isinstance(top, Batched):
+            return self._through_batch(top, outputs, cts, inputs, retain)
+        assert isinstance(top, Dual)
+        return self._through_dual(top, outputs, cts, inputs, retain)
+
+    def _through_batch(
+        self, top: Batched, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool
+    ) -> list[Any]:
+        level, size = top.level, top.value.shape[0]
+        if any(x.level != level for x in inputs if isinstance(x, Lifted)) or not all(map(_lifted, inputs)):
+            raise TransformError(f"{self.name}: a batch has left the vmap it belongs to")
+        # An output outside the batch does not depend on the inputs, which are all inside.
+        pairs = [
+            (y.value, in_front(ct, level, size))
+            for y, ct in zip(outputs, cts, strict=True)
+            if isinstance(y, Batched) and y.level == level
+        ]
+        found = self._through([y for y, _ in pairs], [ct for _, ct in pairs], [x.value for x in inputs], retain)
+        return [None if g is None else Batched(g, level) for g in found]
+
+    def _through_dual(
+        self, top: Dual, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool
+    ) -> list[Any]:
+        level = top.level
+        values = [value_at(y, level) for y in outputs]
+        straight = [value_at(ct, level) for ct in cts]
+        inner = [value_at(x, level) for x in inputs]
+        turned = [
+            *((tangent_at(y, level), ct) for y, ct in zip(outputs, straight, strict=True)),
+            *((y, tangent_at(ct, level)) for y, ct in zip(values, cts, strict=True)),
+        ]
+        turned = [(y, ct) for y, ct in turned if y is not None and ct is not None]
+        found = self._through(values, straight, inner, retain or bool(turned))
+        if not turned:
+            return found
+        tangents = self._through([y for y, _ in turned], [ct for _, ct in turned], inner, retain)
+        return [
+            g if t is None else Dual(_filled(g, x), t, level) for g, t, x in zip(found, tangents, inner, strict=True)
+        ]
+
+    def _swept(self, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool) -> list[Any]:
+        pairs = [(y._node, ct) for y, ct in zip(outputs, cts, strict=True) if y._node is not None]
+        if not pairs:
+            return [None] * len(inputs)
+        live = is_grad_enabled() or any(ct.lifted for _, ct in pairs)
+        roots = pairs if live else [(vertex, ct.array) for vertex, ct in pairs]
+        # What is recorded here may be part of a graph outside, which is gone through again.
+        keep = retain or is_grad_enabled()
+        found = sweep(
+            roots, _plain, inputs=[x._node for x in inputs], retain_graph=keep, create_graph=live, accumulate=False
+        )
+        return [None if (g := found.get(x._node)) is None else _of_class(g if live else _plain(g), x) for x in inputs]
+
+
+def _lifted(x: Any) -> bool:
+    return isinstance(x, Lifted)
+
+
+def _plain(array: Any) -> Any:
+    return wrapped(tensor_namespace.Tensor, array)
+
+
+def _of_class(g: Any, x: Any) -> Any:
+    """Return the gradient of an instance of a subclass as an instance of it."""
+    if type(g) is type(x) or type(g) is not tensor_namespace.Tensor:
+        return g
+    made = wrapped(type(x), g.array, g._node)
+    made.__tensor_finalize__(None, (x,))
+    return made
+
+
+def _entered(x: Any) -> Any:
+    """Return an array as a leaf, or where it has a graph already as a vertex of its own there."""
+    return _as_leaf(batched_everywhere(as_array(x))) if is_floating(x) else x
+
+
+def _as_leaf(x: Any) -> Any:
+    if isinstance(x, Lifted):
+        return x.mapped(_as_leaf)
+    if x._node is None or not is_grad_enabled():
+        x = x.detach()
+        x._node = Entry(tuple(x.array.shape), x.array.dtype)
+        return x
+    return tensor_namespace.positive(x)
+
+
+def _reaches_outside(arrays: Iterable[Any]) -> bool:
+    """Return whether a graph leads to other leaves than those of functions that have returned."""
+    roots = [vertex for y in arrays for vertex in _vertices(y)]
+    return any(v.is_leaf and not (type(v) is Entry and v.closed) for v in reachable(roots))
+
+
+def _settled(y: Any) -> Any:
+    """Return an output without the graph that leads to the leaves of the recording alone."""
+    if isinstance(y, Lifted):
+        return y.mapped(_settled)
+    return y.detach() if hasattr(y, "detach") else y
+
+
+def _filled(g: Any, x: Any) -> Any:
+    """Return a gradient, zeros where none flows."""
+    return tensor_namespace.zeros_like(x) if g is None else g
+
+
+def _vertices(x: Any) -> Iterator[Vertex]:
+    """Yield the vertices of the tensors inside an array."""
+    if isinstance(x, Lifted):
+        for part in x.parts():
+            yield from _vertices(part)
+    elif isinstance(x, Storage) and x._node is not None:
+        yield x._node
