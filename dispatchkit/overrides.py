@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from types import ModuleType
 from typing import Any, TypeVar
 
-from dispatchkit.ops.namespace import TensorNamespace, public_namespace
+from dispatchkit.ops.namespace import public_namespace
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import of
 from dispatchkit.protocol.surface import Property
@@ -90,20 +91,18 @@ def _dummy(function: Any) -> Callable[..., int]:
 
 
 def get_ignored_functions() -> tuple[Callable[..., Any], ...]:
-    """Return the public functions and methods of `Tensor` that cannot be overridden.
+    """Return the functions of all public modules, and methods of `Tensor`, that cannot be overridden.
 
     Examples
     --------
     >>> import dispatchkit as dk
-    >>> dk.set_printoptions in dk.overrides.get_ignored_functions()
-    True
+    >>> ignored = dk.overrides.get_ignored_functions()
+    >>> dk.set_printoptions in ignored, dk.nn.init.normal_ in ignored
+    (True, True)
     """
     found: dict[Any, None] = {}
-    module = public_namespace()
-    places = [module, *(value for value in vars(module).values() if isinstance(value, TensorNamespace))]
-    for place in places:
-        names = getattr(place, "__all__", None) or [name for name in vars(place) if not name.startswith("_")]
-        for name in names:
+    for place in _public_modules(public_namespace()):
+        for name in place.__all__:
             value = getattr(place, name)
             if callable(value) and not isinstance(value, type) and of(value) is None:
                 found[value] = None
@@ -112,6 +111,15 @@ def get_ignored_functions() -> tuple[Callable[..., Any], ...]:
             if inspect.isfunction(value) and of(value) is None and not value.__name__.startswith("_"):
                 found[value] = None
     return tuple(found)
+
+
+def _public_modules(module: Any) -> Iterator[Any]:
+    """Yield a module and the public ones below it."""
+    yield module
+    for name in module.__all__:
+        value = getattr(module, name)
+        if isinstance(value, ModuleType) and value.__name__.startswith(module.__name__):
+            yield from _public_modules(value)
 
 
 def resolve_name(func: Any) -> str | None:

@@ -1,70 +1,27 @@
-"""What a type covers: every overridable function in exactly one bucket, from the registry and dry runs."""
+"""What a type covers: every overridable function in exactly one bucket, found by a dry survey or by calls."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, overload
 
-from dispatchkit.ops.declared import DeclaredOperation
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.parameters import Form, Key, flatten
-from dispatchkit.protocol.ranking import Source, Step
-from dispatchkit.protocol.resolution import Chain
 from dispatchkit.protocol.rules import type_name
-from dispatchkit.report.tracing import inner_calls
+from dispatchkit.report.advice import Advice, advise, stubs_of
+from dispatchkit.report.measure import measured_row, measuring
+from dispatchkit.report.operands import Subject
+from dispatchkit.report.page import page
+from dispatchkit.report.progress import Progress
+from dispatchkit.report.rows import BUCKETS, FAULTS, MEASURED, STRUCTURED, UNCOUNTED, MeasuredRow, Row, short_name
+from dispatchkit.report.survey import Survey
+from dispatchkit.report.tables import markdown_matrix, markdown_table, text_matrix, text_table
+from dispatchkit.report.terminal import rich_view
 
-__all__ = ["BUCKETS", "Coverage", "Row", "coverage"]
-
-# From the most to the least of what a type can have; the printed tables keep the order.
-BUCKETS = {
-    "implemented": "by a rule of its own",
-    "own method": "its __tensor_function__ decides at run time",
-    "inherited": "by a rule of a superclass, or as plain tensors are computed",
-    "by kind": "by a rule for the operation's kind",
-    "decomposed": "by running the operation's body on it",
-    "rewrapped": "on its first field, rebuilt with the others",
-    "converted": "by a declared conversion",
-    "dense": "by becoming dense",
-    "refused": "not at all: a call raises",
-    "no array argument": "types cannot answer it, modes can",
-}
-STRUCTURED = ("implemented", "own method", "inherited", "by kind", "decomposed", "rewrapped")
-BY_SOURCE = {
-    Source.METHOD: "own method",
-    Source.KIND: "by kind",
-    Source.DEFAULT: "inherited",
-    Source.DECOMPOSE: "decomposed",
-    Source.REWRAP: "rewrapped",
-    Source.CONVERT: "converted",
-    Source.DENSE: "dense",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One overridable function.
-
-    Attributes
-    ----------
-    function : its name
-    namespace : it stands in
-    kind : its family
-    bucket : one of `BUCKETS`
-    location : file and line of the handler, "" where there is none
-    note : what else is to be said
-    """
-
-    function: str
-    namespace: str
-    kind: str
-    bucket: str
-    location: str = ""
-    note: str = ""
+__all__ = ["Coverage", "CoverageSet", "MeasuredCoverage", "coverage"]
 
 
 @dataclass(frozen=True)
@@ -77,19 +34,23 @@ class Coverage:
     rows : one for each overridable function
     """
 
+    buckets: ClassVar[dict[str, str]] = BUCKETS
+
     type: str
     rows: tuple[Row, ...]
+    survey: Survey | None = field(default=None, repr=False, compare=False, kw_only=True)
 
     @property
     def totals(self) -> dict[str, int]:
         """Number of functions in each bucket; together they are all functions."""
         counted = Counter(row.bucket for row in self.rows)
-        return {bucket: counted.get(bucket, 0) for bucket in BUCKETS}
+        return {bucket: counted.get(bucket, 0) for bucket in self.buckets}
 
     @property
     def percent(self) -> float:
-        """Per cent of the functions with array arguments that answer at all, in whatever way."""
-        return self._share([bucket for bucket in BUCKETS if bucket not in ("refused", "no array argument")])
+        """Per cent of the functions with array arguments that answer, in whatever way; faulty answers do not count."""
+        wrong = ("refused", *FAULTS, *UNCOUNTED)
+        return self._share([bucket for bucket in self.buckets if bucket not in wrong])
 
     @property
     def structured_percent(self) -> float:
@@ -98,8 +59,8 @@ class Coverage:
 
     def _share(self, buckets: Iterable[str]) -> float:
         totals = self.totals
-        reachable = len(self.rows) - totals["no array argument"]
-        return 100 * sum(totals[bucket] for bucket in buckets) / reachable if reachable else 100.0
+        counted = len(self.rows) - sum(totals.get(bucket, 0) for bucket in UNCOUNTED)
+        return 100 * sum(totals.get(bucket, 0) for bucket in buckets) / counted if counted else 100.0
 
     def __getitem__(self, name: str) -> Row:
         """Return the row of a function by its name, qualified or not.
@@ -109,51 +70,31 @@ class Coverage:
         KeyError : if there is none
         """
         for row in self.rows:
-            if name in (row.function, _short(row), f"{row.namespace}.{row.function}"):
+            if name in (row.function, short_name(row), row.qualified_name):
                 return row
         raise KeyError(f"no overridable function is called {name!r}")
 
+    def part(self, rows: Iterable[Row]) -> Coverage:
+        """Return the coverage of some of the functions."""
+        return type(self)(self.type, tuple(rows))
+
     def __str__(self) -> str:
-        shares = f"{self.percent:.0f} % of the functions answer, {self.structured_percent:.0f} % keep the structure"
-        return "\n".join(
-            [
-                f"coverage of {self.type}: {shares}",
-                "",
-                *self._totals_table(),
-                "",
-                *self._groups_table(),
-                "",
-                *self._rows_table(),
-            ]
-        )
+        return text_table(self)
 
     __repr__ = __str__
 
-    def _totals_table(self) -> Iterator[str]:
-        for bucket, count in self.totals.items():
-            if count:
-                yield f"  {bucket:<18}{count:>5}{100 * count / len(self.rows):>6.0f} %   {BUCKETS[bucket]}"
-        yield f"  {'all functions':<18}{len(self.rows):>5}"
+    def __rich__(self) -> Any:
+        return rich_view(self)
 
-    def _groups_table(self) -> Iterator[str]:
-        """Yield per cent answered by namespace and kind."""
-        for title, field in (("namespace", "namespace"), ("kind", "kind")):
-            yield f"  by {title:<25}{'answer':>8}{'structured':>12}{'functions':>11}"
-            for name in dict.fromkeys(getattr(row, field) for row in self.rows):
-                part = Coverage(self.type, tuple(row for row in self.rows if getattr(row, field) == name))
-                yield f"    {name:<26}{part.percent:>6.0f} %{part.structured_percent:>10.0f} %{len(part.rows):>11}"
-
-    def _rows_table(self) -> Iterator[str]:
-        for bucket in BUCKETS:
-            rows = [row for row in self.rows if row.bucket == bucket]
-            if not rows or bucket == "no array argument":
-                continue
-            yield f"  {bucket}:"
-            if bucket in ("implemented", "by kind", "own method"):
-                for row in rows:
-                    yield f"    {_short(row):<26}{row.location}{'  ' + row.note if row.note else ''}".rstrip()
-            else:
-                yield from _wrapped([_short(row) for row in rows])
+    def data(self) -> dict[str, Any]:
+        """Return what `to_json` writes."""
+        return {
+            "type": self.type,
+            "percent": round(self.percent, 2),
+            "structured_percent": round(self.structured_percent, 2),
+            "totals": self.totals,
+            "functions": [asdict(row) for row in self.rows],
+        }
 
     def to_json(self) -> str:
         """Return the coverage as JSON text.
@@ -164,57 +105,203 @@ class Coverage:
         bucket to number of functions, which add up to the number of functions) and ``functions`` (a list of objects
         with ``function``, ``namespace``, ``kind``, ``bucket``, ``location`` and ``note``)
         """
-        return json.dumps(
-            {
-                "type": self.type,
-                "percent": round(self.percent, 2),
-                "structured_percent": round(self.structured_percent, 2),
-                "totals": self.totals,
-                "functions": [asdict(row) for row in self.rows],
-            },
-            indent=2,
-        )
+        return json.dumps(self.data(), indent=2)
 
     def to_markdown(self) -> str:
         """Return the coverage as Markdown: a table of totals and one of functions."""
-        lines = [
-            f"# Coverage of `{self.type}`",
-            "",
-            f"{self.percent:.0f} % of the functions answer, {self.structured_percent:.0f} % keep the structure.",
-            "",
-            "| bucket | functions | per cent | what it means |",
-            "| --- | ---: | ---: | --- |",
-        ]
-        for bucket, count in self.totals.items():
-            lines.append(f"| {bucket} | {count} | {100 * count / len(self.rows):.0f} | {BUCKETS[bucket]} |")
-        lines += [f"| all functions | {len(self.rows)} | 100 | |", ""]
-        lines += ["| function | kind | bucket | handler |", "| --- | --- | --- | --- |"]
-        for row in self.rows:
-            lines.append(f"| `{row.namespace}.{row.function}` | {row.kind} | {row.bucket} | {row.location} |")
-        return "\n".join(lines) + "\n"
+        return markdown_table(self)
+
+    def to_html(self) -> str:
+        """Return the coverage as one HTML page that needs nothing else."""
+        return page([self])
+
+    def advice(self, n: int = 5) -> Advice:
+        """Tell which operations to implement next, by how many others each unlocks through decomposition.
+
+        Parameters
+        ----------
+        n : how many
+
+        Returns
+        -------
+        suggestions, the best first, each chosen as if those before it were done; prints as a list
+
+        Raises
+        ------
+        ValueError : for a report that was not made by `coverage`
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> first = dk.coverage(dk.types.ScalarTensor).advice(1)[0]
+        >>> len(first.unlocks) > 0
+        True
+        """
+        return advise(self._surveyed("advice"), n)
+
+    def stubs(self, operations: Iterable[str | Callable[..., Any]] | None = None) -> str:
+        """Write the skeleton of a module with handlers, which decline until they are filled in.
+
+        Parameters
+        ----------
+        operations : functions or their names; by default all that do not keep the structure
+
+        Returns
+        -------
+        Python text that can be imported as it is
+
+        Raises
+        ------
+        KeyError : for a name that no function has
+        """
+        survey = self._surveyed("stubs")
+        named: list[str] = []
+        if operations is None:
+            left_out = (*STRUCTURED, "no array argument")
+            named = [row.qualified_name for row in self.rows if row.bucket not in left_out]
+        else:
+            for one in operations:
+                name = one if isinstance(one, str) else survey.protocol.operation(one).qualified_name
+                named.append(self[name].qualified_name)
+        return stubs_of(survey, named)
+
+    def _surveyed(self, name: str) -> Survey:
+        if self.survey is None:
+            raise ValueError(f"{name}: this report does not hold the type; ask the one that coverage() returned")
+        return self.survey
 
 
-def coverage(cls: type, *, protocol: DispatchProtocol = tensor_protocol) -> Coverage:
+@dataclass(frozen=True, repr=False)
+class MeasuredCoverage(Coverage):
+    """What a type covers, found by calling every function.
+
+    Attributes
+    ----------
+    samples : type, shape and dtype of each sample
+    companions : the same of what stood beside them
+    """
+
+    buckets: ClassVar[dict[str, str]] = MEASURED
+
+    rows: tuple[MeasuredRow, ...]
+    samples: tuple[str, ...] = ()
+    companions: tuple[str, ...] = ()
+
+    def data(self) -> dict[str, Any]:
+        """Return what `to_json` writes: also the samples, and for each function what `MeasuredRow` has."""
+        found = super().data()
+        functions = found.pop("functions")
+        return {**found, "samples": list(self.samples), "companions": list(self.companions), "functions": functions}
+
+
+@dataclass(frozen=True)
+class CoverageSet:
+    """What several types cover; prints as a table of types by functions.
+
+    Attributes
+    ----------
+    reports : one for each type, of the same functions
+    """
+
+    reports: tuple[Coverage, ...]
+
+    def __iter__(self) -> Iterator[Coverage]:
+        return iter(self.reports)
+
+    def __len__(self) -> int:
+        return len(self.reports)
+
+    def __getitem__(self, key: int | str) -> Coverage:
+        """Return the report of a type, by place or by name.
+
+        Raises
+        ------
+        KeyError : if no type has the name
+        """
+        if isinstance(key, int):
+            return self.reports[key]
+        for report in self.reports:
+            if report.type == key:
+                return report
+        raise KeyError(f"no report is of a type called {key!r}")
+
+    def __str__(self) -> str:
+        return text_matrix(self.reports)
+
+    __repr__ = __str__
+
+    def to_json(self) -> str:
+        """Return an object with ``types``: a list of what `Coverage.to_json` gives for each."""
+        return json.dumps({"types": [report.data() for report in self.reports]}, indent=2)
+
+    def to_markdown(self) -> str:
+        """Return a table of totals and one of functions, with a column for each type."""
+        return markdown_matrix(self.reports)
+
+    def to_html(self) -> str:
+        """Return one HTML page that needs nothing else: a heat map of types by functions."""
+        return page(self.reports)
+
+
+@overload
+def coverage(
+    cls: type,
+    *,
+    samples: Iterable[Any] | None = ...,
+    companions: Iterable[Any] = ...,
+    protocol: DispatchProtocol = ...,
+    progress: bool = ...,
+) -> Coverage: ...
+@overload
+def coverage(
+    cls: Sequence[type],
+    *,
+    samples: Iterable[Any] | None = ...,
+    companions: Iterable[Any] = ...,
+    protocol: DispatchProtocol = ...,
+    progress: bool = ...,
+) -> CoverageSet: ...
+def coverage(
+    cls: type | Sequence[type],
+    *,
+    samples: Iterable[Any] | None = None,
+    companions: Iterable[Any] = (),
+    protocol: DispatchProtocol = tensor_protocol,
+    progress: bool = False,
+) -> Coverage | CoverageSet:
     """Tell for every overridable function how a type answers it.
 
     Parameters
     ----------
-    cls : a type that takes part in the protocol
+    cls : a type that takes part in the protocol, or a sequence of them
+    samples : instances, or functions without arguments that make one; where they are given, every function is called
+        with each of them, with every keyword, and the results are compared with those of the dense form. Of several
+        types each is measured with its own samples, those of the others beside them
+    companions : instances of other types, or functions that make one, to stand beside the samples, as plain tensors,
+        NumPy arrays and numbers do anyway
     protocol : whose functions are asked for
+    progress : whether to show on the terminal how far a long measurement is
 
     Returns
     -------
-    a report that prints as a table, with ``.to_json()`` and ``.to_markdown()``
+    a report that prints as a table, with ``.to_json()``, ``.to_markdown()``, ``.to_html()``, ``.advice()`` and
+    ``.stubs()``; for several types a set of reports
 
     Raises
     ------
-    TypeError : if the type takes no part
+    TypeError : if a type takes no part, or a sample is of none of the types
+    ValueError : if a type has no sample among those given, or the protocol has no plain arrays to compare with
 
     Notes
     -----
-    No rule of the type is called. A function of several arrays counts by its best call: on the type alone, or with
-    plain tensors or numbers in other positions, which is noted. A decomposition counts if every call that the body
-    makes, run on a sample, keeps the structure; a rule that declines by the values it gets can undo that.
+    Without samples no rule of the type is called. A function of several arrays counts by its best call: on the type
+    alone, or with plain tensors or numbers in other positions, which is noted. A decomposition counts if every call
+    that the body makes, run on a sample, keeps the structure; a rule that declines by the values it gets can undo that.
+
+    Measured, a function counts by its worst fault, and where it has none by its best call. Calls are made from those
+    that the operation declares as samples, with the shape of the instance, as far as plain tensors of that shape take
+    them. Derivatives are taken by the floating fields of the instance. Warnings are silenced, and the ledger of
+    densifications and the default random generator stay as they were.
 
     Examples
     --------
@@ -225,117 +312,58 @@ def coverage(cls: type, *, protocol: DispatchProtocol = tensor_protocol) -> Cove
     >>> sum(report.totals.values()) == len(report.rows)
     True
     """
-    found: Any = cls
-    if not isinstance(found, type) or not protocol.records.participates(cls):
-        raise TypeError(
-            f"coverage: {getattr(cls, '__qualname__', cls)!r} takes no part in {protocol.method}; decorate it with "
-            f"array_type, or define {protocol.method}"
-        )
-    survey = _Survey(protocol, cls)
-    rows = [survey.row(operation) for operation in protocol.operations.values()]
-    return Coverage(type_name(cls), tuple(rows))
+    types: list[Any] = list(cls) if isinstance(cls, (list, tuple)) else [cls]
+    for one in types:
+        if not isinstance(one, type) or not protocol.records.participates(one):
+            raise TypeError(
+                f"coverage: {getattr(one, '__qualname__', one)!r} takes no part in {protocol.method}; decorate it with "
+                f"array_type, or define {protocol.method}"
+            )
+    if samples is None:
+        reports: list[Coverage] = [_dry(protocol, one) for one in types]
+    else:
+        reports = _measured(protocol, types, list(samples), list(companions), progress)
+    return CoverageSet(tuple(reports)) if isinstance(cls, (list, tuple)) else reports[0]
 
 
-class _Survey:
-    """Sorts the operations of a protocol for one type."""
-
-    def __init__(self, protocol: DispatchProtocol, cls: type) -> None:
-        self.protocol = protocol
-        self.cls = cls
-        self.rank = {bucket: place for place, bucket in enumerate(BUCKETS)}
-        self.calls: dict[tuple[Overridable, Key], tuple[str, Step | None, str]] = {}
-
-    def row(self, operation: Overridable) -> Row:
-        bucket, step, note = self.sort(operation)
-        location = step.rule.location if step is not None and step.rule is not None else ""
-        return Row(operation.name, operation.namespace, operation.kind.name, bucket, location, note)
-
-    def sort(self, operation: Overridable) -> tuple[str, Step | None, str]:
-        """Return bucket, deciding step and note of an operation."""
-        found = [self._sort_key(operation, key) for key in self._keys(operation)]
-        return min(found, key=lambda one: self.rank[one[0]], default=("no array argument", None, ""))
-
-    def _keys(self, operation: Overridable) -> list[Key]:
-        """Return the types of the calls to try: the type alone, then among plain tensors and numbers."""
-        arrays = [p for p in operation.parameters.arrays if p.form is not Form.INDEX]
-        if not arrays:
-            return []
-        base = self.protocol.base
-        alone = self._key(operation, {p.name for p in arrays}, self.cls)
-        if len(arrays) == 1 or base is None:
-            return [alone]
-        return [alone, *(self._key(operation, {p.name}, other) for other in (base, float, int) for p in arrays)]
-
-    def _key(self, operation: Overridable, own: set[str], other: type) -> Key:
-        entries: list[Any] = []
-        for p in operation.parameters.arrays:
-            cls = self.cls if p.name in own else other
-            if p.form is Form.INDEX:
-                entries.append((int,))
-            else:
-                entries.append((cls,) if p.form in (Form.SEQUENCE, Form.STAR) else cls)
-        return tuple(entries)
-
-    def _sort_key(self, operation: Overridable, key: Key) -> tuple[str, Step | None, str]:
-        """Return bucket, deciding step and note of calls with arguments of these types."""
-        known = self.calls.get((operation, key))
-        if known is None:
-            self.calls[operation, key] = ("refused", None, "")  # a body that comes back to itself is no help
-            known = self.calls[operation, key] = self._decide(operation, key)
-        return known
-
-    def _decide(self, operation: Overridable, key: Key) -> tuple[str, Step | None, str]:
-        chain = self.protocol.chain(operation, key)
-        others = [type_name(cls) for cls in flatten(key) if cls not in (self.cls, int, type(None))]
-        notes = [f"with {', '.join(others)}"] if others else []
-        for step in chain.steps:
-            if step.source in (Source.AMBIGUOUS, Source.FOREIGN):
-                return "refused", None, step.text
-            if step.rule is not None and step.rule.refusal(_shortest_call(operation), {}):
-                continue
-            if step.rule is not None and not step.rule.takes_everything(operation.parameters):
-                notes.append("not with every argument")
-            bucket = BY_SOURCE.get(step.source)
-            if step.source is Source.RULE:
-                bucket = "implemented" if step.rule is not None and self.cls in step.rule.types else "inherited"
-            if step.source is Source.DECOMPOSE:
-                if not self._decomposes(operation):
-                    continue
-                notes.append("unless a rule on the way declines")
-            assert bucket is not None
-            return bucket, step, ", ".join(notes)
-        return "refused", None, _reason(chain)
-
-    def _decomposes(self, operation: Overridable) -> bool:
-        """Return whether every call that an operation's body makes keeps the structure."""
-        if not isinstance(operation, DeclaredOperation):
-            return True
-        calls = inner_calls(operation, self.cls)
-        if any(inner is operation for inner, _ in calls):
-            return False
-        return all(self._sort_key(inner, key)[0] in STRUCTURED for inner, key in calls)
+def _dry(protocol: DispatchProtocol, cls: type) -> Coverage:
+    survey = Survey(protocol, cls)
+    rows = tuple(survey.row(operation) for operation in protocol.operations.values())
+    return Coverage(type_name(cls), rows, survey=survey)
 
 
-def _shortest_call(operation: Overridable) -> list[None]:
-    """Return as many arguments as a call must have by position."""
-    parameters = operation.parameters.signature.parameters.values()
-    return [None for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+def _measured(
+    protocol: DispatchProtocol, types: list[type], samples: list[Any], companions: list[Any], progress: bool
+) -> list[Coverage]:
+    if protocol.base is None:
+        raise ValueError(f"coverage: {protocol!r} has no plain arrays to compare with; leave the samples out")
+    operations = list(protocol.operations.values())
+    bar = Progress(len(types) * len(operations), shown=progress)
+    reports: list[Coverage] = []
+    with measuring(), bar:
+        subjects = [Subject(protocol, given) for given in samples]
+        beside = [Subject(protocol, given) for given in companions]
+        _check_samples(types, subjects)
+        for cls in types:
+            own = [subject for subject in subjects if subject.cls is cls]
+            others = [subject for subject in subjects if subject.cls is not cls] + beside
+            rows = []
+            for operation in operations:
+                bar.step(f"{type_name(cls)}: {operation.name}")
+                rows.append(measured_row(protocol, operation, cls, own, others))
+            texts = (tuple(subject.text for subject in group) for group in (own, others))
+            reports.append(MeasuredCoverage(type_name(cls), tuple(rows), *texts, survey=Survey(protocol, cls)))
+    return reports
 
 
-def _reason(chain: Chain) -> str:
-    return "; ".join(text for _, text in chain.passed)
-
-
-def _short(row: Row) -> str:
-    inner = row.namespace.partition(".")[2]
-    return f"{inner}.{row.function}" if inner else row.function
-
-
-def _wrapped(names: Iterable[str], width: int = 88) -> Iterator[str]:
-    line = "   "
-    for name in names:
-        if len(line) + len(name) + 1 > width:
-            yield line
-            line = "   "
-        line += f" {name}"
-    yield line
+def _check_samples(types: list[type], subjects: list[Subject]) -> None:
+    """Raise where a sample is of none of the types, or a type has no sample."""
+    for subject in subjects:
+        if subject.cls not in types:
+            names = " or ".join(map(type_name, types))
+            raise TypeError(
+                f"coverage: a sample is a {type_name(subject.cls)}, not a {names}; give it among the companions"
+            )
+    for cls in types:
+        if not any(subject.cls is cls for subject in subjects):
+            raise ValueError(f"coverage: no sample is a {type_name(cls)}; give one, or leave the samples out")

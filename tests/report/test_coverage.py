@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.report.coverage import BUCKETS
+from dispatchkit.report.rows import BUCKETS
 from tests.report import subjects
 from tests.report.subjects import (
     ByKind,
@@ -146,7 +146,7 @@ def test_a_type_that_takes_no_part_is_refused() -> None:
     with pytest.raises(TypeError, match=r"coverage: 'Bystander' takes no part in __tensor_function__; decorate it"):
         dk.coverage(Bystander)
     with pytest.raises(TypeError, match="takes no part"):
-        dk.coverage(3)  # type: ignore[arg-type]
+        dk.coverage(3)  # type: ignore[call-overload]
 
 
 def test_a_name_that_is_not_there_is_a_key_error() -> None:

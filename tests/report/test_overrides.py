@@ -90,9 +90,11 @@ def test_methods_operators_and_properties_reach_their_operation(member: Any) -> 
 
 def test_namespaces() -> None:
     found = overrides.get_overridable_functions()
-    assert {dk, dk.linalg, dk.random, dk.Tensor} <= set(found)
+    assert {dk, dk.fft, dk.linalg, dk.random, dk.special, dk.Tensor} <= set(found)
     assert dk.add in found[dk]
     assert dk.linalg.inv in found[dk.linalg]
+    assert dk.fft.fft in found[dk.fft]
+    assert dk.special.erf in found[dk.special]
     assert TENSOR.sum in found[dk.Tensor]
 
 

@@ -1,0 +1,151 @@
+"""The adviser: what to implement next, and the skeletons that it writes."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.ops.samples import draw, sample
+from dispatchkit.report import Coverage
+from dispatchkit.report.rows import STRUCTURED
+from tests.report.subjects import Refuses, Rewraps, Sized
+
+
+@dk.array_type(fallback=dk.fallback.decompose | dk.fallback.dense)
+class Advised(Sized):
+    """Has nothing but its data."""
+
+
+@pytest.fixture(autouse=True)
+def only_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out what other tests have made overridable."""
+    found = dk.tensor_protocol.operations
+    kept = {name: one for name, one in found.items() if one.namespace.partition(".")[0] == "dispatchkit"}
+    monkeypatch.setattr(dk.tensor_protocol, "operations", kept)
+
+
+def kept(cls: type) -> set[str]:
+    return {row.qualified_name for row in dk.coverage(cls).rows if row.bucket in STRUCTURED}
+
+
+def test_what_is_said_to_be_unlocked_is_unlocked() -> None:
+    advice = dk.coverage(Advised).advice(2)
+    assert len(advice) == 2
+    with dk.local_registrations():
+        for suggestion in advice:
+            before = kept(Advised)
+            place: Any = dk
+            for part in suggestion.operation.split("."):
+                place = getattr(place, part)
+            dk.implements(place, Advised)(lambda *args, **kwargs: NotImplemented)
+            gained = kept(Advised) - before - {f"dispatchkit.{suggestion.operation}"}
+            assert gained == {f"dispatchkit.{name}" for name in suggestion.unlocks}
+
+
+def test_the_first_choice_unlocks_no_less_than_any_other() -> None:
+    report = dk.coverage(Advised)
+    first = report.advice(1)[0]
+    before = kept(Advised)
+    lacking = [row for row in report.rows if row.bucket not in (*STRUCTURED, "no array argument")]
+    for row in lacking[::40]:
+        with dk.local_registrations():
+            operation = dk.tensor_protocol.operations[row.qualified_name]
+            dk.implements(operation.function, Advised)(lambda *args, **kwargs: NotImplemented)
+            assert len(kept(Advised) - before) - 1 <= len(first.unlocks)
+
+
+def test_what_two_operations_unlock_together_is_found() -> None:
+    @dk.operation(samples=[sample(draw(2, low=1))])
+    def both(xp: Any, x: Any, /) -> Any:
+        return xp.multiply(xp.exp(x), xp.log(x))
+
+    with dk.local_registrations():
+        for name, one in dk.tensor_protocol.operations.items():
+            if name.split(".")[-1] not in ("exp", "log", "both") and not one.parameters.nullary:
+                dk.implements(one.function, Advised)(lambda *args, **kwargs: NotImplemented)
+        advice = dk.coverage(Advised).advice()
+    assert {advice[0].operation, advice[1].operation} == {"exp", "log"}
+    assert advice[0].unlocks == ()
+    assert [name.rpartition(".")[2] for name in advice[1].unlocks] == ["both"]
+    dk.tensor_protocol.forget(dk.tensor_protocol.operation(both))
+
+
+def test_it_reads_as_a_list() -> None:
+    text = str(dk.coverage(Advised).advice(2))
+    lines = text.splitlines()
+    assert lines[0] == "advice for Advised:"
+    assert lines[1].startswith("  1. ")
+    assert "(now dense) unlocks" in lines[1]
+    assert any(line.startswith("     called with (Advised") for line in lines)
+
+
+def test_a_type_that_does_not_decompose_is_told_so() -> None:
+    note = dk.coverage(Refuses).advice(1).note
+    assert note.startswith("Refuses does not decompose: declare fallback.decompose first")
+
+
+def test_a_type_that_has_everything_needs_nothing() -> None:
+    advice = dk.coverage(dk.types.MetadataTensor).advice()
+    assert len(advice) == 0
+    assert "nothing to add" in str(advice)
+    assert len(dk.coverage(Rewraps).advice()) == 0
+
+
+def imported(text: str, path: Path) -> ModuleType:
+    path.write_text(text, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_skeletons_compile_import_register_and_decline(tmp_path: Path) -> None:
+    report = dk.coverage(Advised)
+    text = report.stubs()
+    functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    lacking = [row for row in report.rows if row.bucket not in (*STRUCTURED, "no array argument")]
+    assert len(functions) == len(lacking)
+    with dk.local_registrations():
+        imported(text, tmp_path / "advised_handlers.py")
+        after = dk.coverage(Advised)
+        for row in lacking:
+            assert after[row.qualified_name].bucket == "implemented", row
+            assert after[row.qualified_name].location.startswith(str(tmp_path))
+            assert "not with every argument" not in after[row.qualified_name].note
+        with dk.densify(on="allow"):
+            assert dk.exp(Advised(dk.zeros(2))).tolist() == [1.0, 1.0]
+    assert dk.coverage(Advised)["exp"].bucket == "dense"
+
+
+def test_skeletons_of_some_operations() -> None:
+    report = dk.coverage(Advised)
+    text = report.stubs([dk.add, "linalg.trace", "einsum", "concat"])
+    assert "from tests.report.test_advice import Advised" in text
+    assert "@dk.implements(dk.add)\ndef add_advised(x1: Advised, x2: Advised, /):\n" in text
+    assert "@dk.implements(dk.linalg.trace)\ndef trace_advised(x: Advised, /, *, offset=0, dtype=None):\n" in text
+    assert "def einsum_advised(subscripts, /, *operands: Advised, optimize=True):" in text
+    assert "def concat_advised(arrays: list[Advised], /, *, axis=0):" in text
+    assert text.count('    return dk.decline("not written yet")') == 4
+
+
+def test_names_that_cannot_be_imported_are_said() -> None:
+    @dk.array_type()
+    class Local(Sized):
+        pass
+
+    assert "# Local is local to a function: bring it here" in dk.coverage(Local).stubs(["add"])
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(KeyError, match="no overridable function is called 'nothing'"):
+        dk.coverage(Advised).stubs(["nothing"])
+    with pytest.raises(ValueError, match="this report does not hold the type"):
+        Coverage("Advised", ()).advice()

@@ -1,0 +1,289 @@
+"""`coverage` with samples: every function is called, and what is wrong lands in the bucket that names it."""
+
+from __future__ import annotations
+
+import io
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.report import MeasuredRow
+from dispatchkit.report.measure import measured_row, measuring
+from dispatchkit.report.operands import Subject
+from dispatchkit.report.rows import MEASURED
+from tests.report import imperfect
+from tests.report.imperfect import Converted, Deciding, Falling, Imperfect, Plain, Rewrapped, Undense, matrix
+
+PROTOCOL = dk.tensor_protocol
+
+
+@pytest.fixture(scope="module")
+def report() -> Any:
+    """Measure the imperfect type."""
+    return dk.coverage(Imperfect, samples=[Imperfect(matrix())])
+
+
+@pytest.fixture(scope="module")
+def falling() -> Any:
+    """Measure the type that falls back."""
+    return dk.coverage(Falling, samples=[lambda: Falling(matrix())])
+
+
+def row_of(cls: type, name: str, sample: Any, *companions: Any) -> MeasuredRow:
+    """Measure one function."""
+    with measuring():
+        operation = PROTOCOL.operations[f"dispatchkit.{name}"]
+        beside = [Subject(PROTOCOL, one) for one in companions]
+        return measured_row(PROTOCOL, operation, cls, [Subject(PROTOCOL, sample)], beside)
+
+
+LANDED = [
+    ("exp", "native", ""),
+    ("mean", "by kind", ""),
+    ("sin", "wrong value", "sin(Imperfect[2, 2]): 0.910297 instead of 0.909297 at (0, 0)"),
+    ("cos", "wrong value", "cos(Imperfect[2, 2]): dtype float32 instead of float64"),
+    ("tan", "wrong value", "tan(Imperfect[2, 2]): shape (1, 2) instead of (2, 2)"),
+    ("negative", "wrong value", "negative(Imperfect[2, 2]): argument 'x' is left changed: -2 instead of 2 at (0, 0)"),
+    ("tanh", "wrong gradient", "tanh(Imperfect[2, 2]): no gradient flows to Imperfect[2, 2]"),
+    ("square", "wrong gradient", "square(Imperfect[2, 2]): gradient of Imperfect[2, 2]: 2.25 instead of 4.5 at (1, 1)"),
+    ("log", "raises", "log(Imperfect[2, 2]): ZeroDivisionError: no logarithm today"),
+    ("sqrt", "wrong type", "sqrt(Imperfect[2, 2]): a Tensor where Imperfect is promised"),
+    ("abs", "wrong type", "abs(Imperfect[2, 2]): a ndarray instead of an array"),
+    ("linalg.slogdet", "wrong type", "slogdet(Imperfect[2, 2]): a Tensor instead of 2 results"),
+    ("linalg.eigh", "native", ""),
+    ("zeros", "no array argument", ""),
+    ("bitwise_and", "never reached", ""),
+]
+
+
+@pytest.mark.parametrize(("name", "bucket", "problem"), LANDED, ids=[case[0] for case in LANDED])
+def test_each_fault_lands_in_its_bucket(report: Any, name: str, bucket: str, problem: str) -> None:
+    assert (report[name].bucket, report[name].problem) == (bucket, problem)
+
+
+def test_what_nobody_answers_is_refused(report: Any) -> None:
+    row = report["astype"]
+    assert row.bucket == "refused"
+    assert "no implementation found for 'dispatchkit.astype'" in row.problem
+
+
+def test_every_function_is_in_one_bucket_and_the_totals_add_up(report: Any) -> None:
+    assert set(report.totals) == set(MEASURED)
+    assert sum(report.totals.values()) == len(report.rows) == len(dk.coverage(Imperfect).rows)
+    for row in report.rows:
+        assert sum(row.outcomes.values()) == row.calls
+        assert (row.calls == 0) is (row.bucket in ("never reached", "no array argument"))
+
+
+def test_faults_do_not_count_as_answers(report: Any) -> None:
+    answered = report.totals["native"] + report.totals["by kind"]
+    counted = len(report.rows) - report.totals["no array argument"] - report.totals["never reached"]
+    assert report.percent == report.structured_percent == pytest.approx(100 * answered / counted)
+
+
+def test_a_function_counts_by_its_best_call_and_tells_the_others(report: Any) -> None:
+    row = report["add"]
+    assert row.bucket == "native"
+    assert row.note == "with Tensor"
+    assert set(row.outcomes) == {"native", "refused"}
+    assert row.problem.startswith("add(Imperfect[2, 2], Imperfect[2, 2]): no implementation")
+
+
+def test_a_rule_that_lacks_keywords_is_seen(report: Any) -> None:
+    assert report["sum"].takes_keywords is False
+    assert report["sum"].outcomes == {"native": 1, "by kind": 4}
+    assert report["exp"].takes_keywords is True
+    assert report["astype"].takes_keywords is None
+
+
+def test_rules_stand_where_the_row_says(report: Any) -> None:
+    file, _, line = report["exp"].location.rpartition(":")
+    assert Path(file) == Path(imperfect.__file__ or "")
+    assert "exp" in "".join(Path(file).read_text().splitlines()[int(line) - 1 : int(line) + 1])
+
+
+def test_time_is_a_ratio_to_the_dense_call(report: Any) -> None:
+    assert report["exp"].time_ratio > 0
+    assert report["astype"].time_ratio is None
+
+
+def test_fallbacks_are_told_apart(falling: Any) -> None:
+    assert falling["multiply"].bucket == "native"
+    assert falling["square"].bucket == "decomposed"
+    assert falling["cos"].bucket == "dense"
+    assert falling["cos"].densified == 32
+    assert falling["multiply"].outcomes == {"native": 1, "dense": 12}
+
+
+def test_a_rule_that_makes_its_argument_dense_is_seen(falling: Any) -> None:
+    assert falling["exp"].bucket == "native"
+    assert falling["exp"].densified >= 32
+
+
+@pytest.mark.parametrize(
+    ("cls", "name", "bucket"),
+    [
+        (Rewrapped, "exp", "rewrapped"),
+        (Converted, "exp", "converted"),
+        (Converted, "sin", "wrong value"),
+        (Deciding, "exp", "own method"),
+        (Plain, "exp", "inherited"),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_other_ways_to_answer(cls: Any, name: str, bucket: str) -> None:
+    assert row_of(cls, name, cls(matrix())).bucket == bucket
+
+
+def test_a_type_without_dense_form_is_called_though_not_compared() -> None:
+    with dk.local_registrations():
+
+        @dk.implements(dk.exp)
+        def exp_undense(x: Undense, /) -> Undense:
+            return x
+
+        row = row_of(Undense, "exp", Undense())
+    assert (row.bucket, row.note) == ("native", "values not compared: no dense form")
+    assert row_of(Undense, "log", Undense()).bucket == "refused"
+
+
+def test_companions_stand_beside_the_samples() -> None:
+    alone = row_of(Falling, "divide", Falling(matrix()))
+    row = row_of(Falling, "divide", Falling(matrix()), dk.types.ScalarTensor(2, 3.0))
+    assert row.calls == alone.calls + 2
+    assert row.outcomes["native"] == alone.outcomes["native"] + 1
+
+
+def test_several_types_stand_beside_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = {name: PROTOCOL.operations[name] for name in ("dispatchkit.exp", "dispatchkit.add")}
+    monkeypatch.setattr(PROTOCOL, "operations", kept)
+    reports = dk.coverage([Falling, Rewrapped], samples=[Falling(matrix()), Rewrapped(matrix())])
+    assert [one.type for one in reports] == ["Falling", "Rewrapped"]
+    assert reports["Falling"].companions == ("Rewrapped[2, 2]",)  # type: ignore[attr-defined]  # measured
+    assert reports[1]["exp"].bucket == "rewrapped"
+    with pytest.raises(KeyError, match="no report is of a type called 'Nothing'"):
+        reports["Nothing"]
+
+
+def test_functions_of_ones_own_are_called_with_arrays_of_the_shape() -> None:
+    @dk.overridable
+    def of_both(x: Any, y: Any, scale: float = 1.0) -> Any:
+        return dk.sum(x) * scale + dk.sum(y)
+
+    @dk.overridable(arrays=("x",))
+    def of_a_number(x: Any, *, count: int) -> Any:
+        return x
+
+    rows = {}
+    for function in (of_both, of_a_number):
+        operation = PROTOCOL.operation(function)
+        with measuring():
+            subject = Subject(PROTOCOL, Falling(matrix()))
+            rows[operation.name] = measured_row(PROTOCOL, operation, Falling, [subject], [])
+        PROTOCOL.forget(operation)
+    assert rows["of_both"].bucket == "dense"
+    assert rows["of_a_number"].bucket == "never reached"
+
+
+def test_nothing_is_left_behind() -> None:
+    dk.manual_seed(7)
+    x = Falling(matrix())
+    before = (matrix().tolist(), dk.densify_ledger())
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        dk.coverage(Falling, samples=[x])
+    assert caught == []
+    assert (x.data.tolist(), dk.densify_ledger()) == before
+    drawn = dk.rand(3)
+    dk.manual_seed(7)
+    np.testing.assert_array_equal(drawn.numpy(), dk.rand(3).numpy())
+
+
+@dk.array_type()
+class Shapeless:
+    """Tells nothing of itself."""
+
+
+WRONG: list[tuple[Any, Any, type[Exception], str]] = [
+    (Falling, [], ValueError, r"^coverage: no sample is a Falling; give one, or leave the samples out$"),
+    (
+        Falling,
+        [3.0],
+        TypeError,
+        r"^coverage: a sample must be an instance of an array type, or .* found 3.0$",
+    ),
+    (Falling, [Rewrapped(matrix())], TypeError, r"^coverage: a sample is a Rewrapped, not a Falling; give it among"),
+    (Shapeless, [Shapeless()], TypeError, r"^coverage: Shapeless has neither a dense form nor shape and dtype"),
+]
+
+
+@pytest.mark.parametrize(("cls", "samples", "error", "text"), WRONG)
+def test_samples_that_are_none(cls: Any, samples: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        dk.coverage(cls, samples=samples)
+
+
+def test_a_protocol_without_plain_arrays_cannot_be_measured() -> None:
+    units = dk.DispatchProtocol("__units_function__")
+
+    @units.array_type()
+    class Metres:
+        pass
+
+    with pytest.raises(ValueError, match=r"DispatchProtocol\('__units_function__'\) has no plain arrays to compare"):
+        dk.coverage(Metres, samples=[Metres()], protocol=units)
+
+
+def test_json_has_its_schema(report: Any) -> None:
+    data = json.loads(report.to_json())
+    assert list(data) == ["type", "percent", "structured_percent", "totals", "samples", "companions", "functions"]
+    assert data["samples"] == ["Imperfect[2, 2]"]
+    assert data["totals"] == report.totals
+    row = next(one for one in data["functions"] if one["function"] == "sum")
+    assert list(row) == [
+        *("function", "namespace", "kind", "bucket", "location", "note"),
+        *("calls", "outcomes", "takes_keywords", "time_ratio", "densified", "problem"),
+    ]
+    assert (row["calls"], row["outcomes"], row["takes_keywords"]) == (5, {"native": 1, "by kind": 4}, False)
+    both = json.loads(dk.coverage([Imperfect, Falling]).to_json())
+    assert [one["type"] for one in both["types"]] == ["Imperfect", "Falling"]
+
+
+def test_the_table_reads(report: Any) -> None:
+    text = str(report)
+    assert text.startswith("coverage of Imperfect: ")
+    assert "  wrong gradient        2     1 %   derivatives other than those of the dense computation" in text
+    assert "  wrong gradient:\n    tanh" in text
+    assert "not every keyword" in text
+    assert "x dense time" in text
+    assert all(line == line.rstrip() for line in text.splitlines())
+
+
+def test_markdown_has_what_was_measured(report: Any) -> None:
+    lines = report.to_markdown().splitlines()
+    assert "| function | kind | bucket | handler | measured | problem |" in lines
+    assert any("tanh" in line and "| wrong gradient |" in line and "no gradient flows" in line for line in lines)
+
+
+def test_several_types_are_a_matrix() -> None:
+    reports = dk.coverage([Imperfect, Falling])
+    lines = str(reports).splitlines()
+    assert lines[0].split() == ["coverage", "Imperfect", "Falling"]
+    assert any(line.split() == ["exp", "N", "N"] for line in lines)
+    markdown = reports.to_markdown().splitlines()
+    assert "| `exp` | elementwise | implemented | implemented |" in markdown
+    assert len(reports) == 2
+
+
+def test_rich_shows_the_same_buckets(report: Any) -> None:
+    console = pytest.importorskip("rich.console")
+    written = io.StringIO()
+    console.Console(width=200, file=written).print(report)
+    text = written.getvalue()
+    assert "wrong gradient" in text
+    assert "tanh" in text

@@ -1,0 +1,175 @@
+"""The HTML page: complete, escaped, alone, and alive in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.report import Coverage, CoverageSet, MeasuredCoverage, MeasuredRow, Row
+from dispatchkit.report.page import page
+from tests.report.subjects import Dense, Refuses
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+EVIL = "</script><img src=x onerror=alert(1)>&\"'"
+VOID = {"meta", "input", "img"}
+
+
+class Elements(HTMLParser):
+    """Collects elements, and checks that they are closed in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def parsed(text: str) -> list[tuple[str, dict[str, str | None]]]:
+    parser = Elements()
+    parser.feed(text)
+    parser.close()
+    assert parser.open == []
+    return parser.found
+
+
+def rows_with(*buckets: str) -> tuple[MeasuredRow, ...]:
+    """Return a row for each bucket, named after it."""
+    return tuple(
+        MeasuredRow(bucket.replace(" ", "_"), "dispatchkit", "elementwise" if i % 2 else "reduction", bucket, calls=1)
+        for i, bucket in enumerate(buckets)
+    )
+
+
+def test_there_is_a_cell_for_each_type_and_function() -> None:
+    reports = dk.coverage([Dense, Refuses])
+    found = parsed(reports.to_html())
+    cells = [attributes for tag, attributes in found if tag == "button" and "data-cell" in attributes]
+    assert len(cells) == sum(len(report.rows) for report in reports)
+    names = [attributes["data-name"] for tag, attributes in found if tag == "tr" and "data-name" in attributes]
+    assert sorted(names) == sorted(row.qualified_name.lower() for row in reports[0].rows)  # type: ignore[type-var]
+
+
+def test_it_needs_nothing_else() -> None:
+    text = dk.coverage(Dense).to_html()
+    assert not any({"src", "href"} & set(attributes) for _, attributes in parsed(text))
+    assert not re.search(r"https?:|@import|url\(", text)
+    assert "{{" not in text
+
+
+def test_texts_are_escaped() -> None:
+    row = MeasuredRow(EVIL, EVIL, EVIL, "raises", EVIL, EVIL, 1, {"raises": 1}, None, None, 0, EVIL)
+    text = page([MeasuredCoverage(EVIL, (row,), (EVIL,))])
+    found = parsed(text)
+    assert not any(tag == "img" for tag, _ in found)
+    assert [tag for tag, _ in found].count("script") == 2
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert data is not None
+    assert ["problem", EVIL] in json.loads(data[1])[0]["lines"]
+
+
+def test_a_function_that_one_type_lacks_has_an_empty_cell() -> None:
+    first = Coverage("A", (Row("exp", "dispatchkit", "elementwise", "dense"),))
+    second = Coverage("B", (Row("log", "dispatchkit", "elementwise", "dense"),))
+    assert CoverageSet((first, second)).to_html().count("<td></td>") == 2
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground(scheme: str) -> None:
+    blocks = re.findall(r":root \{(.*?)\n *\}", page([Coverage("A", ())]), re.DOTALL)
+    colours = dict(re.findall(r"--([\w-]+): (#\w{6})", blocks[scheme == "dark"]))
+    pairs = [(name, f"c-{name[2:]}") for name in colours if name.startswith("t-") and f"c-{name[2:]}" in colours]
+    assert len(pairs) == 11
+    pairs += [("text", "page"), ("text", "card"), ("soft", "page"), ("soft", "card"), ("t-none", "card")]
+    for text, ground in pairs:
+        assert contrast(colours[text], colours[ground]) >= 4.5, (scheme, text, ground)
+
+
+PROBE = """
+<script>
+const out = {}, visible = () => [...document.querySelectorAll("tr[data-name]")].filter(r => !r.hidden).length;
+const sent = key => new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true});
+const press = key => document.activeElement.dispatchEvent(sent(key));
+const type = text => { search.value = text; search.dispatchEvent(new Event("input")); };
+out.all = visible();
+type("WRONG val"); out.found = visible(); out.count = count.textContent; type("");
+kind.value = "reduction"; kind.dispatchEvent(new Event("change")); out.kind = visible();
+kind.value = ""; kind.dispatchEvent(new Event("change"));
+const chip = [...document.querySelectorAll(".chip")].find(c => c.dataset.bucket === "native");
+chip.click(); out.off = visible(); out.pressed = chip.getAttribute("aria-pressed"); chip.click();
+out.stops = document.querySelectorAll('.cell[tabindex="0"]').length;
+const cells = [...document.querySelectorAll(".cell")];
+cells[0].focus(); press("ArrowRight"); out.right = cells.indexOf(document.activeElement);
+press("ArrowDown"); out.down = cells.indexOf(document.activeElement);
+press("End"); out.end = cells.indexOf(document.activeElement); press("Home");
+out.home = cells.indexOf(document.activeElement);
+out.focused = document.querySelectorAll('.cell[tabindex="0"]').length;
+document.activeElement.click(); out.open = dialog.open; out.details = dialog.innerText;
+dialog.close(); out.back = cells.indexOf(document.activeElement);
+document.body.dispatchEvent(sent("/"));
+out.slash = document.activeElement.id;
+out.overflow = document.documentElement.scrollWidth > innerWidth;
+out.small = [...document.querySelectorAll("button, input, select")].filter(e => e.getClientRects().length)
+  .filter(e => e.getBoundingClientRect().height < 24).length;
+document.title = JSON.stringify(out);
+</script>
+"""
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium")
+def test_it_lives_in_a_browser(tmp_path: Path) -> None:
+    buckets = ["native", "dense", "refused", "raises", "wrong value", "wrong gradient", "no array argument"]
+    reports = [MeasuredCoverage(name, rows_with(*buckets), (name,)) for name in ("First", "Second")]
+    path = tmp_path / "page.html"
+    path.write_text(page(reports).replace("</body>", PROBE + "</body>"), encoding="utf-8")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    command = [str(BROWSER), *options, "--window-size=500,900", "--dump-dom", path.as_uri()]
+    done = subprocess.run(command, capture_output=True, check=True, encoding="utf-8", timeout=100)
+    title = re.search(r"<title>(.*?)</title>", done.stdout, re.DOTALL)
+    assert title is not None
+    found: dict[str, Any] = json.loads(title[1])
+    assert found.pop("details").startswith("dispatchkit.native of Second")
+    assert found == {
+        "all": 7,
+        "found": 1,
+        "count": "1 of 7 functions",
+        "kind": 4,
+        "off": 6,
+        "pressed": "false",
+        "stops": 1,
+        "right": 1,
+        "down": 3,
+        "end": 13,
+        "home": 1,
+        "focused": 1,
+        "open": True,
+        "back": 1,
+        "slash": "search",
+        "overflow": False,
+        "small": 0,
+    }

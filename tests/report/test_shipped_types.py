@@ -1,0 +1,52 @@
+"""The table of the shipped types in docs/ is what measuring them gives today, and has no fault in it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import dispatchkit as dk
+from tests.report.shipped import samples
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "coverage-of-types.md"
+TYPES = [f"dispatchkit.types:{name}" for name in ("ScalarTensor", "MetadataTensor")]
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Run the documented command in a process of its own, where no test has made functions overridable."""
+    if find_spec("scipy") is None:
+        pytest.skip("the special functions cannot be called without SciPy")
+    path = tmp_path_factory.mktemp("docs") / "coverage-of-types.md"
+    words = ["coverage", *TYPES, "--samples=tests.report.shipped:samples", "--markdown", str(path)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run(
+        [sys.executable, "-m", "dispatchkit", *words],
+        check=True,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        timeout=300,
+    )
+    return path.read_text(encoding="utf-8")
+
+
+def test_the_table_is_fresh(measured: str) -> None:
+    assert PAGE.read_text(encoding="utf-8") == measured, "run: nox -s docs -- --write"
+
+
+@pytest.mark.parametrize("fault", ["refused", "raises", "wrong type", "wrong gradient", "wrong value"])
+def test_no_shipped_type_has_faults(measured: str, fault: str) -> None:
+    assert f"| {fault} |" not in measured
+
+
+def test_every_shipped_type_is_measured() -> None:
+    shipped = {getattr(dk.types, name) for name in dk.types.__all__}
+    assert {type(one) for one in samples()} == shipped
+    assert {f"dispatchkit.types:{cls.__name__}" for cls in shipped} == set(TYPES)
