@@ -1,0 +1,26 @@
+"""Testing array types: checks of everything that a type should do, a base class for pytest, strategies for Hypothesis.
+
+`check_type` and `TypeConformance` need nothing but dispatchkit (and pytest to run the class); the strategies need
+Hypothesis: ``pip install dispatchkit[testing]``.
+"""
+
+from dispatchkit.testing.checks import CHECKS, Check
+from dispatchkit.testing.conformance import check_type
+from dispatchkit.testing.findings import Conformance, ConformanceError, Failure
+from dispatchkit.testing.strategies import axes, shapes, tensors
+from dispatchkit.testing.suite import TypeConformance
+from dispatchkit.testing.wrapper import Wrapper
+
+__all__ = [
+    "CHECKS",
+    "Check",
+    "Conformance",
+    "ConformanceError",
+    "Failure",
+    "TypeConformance",
+    "Wrapper",
+    "axes",
+    "check_type",
+    "shapes",
+    "tensors",
+]

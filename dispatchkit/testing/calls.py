@@ -1,0 +1,196 @@
+"""The calls that a type is tested with: the samples of the operations, with instances in the place of arrays.
+
+Where the type can hold any elements, the samples are taken as they are. Otherwise they are adapted to the shapes of
+the type's instances; what the plain call refuses is no call to test.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.ops.samples import Draw, Sample
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.testing.subject import Subject
+
+__all__ = ["Arguments", "Call", "arguments_text", "calls_of", "seats_of"]
+
+Arguments: TypeAlias = "tuple[tuple[Any, ...], dict[str, Any]]"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call with instances of a type among its arrays.
+
+    Attributes
+    ----------
+    operation : that is called
+    sample : the arrays and the other arguments
+    seats : which of the arrays are instances, counted from 0 in the order of the signature
+    index : which of the type's samples they are; None where they have the elements that the call's sample says
+    """
+
+    operation: Overridable
+    sample: Sample
+    seats: frozenset[int]
+    index: int | None
+
+    def make(self, subject: Subject, other: Callable[[Any], Any] = tensor_namespace.asarray) -> Arguments:
+        """Return arguments of the call, instances made anew.
+
+        Parameters
+        ----------
+        subject : the type under test
+        other : makes what stands in the other places of a NumPy array
+        """
+        args, kwargs = self.sample.make(np.random.default_rng(0))
+        place = itertools.count()
+
+        def seated(name: str, value: Any) -> Any:
+            if not isinstance(value, np.ndarray):
+                return value
+            return self._instance(subject, value) if next(place) in self.seats else other(value)
+
+        return self.operation.parameters.replace(args, kwargs, seated)
+
+    def _instance(self, subject: Subject, value: Any) -> Any:
+        if self.index is not None:
+            return subject.samples()[self.index]
+        assert subject.from_dense is not None
+        return subject.from_dense(tensor_namespace.asarray(value))
+
+    def without(self, name: str) -> Call:
+        """Return the call without an optional argument."""
+        signature = self.operation.parameters.signature
+        bound = signature.bind(*self.sample.args, **self.sample.kwargs)
+        del bound.arguments[name]
+        return replace(self, sample=replace(self.sample, args=bound.args, kwargs=bound.kwargs))
+
+    def options(self) -> list[str]:
+        """Return the names of the optional arguments that are no arrays."""
+        parameters = self.operation.parameters
+        bound = parameters.signature.bind(*self.sample.args, **self.sample.kwargs)
+        arrays = {p.name for p in parameters.arrays}
+        named = parameters.signature.parameters
+        return [name for name in bound.arguments if name not in arrays and named[name].default is not inspect._empty]
+
+    def is_valid(self, subject: Subject) -> bool:
+        """Return whether the operation answers the call on plain tensors."""
+        try:
+            subject.dense_call(self.operation, *self.make(subject))
+        except Exception:  # noqa: BLE001  # whatever it raises, there is nothing to compare with
+            return False
+        return True
+
+    def text(self, subject: Subject, other: Callable[[Any], Any] = tensor_namespace.asarray) -> str:
+        """Return the call as a message shows it, arrays by type and shape."""
+        args, kwargs = self.make(subject, other)
+        return f"{self.operation.qualified_name}({arguments_text(args, kwargs)})"
+
+
+def arguments_text(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+    """Return arguments as a message shows them."""
+    return ", ".join([*map(_shown, args), *(f"{name}={_shown(value)}" for name, value in kwargs.items())])
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, (list, tuple)) and any(hasattr(member, "shape") for member in value):
+        return f"[{', '.join(map(_shown, value))}]"
+    if not isinstance(value, np.generic) and hasattr(value, "shape"):
+        return f"{type(value).__name__} {tuple(value.shape)}"
+    return repr(value)
+
+
+def calls_of(subject: Subject, operation: Overridable) -> list[Call]:
+    """Return the calls of an operation: every array an instance where that is possible, else one of them."""
+    if not isinstance(operation, DeclaredOperation):
+        return []
+    samples = [*operation.samples, *_with_dtype(operation)]
+    if subject.from_dense is not None:
+        return [Call(operation, sample, seats, None) for sample in samples if (seats := _seats(operation, sample))]
+    found: dict[str, Call] = {}
+    for index, instance in enumerate(subject.samples()):
+        for sample in samples:
+            for call in _adapted(subject, operation, sample, index, tuple(instance.shape)):
+                found.setdefault(f"{index}: {call.text(subject)}", call)
+    return list(found.values())
+
+
+def _with_dtype(operation: DeclaredOperation) -> Iterator[Sample]:
+    """Yield a sample with a dtype where an operation takes one and none of its samples has it."""
+    signature = operation.parameters.signature
+    parameter = signature.parameters.get("dtype")
+    if parameter is None or parameter.kind is not parameter.KEYWORD_ONLY:
+        return
+    if operation.samples and not any("dtype" in sample.kwargs for sample in operation.samples):
+        first = operation.samples[0]
+        yield replace(first, kwargs={**first.kwargs, "dtype": "float32"}, differentiable=False)
+
+
+def _seats(operation: Overridable, sample: Sample) -> frozenset[int]:
+    """Return the places of a sample's arrays."""
+    return frozenset(range(len(seats_of(operation, sample))))
+
+
+def seats_of(operation: Overridable, sample: Sample) -> list[str]:
+    """Return for each array of a sample the name of its parameter."""
+    args, kwargs = sample.make(np.random.default_rng(0))
+    values = operation.parameters.values(args, kwargs)
+    return [p.name for p, value in values if isinstance(value, np.ndarray)]
+
+
+def _adapted(
+    subject: Subject, operation: Overridable, sample: Sample, index: int, shape: tuple[int, ...]
+) -> Iterator[Call]:
+    """Yield calls with an instance of fixed shape: in every place, else in each place where the call is valid."""
+    everywhere = _seats(operation, sample)
+    if not everywhere:
+        return
+    variants = list(_variants(sample, shape))
+    # An index is made for the array of the sample, and is no instance.
+    for seats in (everywhere, *(frozenset({seat}) for seat in everywhere)):
+        for variant in variants:
+            call = Call(operation, variant, seats, index)
+            if call.is_valid(subject):
+                yield call
+                if seats == everywhere:
+                    return
+                break
+
+
+def _variants(sample: Sample, shape: tuple[int, ...]) -> Iterator[Sample]:
+    """Yield a sample as it is, with all arrays of a shape, and with arguments that fit arrays of the shape."""
+    yield sample
+    alike = _changed(sample, lambda value: replace(value, shape=shape) if isinstance(value, Draw) else value)
+    yield alike
+    count = len(shape)
+    for fitting in ((-1,), shape, tuple(reversed(range(count))), (2,) * count, -1, 0):
+        # The last argument that is no array is what has to fit: a shape, an order of axes, numbers for each axis.
+        yield _with_last(alike, fitting)
+
+
+def _changed(sample: Sample, change: Callable[[Any], Any]) -> Sample:
+    def deep(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return type(value)(deep(member) for member in value)
+        return change(value)
+
+    return replace(
+        sample, args=tuple(map(deep, sample.args)), kwargs={name: deep(value) for name, value in sample.kwargs.items()}
+    )
+
+
+def _with_last(sample: Sample, value: Any) -> Sample:
+    if sample.kwargs:
+        name = list(sample.kwargs)[-1]
+        return replace(sample, kwargs={**sample.kwargs, name: value})
+    if len(sample.args) > 1 and not isinstance(sample.args[-1], Draw):
+        return replace(sample, args=(*sample.args[:-1], value))
+    return sample

@@ -1,0 +1,196 @@
+"""The checks that computations on instances do not disturb each other: in asyncio tasks, and in threads."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextvars import copy_context
+from functools import partial
+from types import FrameType
+from typing import Any
+
+from dispatchkit.protocol.instance import TensorFunctionMode, tensor_protocol
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.testing.calls import Call
+from dispatchkit.testing.examination import fails
+from dispatchkit.testing.findings import Failure, Reading, alike, described, readings
+from dispatchkit.testing.forms import repeatable
+from dispatchkit.testing.subject import Subject
+
+__all__ = ["in_tasks", "in_threads"]
+
+PATIENCE = 0.25  # seconds that a thread waits for its turn while the other is held up by a lock
+
+
+class _Names(TensorFunctionMode):
+    """Notes the names of the functions called inside."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    def __tensor_function__(
+        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        self.found.append(func.__name__)
+        return NotImplemented
+
+
+def in_tasks(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
+    """Two asyncio tasks that take turns compute what one would, and do not see each other's modes."""
+    calls = _two_calls(subject, operation)
+    if not calls:
+        return
+    alone = [_noted(subject, call) for call in calls]
+
+    results = _by_turns([_task(subject, call) for call in calls])
+    for call, found, (expected, names) in zip(calls, results, alone, strict=True):
+        if not isinstance(found, BaseException) and found[1] != names:
+            text = call.text(subject)
+            yield Failure("asyncio", operation.qualified_name, text, f"a mode that saw {found[1]}", f"{names}")
+        else:
+            result = found if isinstance(found, BaseException) else found[0]
+            yield _failure("asyncio", subject, call, result, expected)
+
+
+async def _task(subject: Subject, call: Call) -> tuple[list[Reading], list[str]]:
+    """Make a call as a coroutine that lets others run before, inside and after it."""
+    args, kwargs = call.make(subject)
+    await asyncio.sleep(0)
+    with _Names() as names:
+        await asyncio.sleep(0)
+        result = subject.call(call.operation, args, kwargs)
+        await asyncio.sleep(0)
+    return readings(subject, result), names.found
+
+
+def _by_turns(coroutines: list[Coroutine[Any, Any, Any]]) -> list[Any]:
+    """Run coroutines by turns, each in its own context, as an event loop does; return results and exceptions.
+
+    There is no event loop, so that it works where one is running already, as in a notebook.
+    """
+    results: list[Any] = [None] * len(coroutines)
+    waiting = {place: (coroutine, copy_context()) for place, coroutine in enumerate(coroutines)}
+    while waiting:
+        for place, (coroutine, context) in list(waiting.items()):
+            try:
+                context.run(coroutine.send, None)
+            except StopIteration as end:
+                results[place] = end.value
+                del waiting[place]
+            except Exception as error:  # noqa: BLE001  # handed on as the result
+                results[place] = error
+                del waiting[place]
+    return results
+
+
+def _noted(subject: Subject, call: Call) -> tuple[list[Reading], list[str]]:
+    args, kwargs = call.make(subject)
+    with _Names() as names:
+        result = subject.call(call.operation, args, kwargs)
+    return readings(subject, result), names.found
+
+
+def in_threads(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
+    """Two threads that take turns after every line of the type's handlers compute what one would."""
+    calls = [] if fails(subject, operation, in_tasks) else _two_calls(subject, operation)
+    if not calls:
+        return
+    expected = [_call(subject, call) for call in calls]
+    results = _Turns(_files(subject, operation)).run([partial(_call, subject, call) for call in calls])
+    for call, found, right in zip(calls, results, expected, strict=True):
+        yield _failure("threads", subject, call, found, right)
+
+
+def _call(subject: Subject, call: Call) -> list[Reading]:
+    return readings(subject, subject.call(call.operation, *call.make(subject)))
+
+
+def _two_calls(subject: Subject, operation: Overridable) -> list[Call]:
+    """Return two calls that run side by side; none of an operation that is in order nowhere, or random."""
+    calls = repeatable(subject, operation, None)
+    return [calls[0], calls[-1]] if calls else []
+
+
+def _failure(check: str, subject: Subject, call: Call, found: Any, expected: list[Reading]) -> Failure | None:
+    name, text = call.operation.qualified_name, call.text(subject)
+    if isinstance(found, BaseException):
+        return Failure(check, name, text, described(found), "what one gives alone")
+    difference = alike(found, expected)
+    return None if difference is None else Failure(check, name, text, *difference)
+
+
+def _files(subject: Subject, operation: Overridable) -> set[str]:
+    """Return the files that hold the type's own code: its methods and its handlers for an operation."""
+    library = __name__.partition(".")[0]
+    own = [c for c in subject.cls.__mro__ if c is subject.cls or c.__module__.partition(".")[0] != library]
+    functions = [value for c in own for value in vars(c).values() if getattr(value, "__module__", "") == c.__module__]
+    rules = [rule for reference in _rules(operation) if (rule := reference()) is not None]
+    functions += [rule.handler for rule in rules if not {*rule.types}.isdisjoint(own)]
+    codes = [getattr(function, "__code__", None) for function in functions]
+    return {code.co_filename for code in codes if code is not None}
+
+
+def _rules(operation: Overridable) -> list[Any]:
+    return [*operation.rules, *(ref for kind in operation.kind.lineage() for ref in tensor_protocol.kind_rules(kind))]
+
+
+class _Turns:
+    """Runs two functions in threads that hand over to each other after every line of some files.
+
+    What goes wrong when threads meet is then found each time, and not once in a thousand runs.
+
+    Parameters
+    ----------
+    files : the files whose lines count
+    """
+
+    def __init__(self, files: set[str]) -> None:
+        self.files = files
+        self.condition = threading.Condition()
+        self.turn = 0
+        self.finished = [False, False]
+
+    def run(self, functions: list[Callable[[], Any]]) -> list[Any]:
+        """Return the results, an exception in the place of that of a function that raised it."""
+        results: list[Any] = [None, None]
+        contexts = [copy_context(), copy_context()]
+        start = threading.Barrier(2)
+
+        def work(me: int) -> None:
+            start.wait()
+            sys.settrace(self._tracer(me))
+            try:
+                results[me] = contexts[me].run(functions[me])
+            except Exception as error:  # noqa: BLE001  # handed on as the result
+                results[me] = error
+            finally:
+                sys.settrace(None)
+                with self.condition:
+                    self.finished[me] = True
+                    self.condition.notify_all()
+
+        threads = [threading.Thread(target=work, args=(me,)) for me in (0, 1)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return results
+
+    def _tracer(self, me: int) -> Callable[[FrameType, str, Any], Any]:
+        def on_line(frame: FrameType, event: str, arg: Any) -> Any:
+            if event == "line":
+                self._hand_over(me)
+            return on_line
+
+        def on_call(frame: FrameType, event: str, arg: Any) -> Any:
+            return on_line if frame.f_code.co_filename in self.files else None
+
+        return on_call
+
+    def _hand_over(self, me: int) -> None:
+        with self.condition:
+            self.turn = 1 - me
+            self.condition.notify_all()
+            self.condition.wait_for(lambda: self.turn == me or self.finished[1 - me], timeout=PATIENCE)

@@ -1,0 +1,212 @@
+"""`Failure` and `Conformance`: what the checks found, and how it reads; how results are compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dispatchkit.protocol.rules import type_name
+from dispatchkit.testing.subject import Subject, members
+
+__all__ = [
+    "Conformance",
+    "ConformanceError",
+    "Failure",
+    "alike",
+    "close",
+    "described",
+    "different",
+    "readings",
+    "same",
+    "shown",
+]
+
+SHOWN = 20  # failures of one check that a message lists
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A call or a deed that went wrong.
+
+    Attributes
+    ----------
+    check : name of the check
+    operation : qualified name of the operation, "" where it is about the type itself
+    call : what was done
+    found, expected : what came of it, and what was right
+    """
+
+    check: str
+    operation: str
+    call: str
+    found: str
+    expected: str
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [
+                f"{self.check}: {self.call}",
+                f"    found:    {_indented(self.found)}",
+                f"    expected: {_indented(self.expected)}",
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class Conformance:
+    """What `check_type` did and found; prints as a summary.
+
+    Attributes
+    ----------
+    type : name of the type
+    checks : names of the checks that ran
+    failures : what they found
+    tried : per check, how many calls or deeds it looked at
+    refused : names of operations all of whose calls the type refused
+    unreached : names of operations for which no call could be made with the type's samples
+    """
+
+    type: str
+    checks: tuple[str, ...]
+    failures: tuple[Failure, ...] = ()
+    tried: Mapping[str, int] = field(default_factory=dict)
+    refused: tuple[str, ...] = ()
+    unreached: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        failed = Counter(failure.check for failure in self.failures)
+        lines = [f"conformance of {self.type}: {len(self.failures)} failures in {len(self.checks)} checks"]
+        lines += [
+            f"  {name:<12}{self.tried.get(name, 0):>6} tried  {f'{failed[name]} FAILED' if failed[name] else 'passed'}"
+            for name in self.checks
+        ]
+        for title, names in (("refused", self.refused), ("not reached", self.unreached)):
+            if names:
+                lines.append(f"  {title} ({len(names)}): {', '.join(names)}")
+        for name in self.checks:
+            mine = [failure for failure in self.failures if failure.check == name]
+            lines += ["", *map(str, mine[:SHOWN])] if mine else []
+            if len(mine) > SHOWN:
+                lines.append(f"{name}: and {len(mine) - SHOWN} more")
+        return "\n".join(lines)
+
+
+class ConformanceError(AssertionError):
+    """A type failed checks.
+
+    Attributes
+    ----------
+    conformance : what was done and found
+    """
+
+    def __init__(self, conformance: Conformance) -> None:
+        super().__init__(conformance)
+        self.conformance = conformance
+
+    def __str__(self) -> str:
+        return str(self.conformance)
+
+
+def same(found: Any, expected: Any) -> bool:
+    """Return whether two values are equal, arrays element by element, NaN to NaN."""
+    if found is expected:
+        return True
+    try:
+        a, b = np.asarray(found), np.asarray(expected)
+        if object in (a.dtype, b.dtype):
+            return bool(found == expected)
+        return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
+    except (TypeError, ValueError):
+        return False
+
+
+def different(subject: Subject, found: Any, expected: Any) -> tuple[str, str, str] | None:
+    """Compare a result with the right one.
+
+    Returns
+    -------
+    None where they agree; else in what they differ (``"shape"``, ``"value"`` or ``"dtype"``) and both as text
+    """
+    ours, theirs = list(members(found)), list(members(expected))
+    if len(ours) != len(theirs):
+        return "value", f"{len(ours)} results", f"{len(theirs)} results"
+    for one, other in zip(ours, theirs, strict=True):
+        try:
+            mine = subject.array(one)
+        except Exception as error:  # noqa: BLE001  # whatever to_dense() of a wrong result raises is shown
+            return "value", f"{type_name(type(one))}, whose dense form raises {described(error)}", shown(other)
+        right = subject.array(other)
+        if not isinstance(mine, np.ndarray) or not isinstance(right, np.ndarray):
+            if not same(mine, right):
+                return "value", repr(one), shown(right)
+        elif mine.shape != right.shape:
+            return "shape", f"shape {mine.shape}", f"shape {right.shape}"
+        elif not close(mine, right):
+            return "value", shown(mine), shown(right)
+        elif mine.dtype != right.dtype:
+            return "dtype", str(mine.dtype), str(right.dtype)
+    return None
+
+
+class Reading(NamedTuple):
+    """What can be told of an array of a result: its type, elements and metadata."""
+
+    cls: type
+    array: Any
+    carried: dict[str, Any]
+
+
+def readings(subject: Subject, result: Any) -> list[Reading]:
+    """Return what can be told of a result now, whatever becomes of it later."""
+    return [
+        Reading(type(one), subject.array(one), subject.carried(one) if isinstance(one, subject.cls) else {})
+        for one in members(result)
+    ]
+
+
+def alike(found: list[Reading], expected: list[Reading]) -> tuple[str, str] | None:
+    """Compare two results of the same thing; None where they agree, else both as text."""
+    if len(found) != len(expected):
+        return f"{len(found)} results", f"{len(expected)} results"
+    for one, other in zip(found, expected, strict=True):
+        if one.cls is not other.cls:
+            return f"a {type_name(one.cls)}", f"a {type_name(other.cls)}"
+        if not same(one.array, other.array):
+            return shown(one.array), shown(other.array)
+        if not all(same(one.carried[name], other.carried[name]) for name in other.carried):
+            return repr(one.carried), repr(other.carried)
+    return None
+
+
+def close(found: Any, expected: Any) -> bool:
+    """Return whether arrays agree to half the digits of the coarser of their dtypes."""
+    if found.dtype.kind not in "fc" and expected.dtype.kind not in "fc":
+        return bool(np.array_equal(found, expected))
+    if "b" in (found.dtype.kind, expected.dtype.kind):
+        return False
+    digits = [np.finfo(a.dtype).eps for a in (found, expected) if a.dtype.kind in "fc"]
+    tolerance = float(max(digits)) ** 0.5
+    finite = np.abs(expected[np.isfinite(expected)])
+    scale = float(finite.max()) if finite.size else 1.0
+    return bool(np.allclose(found, expected, rtol=tolerance, atol=tolerance * max(scale, 1.0), equal_nan=True))
+
+
+def shown(value: Any) -> str:
+    """Return a value as a message shows it."""
+    if isinstance(value, np.ndarray):
+        return np.array2string(value, threshold=12, precision=8, separator=", ")
+    return repr(value)
+
+
+def described(error: BaseException) -> str:
+    """Return an exception as a message shows it: its class and the first line of its text."""
+    text = str(error).partition("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n" + " " * 14)

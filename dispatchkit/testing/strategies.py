@@ -1,0 +1,151 @@
+"""Hypothesis strategies: tensors, shapes, and axes that fit a shape."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dispatchkit.ops.namespace import tensor_namespace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hypothesis.strategies import SearchStrategy
+
+__all__ = ["axes", "shapes", "tensors"]
+
+
+def _hypothesis() -> tuple[Any, Any]:
+    """Return the strategies of Hypothesis and those of its extra for NumPy.
+
+    Raises
+    ------
+    ImportError : where Hypothesis is not installed, naming what to install
+    """
+    try:
+        from hypothesis import strategies  # noqa: PLC0415  # an optional dependency
+        from hypothesis.extra import numpy  # noqa: PLC0415
+    except ImportError as error:
+        raise ImportError("dispatchkit.testing: strategies need Hypothesis; install dispatchkit[testing]") from error
+    return strategies, numpy
+
+
+def shapes(
+    *, min_dims: int = 0, max_dims: int = 3, min_side: int = 0, max_side: int = 4
+) -> SearchStrategy[tuple[int, ...]]:
+    """Return a strategy for shapes.
+
+    Parameters
+    ----------
+    min_dims, max_dims : bounds of the number of axes
+    min_side, max_side : bounds of their lengths
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from dispatchkit.testing import shapes
+    >>> @given(shapes(max_dims=2, min_side=1))
+    ... def test_sizes(shape):
+    ...     assert len(shape) <= 2
+    ...     assert 0 not in shape
+    >>> test_sizes()
+    """
+    _, extra = _hypothesis()
+    found: SearchStrategy[tuple[int, ...]] = extra.array_shapes(
+        min_dims=min_dims, max_dims=max_dims, min_side=min_side, max_side=max_side
+    )
+    return found
+
+
+def axes(shape: Sequence[int] | int, *, none: bool = True, several: bool = True) -> SearchStrategy[Any]:
+    """Return a strategy for the ``axis`` of a reduction.
+
+    Parameters
+    ----------
+    shape : of the array, or its number of axes
+    none : whether None is among them
+    several : whether tuples of axes are among them
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> from hypothesis import given
+    >>> from dispatchkit.testing import axes
+    >>> @given(axes((2, 3)))
+    ... def test_sums(axis):
+    ...     dk.sum(dk.ones((2, 3)), axis=axis)
+    >>> test_sums()
+    """
+    strategies, extra = _hypothesis()
+    ndim = shape if isinstance(shape, int) else len(shape)
+    choices = [strategies.none()] if none else []
+    if ndim:
+        choices.append(strategies.integers(-ndim, ndim - 1))
+    if several:
+        choices.append(extra.valid_tuple_axes(ndim))
+    if not choices:
+        raise ValueError("axes: an array without axes has no axis; allow none or several")
+    found: SearchStrategy[Any] = strategies.one_of(*choices)
+    return found
+
+
+def tensors(
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    requires_grad: Any = False,
+    elements: SearchStrategy[Any] | None = None,
+    unique: bool = False,
+) -> SearchStrategy[Any]:
+    """Return a strategy for tensors.
+
+    Parameters
+    ----------
+    shape : a shape, or a strategy for shapes; `shapes` by default
+    dtype : a dtype, or a strategy for dtypes; float64 by default
+    requires_grad : True, False, or a strategy for them; integers and booleans never require a gradient
+    elements : a strategy for the elements; by default any of the dtype, floating-point ones finite and between -10
+        and 10
+    unique : whether no two elements are equal
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> from hypothesis import given
+    >>> from dispatchkit.testing import tensors
+    >>> @given(tensors(shape=(2, 3), requires_grad=True))
+    ... def test_gradient_of_a_sum(x):
+    ...     x.sum().backward()
+    ...     assert (x.grad == 1).all()
+    >>> test_gradient_of_a_sum()
+    """
+    strategies, extra = _hypothesis()
+
+    def strategy_of(value: Any) -> Any:
+        return value if isinstance(value, strategies.SearchStrategy) else strategies.just(value)
+
+    @strategies.composite  # type: ignore[untyped-decorator]
+    def drawn(draw: Any) -> Any:
+        kind = np.dtype(draw(strategy_of("float64" if dtype is None else dtype)))
+        array = draw(
+            extra.arrays(
+                kind, draw(lengths), elements=_elements(kind, extra) if elements is None else elements, unique=unique
+            )
+        )
+        flag = draw(strategy_of(requires_grad)) and kind.kind in "fc"
+        return tensor_namespace.tensor(array, requires_grad=bool(flag))
+
+    lengths = shapes() if shape is None else strategy_of(shape)
+    found: SearchStrategy[Any] = drawn()
+    return found
+
+
+def _elements(dtype: Any, extra: Any) -> Any:
+    """Return a strategy for elements of a dtype: floating-point ones finite, of ordinary size."""
+    if dtype.kind == "f":
+        bounds = {"min_value": -10.0, "max_value": 10.0, "allow_subnormal": False}
+        return extra.from_dtype(dtype, allow_nan=False, allow_infinity=False, **bounds)
+    if dtype.kind == "c":
+        return extra.from_dtype(dtype, allow_nan=False, allow_infinity=False, max_magnitude=10.0, allow_subnormal=False)
+    return extra.from_dtype(dtype)

@@ -1,0 +1,158 @@
+"""`Subject`: the type under test, how its instances are made, and how they become dense."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dispatchkit.graph.storage import Storage
+from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.protocol.fallbacks import rewrap
+from dispatchkit.protocol.instance import disable_dispatch, tensor_protocol
+from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.rules import type_name
+from dispatchkit.tensor import Tensor
+
+__all__ = ["Samples", "Subject", "members"]
+
+Samples: TypeAlias = "Sequence[Any] | Callable[[], Sequence[Any]]"
+
+
+class Subject:
+    """A type under test.
+
+    Parameters
+    ----------
+    cls : the type
+    samples : its instances, or a function that makes them anew
+    to_dense : makes a plain tensor of an instance; the type's declared one, of a `Tensor` subclass a plain copy, by
+        default
+    from_dense : makes an instance with the elements of a plain tensor; None where the type cannot hold any elements
+    metadata : attributes that every result has from the arguments; by default the fields after the first of a type
+        with the fallback `rewrap`, and the attributes of a subclass of `Tensor`
+    plain : names of operations whose results are plain tensors though there is metadata
+    depth : how many calls of each operation the checks make that look at more than values; None for all
+    operations : the functions that are called; all by default
+
+    Raises
+    ------
+    TypeError : if the type takes no part in the protocol, has no dense form, a sample is no instance of it, or one of
+        the operations is not overridable
+    ValueError : if there are no samples
+
+    Attributes
+    ----------
+    operations : the overridable functions with array arguments
+    memory : what checks have found out, by check and operation, for those that build on them
+    name : of the type
+    """
+
+    def __init__(
+        self,
+        cls: type,
+        samples: Samples,
+        *,
+        to_dense: Callable[[Any], Any] | None = None,
+        from_dense: Callable[[Any], Any] | None = None,
+        metadata: Sequence[str] | None = None,
+        plain: Sequence[str] = (),
+        depth: int | None = 2,
+        operations: Iterable[Callable[..., Any]] | None = None,
+    ) -> None:
+        self.name = type_name(cls)
+        if not tensor_protocol.records.participates(cls):
+            raise TypeError(
+                f"check_type: {self.name} takes no part in {tensor_protocol.method}; decorate it with array_type, or "
+                f"define {tensor_protocol.method}"
+            )
+        self.cls = cls
+        self._samples = samples
+        self._to_dense = to_dense or self._declared_dense()
+        self.from_dense = from_dense
+        self.plain = frozenset(plain)
+        self.depth = depth
+        self.metadata = self._carried() if metadata is None else tuple(metadata)
+        self.memory: dict[str, dict[Overridable, Any]] = {}
+        chosen = (
+            tensor_protocol.operations.values() if operations is None else map(tensor_protocol.operation, operations)
+        )
+        self.operations = [operation for operation in chosen if operation.parameters.arrays]
+
+    def _declared_dense(self) -> Callable[[Any], Any]:
+        declared = tensor_protocol.records.to_dense(self.cls)
+        if declared is not None:
+            return declared
+        if issubclass(self.cls, Tensor):
+            return _plain_copy
+        raise TypeError(
+            f"check_type: {self.name} has no dense form to compare with; define to_dense(), or pass to_dense="
+        )
+
+    def _carried(self) -> tuple[str, ...]:
+        first = self.samples()[0]
+        if issubclass(self.cls, Tensor):
+            return tuple(getattr(first, "__dict__", ()))
+        if rewrap in tensor_protocol.fallback(self.cls):
+            return tensor_protocol.records.fields_of(first)[1:]
+        return ()
+
+    def samples(self) -> list[Any]:
+        """Return the samples, made anew where the type's author gave a function."""
+        found = list(self._samples() if callable(self._samples) else self._samples)
+        if not found:
+            raise ValueError(f"check_type: there are no samples of {self.name}; give one instance at least")
+        for one in found:
+            if not isinstance(one, self.cls):
+                raise TypeError(f"check_type: a sample of {self.name} is a {type(one).__name__}")
+        return found
+
+    def dense(self, value: Any) -> Any:
+        """Return an argument or result with plain tensors in the place of instances, in lists and tuples too."""
+        if isinstance(value, self.cls):
+            return self._to_dense(value)
+        if isinstance(value, (tuple, list)):
+            inner = [self.dense(member) for member in value]
+            return type(value)(*inner) if hasattr(value, "_fields") else type(value)(inner)
+        if isinstance(value, Storage) or not tensor_protocol.records.participates(type(value)):
+            return value
+        other = tensor_protocol.records.to_dense(type(value))
+        return value if other is None else other(value)
+
+    def array(self, value: Any) -> Any:
+        """Return the elements of an argument or result as a NumPy array; what holds none as it is."""
+        found = self.dense(value)
+        if isinstance(found, Tensor):
+            return np.array(found.detach().numpy())
+        return np.array(found) if isinstance(found, (int, float, complex, np.generic, np.ndarray)) else found
+
+    def dense_call(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the result of a call on plain tensors."""
+        args, kwargs = operation.parameters.replace(args, kwargs, lambda name, value: self.dense(value))
+        return self.call(operation, args, kwargs)
+
+    def call(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the result of a call; random functions draw the same numbers each time."""
+        if operation.kind is kinds.random:
+            tensor_namespace.random.manual_seed(0)
+        return operation.function(*args, **kwargs)
+
+    def carried(self, value: Any) -> dict[str, Any]:
+        """Return the metadata of an instance."""
+        return {name: getattr(value, name, None) for name in self.metadata}
+
+
+def _plain_copy(x: Any) -> Any:
+    with disable_dispatch():
+        return tensor_namespace.clone(x)
+
+
+def members(result: Any) -> Iterator[Any]:
+    """Yield the arrays of a result."""
+    if isinstance(result, (tuple, list)):
+        for one in result:
+            yield from members(one)
+    else:
+        yield result

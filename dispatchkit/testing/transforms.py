@@ -1,0 +1,171 @@
+"""The checks of what goes through a type: gradients, tangents, batches.
+
+Each compares a function of the type's fields computed on instances with the same function computed on their dense
+form. A handler that leaves dispatchkit, with NumPy inside, cuts the gradient and is found here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.errors import NoImplementationError, TransformError
+from dispatchkit.func import jvp, vjp, vmap
+from dispatchkit.func.containers import arrays_of, is_floating, mapped
+from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.ops.namespace import tensor_namespace as xp
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.testing.calls import Call
+from dispatchkit.testing.examination import examination, fails
+from dispatchkit.testing.findings import Failure, close, described, shown
+from dispatchkit.testing.invariants import comparable, is_determined
+from dispatchkit.testing.subject import Subject, members
+
+__all__ = ["dense_gradient", "forward", "gradient", "vmapped"]
+
+Function = Callable[..., Any]
+Transformed = Callable[[Function, "list[Any]"], "list[Any]"]
+ADVICE = "does it leave dispatchkit, with NumPy inside or detach?"
+
+
+def gradient(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
+    """Gradients with respect to the fields are those of the dense computation."""
+    if _differentiable(operation):
+        for call in _differentiated(subject, operation):
+            yield _compared("gradient", subject, call, _gradients, ADVICE)
+
+
+def dense_gradient(subject: Subject) -> Iterator[Failure | None]:
+    """Gradients flow through the dense form, without which there is nothing to compare with."""
+    for x in subject.samples():
+        if _numbers(x):
+            found = _dense_gradient(subject, x)
+            text = f"to_dense() of a {subject.name}"
+            yield None if found is None else Failure("gradient", "", text, f"{found} ({ADVICE})", "a derivative")
+
+
+def _dense_gradient(subject: Subject, x: Any) -> str | None:
+    try:
+        grads = _gradients(lambda one: [subject.dense(one)], [x])
+    except Exception as error:  # noqa: BLE001  # what to_dense() of a traced instance raises is shown
+        return described(error)
+    return None if any(map(np.any, grads)) or not np.size(subject.array(x)) else "no derivative"
+
+
+def forward(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
+    """Tangents along the fields (`dk.func.jvp`) are those of the dense computation."""
+    if _differentiable(operation) and not fails(subject, operation, gradient):
+        for call in _differentiated(subject, operation):
+            yield _compared("forward", subject, call, _tangents, ADVICE)
+
+
+def vmapped(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
+    """Batches of instances under `dk.func.vmap` give what their dense forms give."""
+    if not is_determined(operation) or fails(subject, operation, gradient):
+        return
+    for call in examination(subject, operation).some(subject.depth):
+        yield _compared("vmap", subject, call, _batches, "is a value asked for that a batch has not?")
+
+
+def _differentiable(operation: Overridable) -> bool:
+    return isinstance(operation, DeclaredOperation) and operation.differentiable and is_determined(operation)
+
+
+def _differentiated(subject: Subject, operation: Overridable) -> list[Call]:
+    return [call for call in examination(subject, operation).some(subject.depth) if call.sample.differentiable]
+
+
+def _compared(name: str, subject: Subject, call: Call, transformed: Transformed, advice: str) -> Failure | None:
+    """Compare what a transformation gives on instances and on their dense form."""
+    instances = _instances(subject, call)
+    try:
+        expected = transformed(_function(subject, call, dense=True), instances)
+    except Exception:  # noqa: BLE001  # what plain tensors cannot do is not asked of the type
+        return None
+    if not expected or not all(np.all(np.isfinite(one)) for one in expected):
+        return None  # at a point without a derivative there is nothing to compare with
+    text = call.text(subject)
+    try:
+        found = transformed(_function(subject, call, dense=False), instances)
+    except NoImplementationError:
+        return None
+    except Exception as error:  # noqa: BLE001  # what a handler raises is what is looked for
+        note = f" ({advice})" if isinstance(error, TransformError) else ""
+        return Failure(name, call.operation.qualified_name, text, described(error) + note, "no exception")
+    if all(close(one, other) for one, other in zip(found, expected, strict=True)):
+        return None
+    lost = any(np.any(other) and not np.any(one) for one, other in zip(found, expected, strict=True))
+    note = f" ({advice})" if lost else ""
+    return Failure(
+        name,
+        call.operation.qualified_name,
+        text,
+        ", ".join(map(shown, found)) + note,
+        ", ".join(map(shown, expected)),
+    )
+
+
+def _instances(subject: Subject, call: Call) -> list[Any]:
+    args, kwargs = call.make(subject)
+    values = [value for _, value in call.operation.parameters.values(args, kwargs)]
+    return [value for value in values if isinstance(value, subject.cls)]
+
+
+def _function(subject: Subject, call: Call, *, dense: bool) -> Function:
+    """Return a call as a function of its instances that gives plain floating-point tensors."""
+    args, kwargs = call.make(subject)
+
+    def function(*instances: Any) -> Any:
+        given = iter(instances)
+
+        def seated(name: str, value: Any) -> Any:
+            if not isinstance(value, subject.cls):
+                return value
+            one = next(given)
+            return subject.dense(one) if dense else one
+
+        own, keywords = call.operation.parameters.replace(args, kwargs, seated)
+        result = comparable(subject, call.operation, subject.call(call.operation, own, keywords))
+        return [xp.asarray(one) for one in members(result)]
+
+    return function
+
+
+def _floating(function: Function) -> Function:
+    """Return a function without those of its results that have no derivative."""
+
+    def floating(*instances: Any) -> Any:
+        return [one for one in function(*instances) if is_floating(one)]
+
+    return floating
+
+
+def _numbers(value: Any) -> list[Any]:
+    return [np.array(one.detach().numpy()) for one in arrays_of(value) if is_floating(one)]
+
+
+def _gradients(function: Function, instances: list[Any]) -> list[Any]:
+    output, pull = vjp(_floating(function), *instances)
+    rng = np.random.default_rng(1)
+    return _numbers(pull([xp.asarray(rng.uniform(0.5, 1.5, y.shape), dtype=y.dtype) for y in output]))
+
+
+def _tangents(function: Function, instances: list[Any]) -> list[Any]:
+    rng = np.random.default_rng(2)
+
+    def tangent(x: Any) -> Any:
+        return xp.asarray(rng.uniform(0.5, 1.5, x.shape), dtype=x.dtype) if is_floating(x) else x
+
+    if not _numbers(instances):
+        return []
+    _, tangents = jvp(_floating(function), tuple(instances), tuple(mapped(tangent, instances)))
+    return _numbers(tangents)
+
+
+def _batches(function: Function, instances: list[Any]) -> list[Any]:
+    def pair(x: Any) -> Any:
+        return xp.stack([x, x * 1.25 if is_floating(x) else x])
+
+    return [np.array(one.detach().numpy()) for one in vmap(function)(*mapped(pair, instances))]

@@ -1,0 +1,293 @@
+"""What `check_type` says, takes and refuses."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.testing import CHECKS, Conformance, ConformanceError, TypeConformance, Wrapper, check_type
+from dispatchkit.types import ScalarTensor
+from tests.testing.broken import Box, Branches, Forgets, Keeps, Mutates, NumPyInside, Raises, Unpicklable, Value
+
+pytest_plugins = "pytester"
+
+
+def samples() -> list[Any]:
+    return [Wrapper([1.0, 2.0], "m")]
+
+
+def failing(cls: Any, *operations: Any, data: Any = (1.0, 2.0), **options: Any) -> Conformance:
+    with pytest.raises(ConformanceError) as caught:
+        check_type(cls, [cls(data)], metadata=("tag",), operations=operations, **options)
+    assert isinstance(caught.value, AssertionError)
+    assert str(caught.value) == str(caught.value.conformance)
+    return caught.value.conformance
+
+
+MESSAGES = {
+    "value": """\
+value: dispatchkit.exp(Value (2,))
+    found:    [ 5.43656366, 14.7781122 ]
+    expected: [2.71828183, 7.3890561 ]""",
+    "raises": """\
+raises: dispatchkit.exp(Raises (2,))
+    found:    ValueError: exp of a box
+    expected: an answer, or a decline""",
+    "keywords": """\
+keywords: dispatchkit.sum(Keeps (2, 2), axis=1, keepdims=True)
+    found:    what a call without 'keepdims' gives
+    expected: 'keepdims' honoured""",
+    "mutation": """\
+mutation: dispatchkit.exp(Mutates (2,))
+    found:    'x' became [2.71828183, 7.3890561 ]
+    expected: 'x' still [1., 2.]""",
+    "metadata": """\
+metadata: dispatchkit.exp(Forgets (2,))
+    found:    {'tag': ''}
+    expected: {'tag': 'm'}""",
+    "gradient": """\
+gradient: dispatchkit.exp(NumPyInside (2,))
+    found:    [0., 0.] (does it leave dispatchkit, with NumPy inside or detach?)
+    expected: [ 2""",
+    "pickle": """\
+pickle: pickle protocol 2 of(Unpicklable)
+    found:    """,
+}
+CALLS: dict[str, Any] = {
+    "value": (Value, dk.exp),
+    "raises": (Raises, dk.exp),
+    "keywords": (Keeps, dk.sum),
+    "mutation": (Mutates, dk.exp),
+    "metadata": (Forgets, dk.exp),
+    "gradient": (NumPyInside, dk.exp),
+    "pickle": (Unpicklable, dk.exp),
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_a_failure_reads_as_the_call_with_both_values(name: str) -> None:
+    cls, operation = CALLS[name]
+    found = failing(cls, operation, data=((1.0, 2.0), (3.0, 4.0)) if name == "keywords" else (1.0, 2.0))
+    assert MESSAGES[name] in str(found)
+    assert re.search(rf"^  {name} +\d+ tried  \d+ FAILED$", str(found), re.MULTILINE)
+
+
+def test_advice_goes_with_what_a_transformation_refuses() -> None:
+    (failure,) = failing(Branches, dk.exp).failures
+    assert failure.check == "vmap"
+    assert failure.found.startswith("TransformError: ")
+    assert failure.found.endswith(" (is a value asked for that a batch has not?)")
+
+
+def test_a_long_list_of_failures_is_cut() -> None:
+    found = failing(NumPyInside, dk.exp)
+    many = Conformance("T", ("gradient",), found.failures * 30)
+    assert str(many).endswith(f"gradient: and {len(many.failures) - 20} more")
+
+
+def test_what_is_refused_is_no_failure_and_is_told() -> None:
+    @dk.array_type(fallback=dk.fallback.refuse)
+    class Narrow(Box):
+        pass
+
+    with dk.local_registrations():
+
+        @dk.implements(dk.exp)
+        def exp_narrow(x: Narrow, /) -> Any:
+            return x.filled(dk.exp(x.data))
+
+        @dk.implements(dk.sin)
+        def sin_narrow(x: Narrow, /) -> Any:
+            raise dk.NoImplementationError("sin", "__tensor_function__", ["Narrow"])
+
+        found = check_type(
+            Narrow, [Narrow([1.0])], operations=[dk.exp, dk.sin, dk.linalg.inv], skip=["pickle"], metadata=()
+        )
+    assert found.refused == ("dispatchkit.sin",)
+    assert found.unreached == ("dispatchkit.linalg.inv",)
+    assert "  refused (1): dispatchkit.sin" in str(found)
+    assert "  not reached (1): dispatchkit.linalg.inv" in str(found)
+
+
+def test_what_is_skipped_is_not_checked() -> None:
+    assert [failure.operation for failure in failing(Value, dk.exp, dk.sum).failures] == ["dispatchkit.exp"]
+    for skip in ("value", "value:exp", "value:dispatchkit.exp"):
+        assert check_type(Value, [Value([1.0])], operations=[dk.exp, dk.sum], skip=[skip]).failures == ()
+    assert failing(Value, dk.exp, skip=["value:sum"]).failures
+
+
+def test_an_unknown_check_cannot_be_skipped() -> None:
+    with pytest.raises(ValueError, match=r"^skip: there is no check 'values'; the checks are raises, shape, value, "):
+        check_type(Wrapper, samples, skip=["values"])
+
+
+ERRORS: dict[str, tuple[Any, Any, type[Exception], str]] = {
+    "no part": (list, [[1.0]], TypeError, r"^check_type: list takes no part in __tensor_function__; decorate it with "),
+    "no samples": (Wrapper, [], ValueError, r"^check_type: there are no samples of Wrapper; give one instance at le"),
+    "another sample": (Wrapper, [1.0], TypeError, r"^check_type: a sample of Wrapper is a float$"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_what_cannot_be_checked_is_an_error(name: str) -> None:
+    cls, given, error, text = ERRORS[name]
+    with pytest.raises(error, match=text):
+        check_type(cls, given)
+
+
+def test_a_type_needs_a_dense_form() -> None:
+    @dk.array_type()
+    class Opaque:
+        pass
+
+    with pytest.raises(TypeError, match=r"^check_type: .*Opaque has no dense form to compare with; define to_dense\("):
+        check_type(Opaque, [Opaque()])
+
+
+def test_a_dense_form_may_be_given() -> None:
+    @dk.array_type(fallback=dk.fallback.rewrap, fields=("data",))
+    class Opaque:
+        def __init__(self, data: Any) -> None:
+            self.data = data
+            self.shape, self.dtype = data.shape, data.dtype
+
+    found = check_type(
+        Opaque,
+        lambda: [Opaque(dk.asarray([1.0, 2.0]))],
+        to_dense=lambda x: x.data,
+        operations=[dk.exp, dk.add],
+        skip=["pickle"],
+    )
+    assert found.tried["value"] > 1
+
+
+def test_calls_are_adapted_to_the_shapes_of_the_samples() -> None:
+    reached: list[Any] = [
+        dk.reshape,
+        dk.broadcast_to,
+        dk.permute_dims,
+        dk.tile,
+        dk.concat,
+        dk.where,
+        dk.take,
+        dk.linalg.solve,
+    ]
+    out_of_reach: list[Any] = [dk.bitwise_and, dk.linalg.outer]  # for integers, and for vectors
+    found = check_type(
+        ScalarTensor, [ScalarTensor(3, 2.0)], operations=[*reached, *out_of_reach], skip=["gradient", "vmap"]
+    )
+    assert found.unreached == ("dispatchkit.bitwise_and", "dispatchkit.linalg.outer")
+    assert found.tried["value"] >= 2 * len(reached)
+
+
+def test_depth_says_how_many_calls_are_looked_into() -> None:
+    tried = [
+        check_type(Wrapper, samples, from_dense=Wrapper, operations=[dk.sum], depth=depth, skip=["methods"]).tried
+        for depth in (1, 2, None)
+    ]
+    assert [one["gradient"] for one in tried] == [2, 3, 6]
+    assert len({one["value"] for one in tried}) == 1
+
+
+def test_a_type_of_which_a_wrong_result_has_another_number_of_arrays() -> None:
+    class Pairs(Box):
+        pass
+
+    with dk.local_registrations():
+
+        @dk.implements(dk.exp)
+        def exp_pairs(x: Pairs, /) -> Any:
+            return x, x
+
+        found = failing(Pairs, dk.exp, skip=["pickle"])
+    assert [(one.check, one.found, one.expected) for one in found.failures] == [("value", "2 results", "1 results")]
+
+
+def test_eigenvectors_may_be_turned() -> None:
+    class Turned(Box):
+        pass
+
+    with dk.local_registrations():
+
+        @dk.implements(dk.linalg.eigh)
+        def eigh_turned(x: Turned, /) -> Any:
+            values, vectors = dk.linalg.eigh(x.data)
+            return type(dk.linalg.eigh(x.data))(x.filled(values), x.filled(-vectors))
+
+        found = check_type(
+            Turned,
+            lambda: [Turned([1.0])],
+            from_dense=Turned,
+            operations=[dk.linalg.eigh],
+            metadata=("tag",),
+            skip=["pickle"],
+        )
+    assert found.tried["value"]
+
+
+class TestClassOfTests:
+    def test_each_check_is_a_test(self, pytester: pytest.Pytester) -> None:
+        pytester.makepyfile(
+            """
+            import dispatchkit as dk
+            from dispatchkit.testing import TypeConformance, Wrapper
+
+            class TestWrapper(TypeConformance):
+                skip = ("threads",)
+                depth = 1
+
+                def samples(self):
+                    return [Wrapper([1.0])]
+            """
+        )
+        result = pytester.runpytest("-p", "no:cacheprovider", "--collect-only", "-q")
+        lines = [line for line in result.outlines if "::" in line]
+        expected = [name for name in CHECKS if name != "threads"]
+        assert [line.partition("::test_conforms")[2] for line in lines] == [f"[{name}]" for name in expected]
+
+    def test_a_failing_check_fails_its_test(self) -> None:
+        class Suite(TypeConformance):
+            def samples(self) -> list[Any]:
+                return [Unpicklable([1.0])]
+
+        with pytest.raises(ConformanceError, match=r"^conformance of Unpicklable: 4 failures in 1 checks"):
+            Suite().test_conforms("pickle")
+        Suite().test_conforms("copy")
+
+    def test_samples_must_be_defined(self) -> None:
+        class Suite(TypeConformance):
+            pass
+
+        with pytest.raises(NotImplementedError, match=r"^Suite must define samples\(self\), a list of instances"):
+            Suite().test_conforms("value")
+
+
+def test_a_type_with_a_lock_does_not_hang() -> None:
+    import threading
+
+    lock = threading.Lock()
+
+    class Locked(Box):
+        pass
+
+    with dk.local_registrations():
+
+        @dk.implements(dk.exp)
+        def exp_locked(x: Locked, /) -> Any:
+            with lock:
+                return x.filled(dk.exp(x.data))
+
+        found = check_type(Locked, [Locked([1.0])], operations=[dk.exp], metadata=("tag",), skip=["pickle"], depth=1)
+    assert found.tried["threads"] == 2
+
+
+def test_checks_leave_no_setting_behind() -> None:
+    before = np.geterr()
+    check_type(Wrapper, samples, operations=[dk.exp])
+    assert np.geterr() == before
+    with pytest.warns(dk.DensifyWarning):
+        dk.cos(ScalarTensor(2, 1.0))
