@@ -1,0 +1,33 @@
+"""Data sets, and loaders that make batches of them."""
+
+from dispatchkit.data.collate import default_collate, default_convert
+from dispatchkit.data.dataset import ConcatDataset, Dataset, IterableDataset, Subset, TensorDataset, random_split
+from dispatchkit.data.images import to_tensor
+from dispatchkit.data.loader import DataLoader
+from dispatchkit.data.sampler import (
+    BatchSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
+
+__all__ = [
+    "BatchSampler",
+    "ConcatDataset",
+    "DataLoader",
+    "Dataset",
+    "IterableDataset",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "Subset",
+    "SubsetRandomSampler",
+    "TensorDataset",
+    "WeightedRandomSampler",
+    "default_collate",
+    "default_convert",
+    "random_split",
+    "to_tensor",
+]

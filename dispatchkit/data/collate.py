@@ -1,0 +1,157 @@
+"""Making one batch of many items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping, Sequence
+from typing import Any
+
+from dispatchkit.func.containers import arrays_of, as_array, described, is_array, mapped, parts_of, with_parts
+from dispatchkit.ops.namespace import tensor_namespace
+
+__all__ = ["default_collate", "default_convert"]
+
+UNFIT = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {found}{place}"
+
+
+def default_collate(batch: Sequence[Any]) -> Any:
+    """Put the items of a batch together, part by part.
+
+    Parameters
+    ----------
+    batch : items of one structure
+
+    Returns
+    -------
+    For tensors, arrays and NumPy's scalars, of one shape (...): a tensor of shape (N, ...). For Python numbers: a
+    tensor of shape (N,). For texts and bytes: a list of them. For dictionaries, named tuples and lists: one of the
+    same class, with the batch of each part; for tuples a list of them. For declared array types: an instance whose
+    fields are batches; fields without floats and arrays are kept, and must be equal in all items.
+
+    Raises
+    ------
+    TypeError : for anything else, or if items are of different kinds
+    ValueError : if there are no items, or shapes, keys or kept fields differ
+    RuntimeError : if lists differ in length
+
+    Notes
+    -----
+    A message names the place within the items. Source: PyTorch, `torch.utils.data.default_collate`; there Python
+    floats become float64 rather than the default dtype, and keys that the first item does not have are left out.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.data.default_collate([(dk.ones(2), {"label": 1}), (dk.zeros(2), {"label": 2})])
+    [tensor([[1., 1.],
+            [0., 0.]]), {'label': tensor([1, 2])}]
+    >>> dk.data.default_collate([dk.types.ScalarTensor(3, 1.0), dk.types.ScalarTensor(3, 2.0)]).value
+    tensor([1., 2.])
+    """
+    if not len(batch):
+        raise ValueError("default_collate: a batch needs an item")
+    return _collated(list(batch), "")
+
+
+def default_convert(item: Any) -> Any:
+    """Return an item with its arrays as tensors that share their memory, in containers of any depth.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> import numpy as np
+    >>> dk.data.default_convert({"x": np.ones(2), "name": "a"})
+    {'x': tensor([1., 1.]), 'name': 'a'}
+    """
+    return item if isinstance(item, (str, bytes)) else mapped(_converted, item)
+
+
+def _converted(array: Any) -> Any:
+    return array if getattr(array.dtype, "kind", "f") in "USO" else as_array(array)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, complex)) and not is_array(value)
+
+
+def _collated(items: list[Any], place: str) -> Any:
+    first = items[0]
+    if isinstance(first, (str, bytes)):
+        return items
+    if all(_is_number(item) for item in items):
+        return tensor_namespace.tensor(items)
+    if is_array(first) or _is_number(first):
+        return _stacked(items, place)
+    if parts_of(first) is None:
+        raise TypeError(UNFIT.format(found=type(first), place=_at(place)))
+    for index, item in enumerate(items):
+        if type(item) is not type(first):
+            raise TypeError(
+                f"default_collate: item {index} is {described(item)}, item 0 {described(first)}{_at(place)}"
+            )
+    return _container(items, place)
+
+
+def _stacked(items: list[Any], place: str) -> Any:
+    for index, item in enumerate(items):
+        if not (is_array(item) or _is_number(item)):
+            raise TypeError(
+                f"default_collate: item {index} is {described(item)}, item 0 {described(items[0])}{_at(place)}"
+            )
+        if getattr(getattr(item, "dtype", None), "kind", "f") in "USO":
+            raise TypeError(UNFIT.format(found=item.dtype, place=_at(place)))
+    tensors = [as_array(item) for item in items]
+    for index, tensor in enumerate(tensors):
+        if tensor.shape != tensors[0].shape:
+            raise ValueError(
+                f"default_collate: stack expects each tensor to be equal size, but got {tuple(tensors[0].shape)} at "
+                f"entry 0 and {tuple(tensor.shape)} at entry {index}{_at(place)}"
+            )
+    return tensor_namespace.stack(tensors)
+
+
+def _container(items: list[Any], place: str) -> Any:
+    """Return the batch of containers of one class."""
+    first = items[0]
+    columns = _columns(items, place)
+    if isinstance(first, (list, tuple, Mapping)):
+        made = [_collated(column, f"{place}[{key!r}]") for key, column in columns]
+        if type(first) is tuple:
+            return made
+        if isinstance(first, Mapping) and not isinstance(first, MutableMapping):
+            return dict(zip(first, made, strict=True))
+        return with_parts(first, made)
+    return with_parts(first, [_field(column, f"{place}.{name}") for name, column in columns])
+
+
+def _columns(items: list[Any], place: str) -> list[tuple[Any, list[Any]]]:
+    """Return each key of containers with the parts that stand there."""
+    parts = [dict(parts_of(item) or ()) for item in items]
+    for index, other in enumerate(parts):
+        if isinstance(items[0], (list, tuple)) and len(other) != len(parts[0]):
+            raise RuntimeError(
+                f"each element in list of batch should be of equal size: item {index} has {len(other)} elements, "
+                f"item 0 has {len(parts[0])}{_at(place)}"
+            )
+        if other.keys() != parts[0].keys():
+            raise ValueError(
+                f"default_collate: item {index} has the keys {list(other)}, item 0 {list(parts[0])}{_at(place)}"
+            )
+    return [(key, [part[key] for part in parts]) for key in parts[0]]
+
+
+def _field(values: list[Any], place: str) -> Any:
+    """Return the batch of a field, or the field itself where it holds nothing to be stacked."""
+    first = values[0]
+    if isinstance(first, (float, complex)) or any(True for _ in arrays_of(first)):
+        return _collated(values, place)
+    for index, value in enumerate(values):
+        if value is not first and value != first:
+            raise ValueError(
+                f"default_collate: item {index} has {value!r} where item 0 has {first!r}{_at(place)}; only arrays and "
+                f"floats are stacked, write a collate_fn for others"
+            )
+    return first
+
+
+def _at(place: str) -> str:
+    return f", at item{place}" if place else ""

@@ -1,0 +1,223 @@
+"""Data sets: items by index, or a stream of them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
+
+from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.ops.random import Generator, permutation
+from dispatchkit.protocol.instance import tensor_protocol
+
+__all__ = ["ConcatDataset", "Dataset", "IterableDataset", "Subset", "TensorDataset", "random_split"]
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Dataset(Generic[T_co]):
+    """Base of data sets whose items have an index.
+
+    A subclass defines ``__getitem__(index)``, and ``__len__`` for samplers and loaders. Where it defines
+    ``__getitems__(indices)``, which gives a list of items, a loader calls that for each batch. Source: PyTorch,
+    `torch.utils.data.Dataset`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> class Squares(dk.data.Dataset):
+    ...     def __len__(self):
+    ...         return 4
+    ...
+    ...     def __getitem__(self, index):
+    ...         return float(index**2)
+    >>> list(dk.data.DataLoader(Squares(), batch_size=2))
+    [tensor([0., 1.]), tensor([4., 9.])]
+    """
+
+    def __getitem__(self, index: Any) -> T_co:
+        raise NotImplementedError(f"{type(self).__name__} does not define __getitem__(index)")
+
+    def __add__(self, other: Dataset[Any]) -> ConcatDataset:
+        return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset[T_co]):
+    """Base of data sets that are a stream: a subclass defines ``__iter__``.
+
+    A loader reads the stream in one thread, however many workers it has, so that each item comes once and in order.
+    Source: PyTorch, `torch.utils.data.IterableDataset`, where each worker process reads a copy of the stream.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> class Countdown(dk.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         yield from (3, 2, 1)
+    >>> list(dk.data.DataLoader(Countdown(), batch_size=2))
+    [tensor([3, 2]), tensor([1])]
+    """
+
+    def __iter__(self) -> Iterator[T_co]:
+        raise NotImplementedError(f"{type(self).__name__} does not define __iter__()")
+
+
+class TensorDataset(Dataset[tuple[Any, ...]]):
+    """The elements of tensors along their first axis, as tuples.
+
+    Parameters
+    ----------
+    *tensors : of shape (N, ...), one length N for all; arrays become tensors that share their memory
+
+    Raises
+    ------
+    ValueError : if there are none, or they differ in length
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> data = dk.data.TensorDataset(dk.eye(3), dk.arange(3))
+    >>> len(data), data[2]
+    (3, (tensor([0., 0., 1.]), tensor(2)))
+    """
+
+    def __init__(self, *tensors: Any) -> None:
+        if not tensors:
+            raise ValueError("TensorDataset needs a tensor")
+        records = tensor_protocol.records
+        self.tensors = tuple(x if records.participates(type(x)) else tensor_namespace.asarray(x) for x in tensors)
+        for index, tensor in enumerate(self.tensors):
+            if not tensor.shape or tensor.shape[0] != self.tensors[0].shape[0]:
+                raise ValueError(
+                    f"TensorDataset: Size mismatch between tensors: tensor {index} has shape {tuple(tensor.shape)}, "
+                    f"tensor 0 {tuple(self.tensors[0].shape)}"
+                )
+
+    def __getitem__(self, index: Any) -> tuple[Any, ...]:
+        return tuple(tensor[index] for tensor in self.tensors)
+
+    def __len__(self) -> int:
+        return int(self.tensors[0].shape[0])
+
+
+class Subset(Dataset[T_co]):
+    """Some of the items of a data set.
+
+    Parameters
+    ----------
+    dataset : to take them from
+    indices : of the items, in the order they are to have
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> data = dk.data.Subset("abcd", [3, 0])
+    >>> data[0], len(data)
+    ('d', 2)
+    """
+
+    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+        self.dataset = dataset
+        self.indices = indices
+
+    def __getitem__(self, index: Any) -> T_co:
+        item: T_co = self.dataset[self.indices[index]]
+        return item
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class ConcatDataset(Dataset[Any]):
+    """Data sets one after another.
+
+    Parameters
+    ----------
+    datasets : with a length each
+
+    Raises
+    ------
+    ValueError : if there are none
+    TypeError : if one is a stream
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> data = dk.data.ConcatDataset(["ab", "cde"])
+    >>> data[2], data[-1], len(data)
+    ('c', 'e', 5)
+    """
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise ValueError("ConcatDataset: datasets should not be an empty iterable")
+        for index, dataset in enumerate(self.datasets):
+            if isinstance(dataset, IterableDataset):
+                raise TypeError(
+                    f"ConcatDataset does not support IterableDataset: data set {index} is {type(dataset).__name__}"
+                )
+        self.cumulative_sizes = list(itertools.accumulate(map(len, self.datasets)))
+
+    def __getitem__(self, index: int) -> Any:
+        position = index + len(self) if index < 0 else index
+        if not 0 <= position < len(self):
+            raise IndexError(f"ConcatDataset: index {index} is out of range for {len(self)} items")
+        number = bisect_right(self.cumulative_sizes, position)
+        return self.datasets[number][position - (self.cumulative_sizes[number - 1] if number else 0)]
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1]
+
+
+def random_split(dataset: Any, lengths: Sequence[float], generator: Generator | None = None) -> list[Subset[Any]]:
+    """Split a data set at random into parts that have no item in common.
+
+    Parameters
+    ----------
+    dataset : with a length
+    lengths : of the parts, which add up to that of the data set; or fractions, which add up to 1. What rounding the
+        fractions down leaves over goes to the parts in turn, one item each.
+    generator : to draw from, the default one if None
+
+    Raises
+    ------
+    ValueError : if the lengths or fractions do not add up, or one is negative
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> train, test = dk.data.random_split(range(10), [0.8, 0.2], generator=dk.Generator(0))
+    >>> len(train), len(test), sorted([*train, *test]) == list(range(10))
+    (8, 2, True)
+    """
+    total = len(dataset)
+    for index, length in enumerate(lengths):
+        if length < 0:
+            raise ValueError(f"random_split: a length or fraction is not negative, found {length} at index {index}")
+    sizes = _sizes(total, lengths) if math.isclose(sum(lengths), 1) else list(lengths)
+    if sum(sizes) != total or any(size != int(size) for size in sizes):
+        raise ValueError(
+            f"Sum of input lengths does not equal the length of the input dataset! random_split: found {list(lengths)} "
+            f"for {total} items of {type(dataset).__name__}"
+        )
+    for index, size in enumerate(sizes):
+        if size == 0:
+            warnings.warn(
+                f"Length of split at index {index} is 0. This might result in an empty dataset.", stacklevel=2
+            )
+    order = permutation(total, generator=generator).tolist()
+    ends = itertools.accumulate(map(int, sizes))
+    return [Subset(dataset, order[end - int(size) : end]) for end, size in zip(ends, sizes, strict=True)]
+
+
+def _sizes(total: int, fractions: Sequence[float]) -> list[float]:
+    """Return the lengths that fractions of a whole stand for."""
+    sizes: list[float] = [math.floor(total * fraction) for fraction in fractions]
+    for index in range(total - int(sum(sizes))):
+        sizes[index % len(sizes)] += 1
+    return sizes

@@ -1,0 +1,235 @@
+"""`Module`: a function with parameters, made of other modules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from typing_extensions import override
+
+from dispatchkit.func.containers import is_floating, mapped
+from dispatchkit.graph.arrays import numpy_dtype
+from dispatchkit.graph.recording import no_grad
+from dispatchkit.nn.hooks import HookMethods, call_with_hooks, everywhere
+from dispatchkit.nn.state import StateMethods
+from dispatchkit.tensor.conversion import parse_to
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["Module", "indented"]
+
+
+class Module(HookMethods, StateMethods):
+    """Base of everything that has parameters and is called.
+
+    A class derived from it calls ``super().__init__()`` first, assigns parameters and modules to attributes, which
+    registers them, and writes `forward`.
+
+    Attributes
+    ----------
+    training : whether the module is in training mode
+
+    Notes
+    -----
+    A call runs the forward pre-hooks, those of all modules first, then `forward`, then the forward hooks; in the
+    backward pass full backward pre-hooks and hooks follow. An error raised in `forward` is given a note that says in
+    which module it was raised. Source: PyTorch, `torch.nn.Module`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> class Line(dk.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.slope = dk.nn.Parameter(dk.tensor(2.0))
+    ...
+    ...     def forward(self, x):
+    ...         return self.slope * x
+    >>> line = Line()
+    >>> line(dk.tensor([1.0, 2.0])).sum().backward()
+    >>> [(name, p.grad) for name, p in line.named_parameters()]
+    [('slope', tensor(3.))]
+    """
+
+    def __init__(self) -> None:
+        StateMethods.__init__(self)
+        HookMethods.__init__(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the hooks and `forward`."""
+        try:
+            if self._call_hooks or everywhere:
+                return call_with_hooks(self, args, kwargs)
+            return self.forward(*args, **kwargs)
+        except Exception as error:
+            _note_place(self, error)
+            raise
+
+    if TYPE_CHECKING:
+        # Subclasses choose their own parameters.
+        forward: Callable[..., Any]
+    else:
+
+        def forward(self, *args: Any) -> Any:
+            """Compute the output; every module writes its own."""
+            raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    # Modes.
+
+    def train(self, mode: bool = True) -> Self:
+        """Put this module and those below in training mode.
+
+        Parameters
+        ----------
+        mode : False for evaluation mode
+
+        Raises
+        ------
+        ValueError : if `mode` is no boolean
+        """
+        if not isinstance(mode, bool):
+            raise ValueError(f"train: training mode is expected to be boolean, found {mode!r}")  # noqa: TRY004  # PyTorch's
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self) -> Self:
+        """Put this module and those below in evaluation mode."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Say whether gradients are to be collected in the parameters."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of the parameters.
+
+        Parameters
+        ----------
+        set_to_none : otherwise they become zero, in place
+        """
+        for parameter in self.parameters():
+            if set_to_none or parameter.grad is None:
+                parameter.grad = None
+            else:
+                parameter.grad.detach_().zero_()
+
+    def apply(self, fn: Callable[[Module], Any]) -> Self:
+        """Call a function with each module below this one, children first, and with this one."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    # Conversion.
+
+    def _apply(self, fn: Callable[[Any], Any]) -> Self:
+        """Give every parameter, its gradient and every buffer the contents that a function makes of it."""
+        with no_grad():
+            # All is computed before anything is changed.
+            new = [(p, fn(p.data), None if p.grad is None else fn(p.grad.data)) for p in self.parameters()]
+            buffers = [
+                (module, name, mapped(fn, value))
+                for module in self.modules()
+                for name, value in module._buffers.items()
+            ]
+        for parameter, data, grad in new:
+            old = parameter.grad
+            parameter.data = data
+            if grad is not None:
+                old.data = grad
+        for module, name, value in buffers:
+            module.__dict__[name] = value
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Convert the floating-point parameters and buffers in place.
+
+        Parameters
+        ----------
+        *args, **kwargs : a dtype, a device, or a tensor whose dtype is meant, as for `Tensor.to`
+
+        Raises
+        ------
+        TypeError : for a dtype of integers or booleans
+        ValueError : for a device that the arrays' library does not have
+        """
+        dtype, device, _ = parse_to(args, kwargs)
+        if dtype is not None and numpy_dtype(dtype).kind not in "fc":
+            raise TypeError(
+                f"{type(self).__name__}: Module.to only accepts floating point or complex dtypes, but got desired "
+                f"dtype={numpy_dtype(dtype)}"
+            )
+        return self._apply(lambda x: x.to(dtype=dtype if is_floating(x) else None, device=device))
+
+    def double(self) -> Self:
+        """Convert the floating-point parameters and buffers to double precision."""
+        return self.to(np.float64)
+
+    def float(self) -> Self:
+        """Convert the floating-point parameters and buffers to single precision."""
+        return self.to(np.float32)
+
+    def half(self) -> Self:
+        """Convert the floating-point parameters and buffers to half precision."""
+        return self.to(np.float16)
+
+    def cpu(self) -> Self:
+        """Move the parameters and buffers to main memory."""
+        return self.to("cpu")
+
+    # Printing.
+
+    def extra_repr(self) -> str:
+        """Return what stands between the parentheses when the module is printed."""
+        return ""
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    @override
+    def __repr__(self) -> str:
+        return self._drawn([f"({name}): {module!r}" for name, module in self._modules.items()])
+
+    def _drawn(self, children: list[str]) -> str:
+        """Return the name of the class, and between parentheses `extra_repr` and a line for each child."""
+        extra = self.extra_repr()
+        lines = [*(extra.split("\n") if extra else ()), *map(indented, children)]
+        if not children and len(lines) <= 1:
+            return f"{self._get_name()}({extra})"
+        return "\n  ".join([f"{self._get_name()}(", *lines]) + "\n)"
+
+
+def indented(text: str) -> str:
+    """Return a text with all lines but the first moved two places to the right."""
+    return text.replace("\n", "\n  ")
+
+
+class _Place(str):
+    """A note of the module in which an error was raised."""
+
+    __slots__ = ("module",)
+    module: Module
+
+    @override
+    def __reduce__(self) -> Any:
+        return str, (str(self),)
+
+
+def _note_place(module: Module, error: Exception) -> None:
+    """Have an error say in which module it was raised, with the path to it from the outermost one called."""
+    notes: list[str] = getattr(error, "__notes__", [])
+    before = next((note for note in notes if isinstance(note, _Place)), None)
+    inner = module if before is None else before.module
+    path = next((name for name, found in module.named_modules() if found is inner), "")
+    place = _Place(f"in {type(inner).__name__}" + (f", module '{path}' of {type(module).__name__}" if path else ""))
+    place.module = inner
+    if before is None:
+        error.add_note(place)
+    else:
+        notes[notes.index(before)] = place

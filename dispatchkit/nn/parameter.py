@@ -1,0 +1,193 @@
+"""`Parameter`: a tensor that a module trains, or an array type whose tensors it trains."""
+
+from __future__ import annotations
+
+import copyreg
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from typing_extensions import override
+
+from dispatchkit.errors import RegistrationError, TransformError
+from dispatchkit.func.containers import arrays_of, is_array, is_floating, mapped, parts_of, with_floats, with_parts
+from dispatchkit.graph.storage import Storage
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor import Tensor
+
+__all__ = ["Parameter", "is_declared", "named_tensors", "renamed_tensors", "tensors_of"]
+
+
+# Most attributes of modules are of these types, which are told apart at once.
+NO_ARRAYS = (Storage, np.ndarray, np.generic, int, float, str, type(None))
+
+
+class ParameterType(type):
+    """What makes `Parameter` hold more than plain arrays: it decides what a call gives, and who counts as one."""
+
+    def __call__(cls, data: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Make a parameter of what `data` is."""
+        if cls is Parameter:
+            if is_declared(data):
+                return _declared(data, *args, **kwargs)
+            if isinstance(data, Tensor) and type(data) not in (Tensor, Parameter):
+                return _subclass(data, *args, **kwargs)
+        return super().__call__(data, *args, **kwargs)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        """Return whether a value is a parameter: a tensor of this class, or an array type that holds such alone."""
+        if super().__instancecheck__(instance):
+            return True
+        return cls is Parameter and is_declared(instance) and _holds_parameters(instance)
+
+
+class Parameter(Tensor, metaclass=ParameterType):
+    """A tensor that a module registers when it is assigned to an attribute, and that an optimiser trains.
+
+    Parameters
+    ----------
+    data : tensor, whose memory is shared, or what `Tensor` takes; an empty one by default. An instance of a `Tensor`
+        subclass gives a parameter of that subclass, too. An instance of a declared array type gives a copy of it whose
+        floating-point arrays and numbers are parameters.
+    requires_grad : whether gradients are to be collected in it
+
+    Raises
+    ------
+    AutogradError : if integers are to require a gradient
+    TypeError : if an array type holds no floating-point numbers
+
+    Notes
+    -----
+    What is computed with a parameter is a plain tensor. Source: PyTorch, `torch.nn.Parameter`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.Parameter(dk.ones(2))
+    Parameter containing:
+    tensor([1., 1.], requires_grad=True)
+    >>> weight = dk.nn.Parameter(dk.types.ScalarTensor(3, 2.0))
+    >>> type(weight).__name__, isinstance(weight, dk.nn.Parameter)
+    ('ScalarTensor', True)
+    >>> weight.value
+    Parameter containing:
+    tensor(2., requires_grad=True)
+    """
+
+    __dispatch_results__: ClassVar[type[Tensor] | None] = Tensor
+
+    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
+        super().__init__([] if data is None else data, requires_grad=requires_grad)
+
+    @override
+    def __repr__(self) -> str:
+        plain = self.detach()
+        plain._node = self._node
+        return f"Parameter containing:\n{plain!r}"
+
+    @override
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        made = super().__deepcopy__(memo)
+        made.grad = None
+        return made
+
+
+def is_declared(value: Any) -> bool:
+    """Return whether a value is an instance of an array type that is no tensor."""
+    if isinstance(value, NO_ARRAYS):
+        return False
+    return tensor_protocol.records.participates(type(value))
+
+
+def named_tensors(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the tensors of a parameter or buffer with their names: ``weight``, or ``weight.value`` inside a type."""
+    if is_array(value):
+        if isinstance(value, Storage):
+            yield name, value
+        return
+    for key, part in parts_of(value) or ():
+        yield from named_tensors(f"{name}.{key}", part)
+
+
+def renamed_tensors(change: Callable[[str, Any], Any], name: str, value: Any) -> Any:
+    """Return a parameter or buffer with ``change(name, tensor)`` in the place of each tensor inside."""
+    if is_array(value):
+        return change(name, value) if isinstance(value, Storage) else value
+    parts = parts_of(value)
+    if parts is None:
+        return value
+    return with_parts(value, [renamed_tensors(change, f"{name}.{key}", part) for key, part in parts])
+
+
+def tensors_of(name: str, parameters: Any) -> list[Any]:
+    """Return the tensors of parameters: an iterable of tensors and array types, or one of them.
+
+    Raises
+    ------
+    TypeError : if one is neither, naming the function that takes them
+    """
+    single = isinstance(parameters, Storage) or is_declared(parameters)
+    found: list[Any] = []
+    for value in [parameters] if single else parameters:
+        inside = [value] if isinstance(value, Storage) else [x for x in arrays_of(value) if isinstance(x, Storage)]
+        if not inside:
+            raise TypeError(f"{name}: a {type(value).__name__} is neither a tensor nor an array type that holds some")
+        found += inside
+    return found
+
+
+def _holds_parameters(value: Any) -> bool:
+    try:
+        floating = [x for x in arrays_of(value) if is_floating(x)]
+    except RegistrationError:
+        # Its fields cannot be told.
+        return False
+    return bool(floating) and all(issubclass(type(x), Parameter) for x in floating)
+
+
+def _declared(data: Any, requires_grad: bool = True) -> Any:
+    """Return a copy of an instance of an array type with parameters for its floating-point arrays and numbers."""
+    made = mapped(lambda x: Parameter(x, requires_grad) if is_floating(x) else x, with_floats(data))
+    if not _holds_parameters(made):
+        fields = ", ".join(tensor_protocol.records.fields_of(data)) or "none"
+        raise TypeError(
+            f"Parameter: {type(data).__name__} holds no floating-point numbers in its fields ({fields}) to train"
+        )
+    return made
+
+
+def _subclass(data: Any, requires_grad: bool = True) -> Any:
+    """Return a parameter that is an instance of the tensor's own class, too."""
+    if data.lifted:
+        raise TransformError(
+            f"Parameter: a tensor inside {data.transformation} cannot be one; make parameters outside, and use "
+            f"functional_call to put such tensors in their places"
+        )
+    made = data.detach().as_subclass(_parameter_class(type(data)))
+    return made.requires_grad_(requires_grad)
+
+
+def _parameter_class(cls: Any) -> Any:
+    """Return the class of parameters that are instances of a `Tensor` subclass, too; one for each class."""
+    if issubclass(cls, Parameter):
+        return cls
+    made = cls.__dict__.get("__parameter_class__")
+    if made is None:
+        body = {"__module__": cls.__module__, "__doc__": cls.__doc__, "__dispatch_results__": cls}
+        made = cls.__parameter_class__ = ParameterType(f"{cls.__name__}Parameter", (Parameter, cls), body)
+    return made
+
+
+def made_for(cls: Any) -> Any:
+    """Return the `Tensor` subclass for which a class of parameters was made; None for any other class."""
+    held = cls.__dispatch_results__
+    return held if held is not None and held.__dict__.get("__parameter_class__") is cls else None
+
+
+def _reduced(cls: Any) -> Any:
+    """Return what pickle makes a class of parameters from: its name, or the class they are made for."""
+    held = made_for(cls)
+    return cls.__qualname__ if held is None else (_parameter_class, (held,))
+
+
+copyreg.pickle(ParameterType, _reduced)

@@ -1,0 +1,304 @@
+"""Saving what a module has learned as a dictionary of tensors, and loading it again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from typing_extensions import override
+
+from dispatchkit.errors import StateDictError
+from dispatchkit.func.containers import as_array, mapped
+from dispatchkit.graph.arrays import is_complex
+from dispatchkit.graph.recording import no_grad
+from dispatchkit.graph.storage import Storage
+from dispatchkit.nn.members import Members
+from dispatchkit.nn.parameter import Parameter, named_tensors
+from dispatchkit.ops.inplace import check_writeable
+from dispatchkit.tensor.gradients import RemovableHandle
+
+if TYPE_CHECKING:
+    from dispatchkit.nn.module import Module
+
+__all__ = ["IncompatibleKeys", "StateMethods"]
+
+EXTRA = "_extra_state"
+Hooks = OrderedDict[int, Any]
+
+
+class IncompatibleKeys(NamedTuple):
+    """The names in which a loaded dictionary and a module differ.
+
+    Attributes
+    ----------
+    missing_keys : that the module has and the dictionary has not
+    unexpected_keys : that the dictionary has and the module has not
+    """
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    @override
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+
+
+class StateMethods(Members):
+    """How the state of a module is saved and loaded.
+
+    A class may write `get_extra_state` and `set_extra_state`, and set ``_version``, which the saved dictionary keeps in
+    its ``_metadata`` for hooks that load older ones.
+    """
+
+    _version: int = 1
+    _save_pre_hooks: Hooks
+    _save_post_hooks: Hooks
+    _load_pre_hooks: Hooks
+    _load_post_hooks: Hooks
+
+    def __init__(self) -> None:
+        super().__init__()
+        for name in ("_save_pre_hooks", "_save_post_hooks", "_load_pre_hooks", "_load_post_hooks"):
+            self.__dict__[name] = OrderedDict()
+
+    def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
+        """Return the parameters and persistent buffers of this module and those below, by their names.
+
+        Parameters
+        ----------
+        destination : dictionary to put them in, a new one if None
+        prefix : put before the names
+        keep_vars : give the tensors themselves instead of tensors outside the graph that share their memory
+
+        Returns
+        -------
+        OrderedDict in the order of registration; the tensors inside an array type have names such as ``weight.value``
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> module = dk.nn.Module()
+        >>> module.weight = dk.nn.Parameter(dk.ones(2))
+        >>> dict(module.state_dict())
+        {'weight': tensor([1., 1.])}
+        """
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
+        metadata = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = metadata
+        for hook in list(self._save_pre_hooks.values()):
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook in list(self._save_post_hooks.values()):
+            if hook(self, destination, prefix, metadata) is not None:
+                raise RuntimeError(f"{type(self).__name__}: a state_dict post-hook must return None")
+        return destination
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        """Put the state of this module alone into a dictionary; to be overridden where it is of another kind."""
+        for name, tensor in self._own_state():
+            destination[prefix + name] = tensor if keep_vars else tensor.detach()
+        if type(self).get_extra_state is not StateMethods.get_extra_state:
+            destination[prefix + EXTRA] = self.get_extra_state()
+
+    def _own_state(self) -> Iterator[tuple[str, Any]]:
+        """Yield the tensors that belong to the state of this module alone, with their names."""
+        for name in [*self._parameter_names, *(name for name, kept in self._buffer_names.items() if kept)]:
+            yield from named_tensors(name, self.__dict__[name])
+
+    def get_extra_state(self) -> Any:
+        """Return what `state_dict` is to hold beside the tensors; to be overridden along with `set_extra_state`."""
+        raise NotImplementedError(f"{type(self).__name__} has no get_extra_state")
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take what `get_extra_state` gave; to be overridden along with it."""
+        raise NotImplementedError(f"{type(self).__name__} has no set_extra_state")
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        """Copy saved values into the parameters and buffers of this module and those below.
+
+        Parameters
+        ----------
+        state_dict : of tensors or NumPy arrays by name, such as `state_dict` gives
+        strict : whether it must have exactly the names of this module
+        assign : put the saved tensors themselves in the places of the parameters and buffers, with their dtypes
+
+        Returns
+        -------
+        named tuple of ``missing_keys`` and ``unexpected_keys``
+
+        Raises
+        ------
+        StateDictError : if a name is missing or unexpected (`strict`), or a value does not fit (always); nothing has
+            been changed then
+        TypeError : if `state_dict` is no mapping
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> module = dk.nn.Module()
+        >>> module.weight = dk.nn.Parameter(dk.ones(2))
+        >>> module.load_state_dict({"weight": dk.zeros(2)})
+        <All keys matched successfully>
+        """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"load_state_dict: expected a dictionary, found a {type(state_dict).__name__}")
+        loading = _Loading(state_dict, assign)
+        loading.compare(self, "")
+        keys = loading.keys()
+        missing, unexpected = keys if strict else ((), ())
+        if missing or unexpected or loading.messages:
+            raise StateDictError(type(self).__name__, list(missing), list(unexpected), loading.messages)
+        loading.finish()
+        for module in self.modules():
+            for hook in list(module._load_post_hooks.values()):
+                hook(module, keys)
+        return keys
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have ``hook(module, prefix, keep_vars)`` called before this module's state is saved."""
+        return RemovableHandle(self._save_pre_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have ``hook(module, state_dict, prefix, local_metadata)`` called after this module's state is saved.
+
+        It may change the dictionary, and gives None.
+        """
+        return RemovableHandle(self._save_post_hooks, hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have a function called before this module's state is looked for in a dictionary.
+
+        Parameters
+        ----------
+        hook : ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)``;
+            it may change the dictionary, a copy, and add to the lists
+        """
+        return RemovableHandle(self._load_pre_hooks, hook)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have ``hook(module, incompatible_keys)`` called after a state was loaded.
+
+        A dictionary that is refused raises before.
+        """
+        return RemovableHandle(self._load_post_hooks, hook)
+
+
+class _Loading:
+    """One use of `load_state_dict`: all is compared before anything is changed.
+
+    Parameters
+    ----------
+    state : dictionary to load
+    assign : whether its tensors are to be put in place
+
+    Attributes
+    ----------
+    messages : one for each value that does not fit
+    """
+
+    def __init__(self, state: Mapping[str, Any], assign: bool) -> None:
+        self.state = OrderedDict(state)
+        self.metadata = getattr(state, "_metadata", {})
+        self.assign = assign
+        self.messages: list[str] = []
+        self._expected: set[str] = set()
+        self._missing: list[str] = []
+        self._unexpected: list[str] = []
+        self._copies: list[tuple[Any, Any]] = []
+        self._extras: list[tuple[Module, Any]] = []
+        self._modules: list[Module] = []
+
+    def compare(self, module: Any, prefix: str) -> None:
+        """Look for the state of a module and those below."""
+        metadata = self.metadata.get(prefix[:-1], {})
+        for hook in list(module._load_pre_hooks.values()):
+            hook(module, self.state, prefix, metadata, True, self._missing, self._unexpected, self.messages)
+        self._modules.append(module)
+        for name, tensor in module._own_state():
+            key = prefix + name
+            if self._has(key):
+                message = _misfit(key, tensor, self.state[key], self.assign)
+                if message is None:
+                    self._copies.append((tensor, self.state[key]))
+                else:
+                    self.messages.append(message)
+        if type(module).set_extra_state is not StateMethods.set_extra_state and self._has(prefix + EXTRA):
+            self._extras.append((module, self.state[prefix + EXTRA]))
+        for name, child in module._modules.items():
+            if child is not None:
+                self.compare(child, f"{prefix}{name}.")
+
+    def _has(self, key: str) -> bool:
+        self._expected.add(key)
+        if key not in self.state:
+            self._missing.append(key)
+        return key in self.state
+
+    def keys(self) -> IncompatibleKeys:
+        """Return the names that are on one side only."""
+        extra = [key for key in self.state if key not in self._expected]
+        return IncompatibleKeys(self._missing, [*self._unexpected, *extra])
+
+    def finish(self) -> None:
+        """Change the modules."""
+        for module, state in self._extras:
+            module.set_extra_state(state)
+        if self.assign:
+            self._put_in_place()
+            return
+        with no_grad():
+            for tensor, value in self._copies:
+                tensor.copy_(value)
+
+    def _put_in_place(self) -> None:
+        """Give every module the saved tensors; what was shared before is shared again."""
+        places = {id(tensor): _in_place_of(tensor, value) for tensor, value in self._copies}
+        for module in self._modules:
+            for name in (*module._parameter_names, *module._buffer_names):
+                own = module.__dict__
+                own[name] = mapped(lambda x: places.get(id(x), x), own[name])
+
+
+def _misfit(key: str, tensor: Any, value: Any, assign: bool) -> str | None:
+    """Return why a saved value cannot be that of a tensor, None if it can."""
+    if not _is_numbers(value):
+        return (
+            f'While copying the parameter named "{key}", expected a tensor or an array of numbers from checkpoint '
+            f"but received {type(value).__name__}"
+        )
+    if tuple(value.shape) != tuple(tensor.shape):
+        return (
+            f"size mismatch for {key}: copying a param with shape {tuple(value.shape)} from checkpoint, the shape in "
+            f"current model is {tuple(tensor.shape)}."
+        )
+    if is_complex(value.dtype) and not is_complex(tensor.dtype):
+        return f"dtype mismatch for {key}: the checkpoint has {value.dtype}, the current model {tensor.dtype}."
+    if not assign:
+        try:
+            check_writeable(key, tensor)
+        except ValueError as error:
+            return str(error)
+    return None
+
+
+def _is_numbers(value: Any) -> bool:
+    return isinstance(value, Storage) or (isinstance(value, np.ndarray) and value.dtype.kind in "biufc")
+
+
+def _in_place_of(tensor: Any, value: Any) -> Any:
+    """Return a saved value as a tensor that can take the place of another."""
+    if not isinstance(tensor, Parameter):
+        return as_array(value)
+    if isinstance(value, Parameter):
+        return value.requires_grad_(tensor.requires_grad)
+    return Parameter(as_array(value), tensor.requires_grad)

@@ -1,0 +1,13 @@
+"""What works on the parameters of any module: clipping gradients, one vector of all, a call with other values."""
+
+from dispatchkit.nn.utils.clipping import clip_grad_norm_, clip_grad_value_
+from dispatchkit.nn.utils.functional_call import functional_call
+from dispatchkit.nn.utils.vectors import parameters_to_vector, vector_to_parameters
+
+__all__ = [
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "functional_call",
+    "parameters_to_vector",
+    "vector_to_parameters",
+]

@@ -1,0 +1,8 @@
+"""Optimisers, and schedules for their learning rates."""
+
+from dispatchkit.optim import lr_scheduler
+from dispatchkit.optim.adam import Adam, AdamW
+from dispatchkit.optim.optimizer import Optimizer, required
+from dispatchkit.optim.sgd import SGD
+
+__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "lr_scheduler", "required"]

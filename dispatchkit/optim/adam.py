@@ -1,0 +1,252 @@
+"""Adam and AdamW: steps scaled by running moments of the gradient."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from dispatchkit.graph.arrays import is_complex
+from dispatchkit.ops.inplace import touch
+from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.optim.groups import check_not_negative, number_of
+from dispatchkit.optim.optimizer import Closure, Group, Optimizer, Params
+from dispatchkit.optim.updating import directed, evaluated, pending, update
+from dispatchkit.tensor import Tensor
+
+__all__ = ["Adam", "AdamW"]
+
+BUFFERS = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
+
+
+class Adam(Optimizer):
+    """Adaptive moments.
+
+    Parameters
+    ----------
+    params : as for `Optimizer`
+    lr : learning rate
+    betas : how much is kept, in each step, of the running means of the gradient and of its square
+    eps : added to the denominator
+    weight_decay : the parameter times this is added to its gradient
+    amsgrad : whether the denominator never falls
+    maximize : whether to climb rather than descend
+    decoupled_weight_decay : whether to shrink the parameter itself, as `AdamW` does, rather than its gradient
+
+    Raises
+    ------
+    ValueError : for a negative rate, decay or `eps`, or betas outside [0, 1), naming the group; else as `Optimizer`
+
+    Notes
+    -----
+    With gradient g, decay λ and step number t a step computes g ← g + λ p, m ← β₁ m + (1 − β₁) g,
+    v ← β₂ v + (1 − β₂) g², and p ← p − lr m̂ / (√v̂ + eps), where m̂ = m / (1 − β₁ᵗ), v̂ = v / (1 − β₂ᵗ); with `amsgrad`
+    the largest v so far is in the place of v. The parts of complex numbers are taken for numbers of their own. The
+    state of a parameter is ``"step"``, t; ``"exp_avg"``, m; ``"exp_avg_sq"``, v; and with `amsgrad`
+    ``"max_exp_avg_sq"``. Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2015; Reddi, Kale and
+    Kumar, "On the convergence of Adam and beyond", 2018; PyTorch, `torch.optim.Adam`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = dk.optim.Adam([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x
+    tensor([0.9000, 1.9000], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }
+        super().__init__(params, defaults)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over a state, also one saved before some of the options were there, or with steps as numbers."""
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("amsgrad", False)
+            group.setdefault("maximize", False)
+            group.setdefault("decoupled_weight_decay", False)
+            for p in group["params"]:
+                own = self.state.get(p)
+                if own and not isinstance(own["step"], Tensor):
+                    own["step"] = tensor_namespace.tensor(float(own["step"]))
+
+    def _check_options(self, options: Mapping[str, Any], where: str) -> None:
+        check_not_negative(options, where, lr="learning rate", eps="epsilon value", weight_decay="weight_decay value")
+        betas = options["betas"]
+        if not isinstance(betas, (tuple, list)) or len(betas) != 2:
+            raise ValueError(f"Invalid betas: {betas!r} {where}; expected a pair of numbers")
+        for index, beta in enumerate(betas):
+            if not 0 <= number_of(beta, f"beta parameter at index {index}", where) < 1:
+                raise ValueError(
+                    f"Invalid beta parameter at index {index}: {beta} {where}; it must be from 0 on and below 1"
+                )
+
+    def step(self, closure: Closure | None = None) -> Any:
+        """Change the parameters by their gradients.
+
+        Parameters
+        ----------
+        closure : computes the loss and its gradients anew and returns the loss
+
+        Returns
+        -------
+        what `closure` gave, None without one
+
+        Raises
+        ------
+        ValueError : if a parameter cannot be changed, naming it and its group; none is changed then
+        """
+        loss = evaluated(closure)
+        for group, parameters in pending(self, BUFFERS):
+            beta1, beta2 = map(float, group["betas"])
+            options = {name: float(group[name]) for name in ("lr", "eps", "weight_decay")}
+            options.update(beta1=beta1, beta2=beta2, maximize=group["maximize"])
+            options["decoupled"] = group["decoupled_weight_decay"]
+            for p in parameters:
+                state = self._state_of(p, group)
+                step = state["step"]
+                step.array += 1
+                touch(step)
+                moments = [state[name] for name in (BUFFERS if group["amsgrad"] else BUFFERS[:2])]
+                update(adapt, p, moments, {**options, "step": float(step.array)})
+        return loss
+
+    def _state_of(self, p: Tensor, group: Group) -> dict[str, Any]:
+        """Return what is kept for a parameter, made in its first step."""
+        state = self.state[p]
+        if not state:
+            state["step"] = tensor_namespace.tensor(0.0)
+            state["exp_avg"] = tensor_namespace.zeros_like(p)
+            state["exp_avg_sq"] = tensor_namespace.zeros_like(p)
+        if group["amsgrad"] and "max_exp_avg_sq" not in state:
+            state["max_exp_avg_sq"] = tensor_namespace.zeros_like(p)
+        return state
+
+
+class AdamW(Adam):
+    """Adaptive moments, with a decay of weights that does not enter them.
+
+    Parameters
+    ----------
+    params, lr, betas, eps, amsgrad, maximize : as for `Adam`
+    weight_decay : in each step a parameter shrinks by this times the learning rate
+
+    Raises
+    ------
+    ValueError : as `Adam`
+
+    Notes
+    -----
+    A step computes p ← p − lr λ p and then what `Adam` does without decay. Source: Loshchilov and Hutter, "Decoupled
+    weight decay regularization", 2019; PyTorch, `torch.optim.AdamW`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = dk.optim.AdamW([x], lr=0.1, weight_decay=0.5)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x
+    tensor([0.8500, 1.8000], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, decoupled_weight_decay=True)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over a state; the decay stays decoupled whatever was saved."""
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group["decoupled_weight_decay"] = True
+
+
+def adapt(
+    xp: Any,
+    p: Any,
+    g: Any,
+    mean: Any,
+    square: Any,
+    largest: Any = None,
+    *,
+    step: float,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float,
+    maximize: bool,
+    decoupled: bool,
+) -> tuple[Any, ...]:
+    """Go a step along the running mean of the gradient, over the root of that of its square."""
+    if decoupled and weight_decay:
+        p *= 1 - lr * weight_decay
+        weight_decay = 0.0
+    g = directed(p, g, weight_decay, maximize)
+    if is_complex(p.dtype):
+        arrays = (p, g, mean, square) if largest is None else (p, g, mean, square, largest)
+        scaled = {"step": step, "lr": lr, "beta1": beta1, "beta2": beta2, "eps": eps}
+        re, im = (_moved(xp, *map(part, arrays), **scaled) for part in (xp.real, xp.imag))
+        return tuple(a + 1j * b for a, b in zip(re, im, strict=True))
+    return _moved(xp, p, g, mean, square, largest, step=step, lr=lr, beta1=beta1, beta2=beta2, eps=eps)
+
+
+def _moved(
+    xp: Any,
+    p: Any,
+    g: Any,
+    mean: Any,
+    square: Any,
+    largest: Any = None,
+    *,
+    step: float,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+) -> tuple[Any, ...]:
+    """Do what `adapt` does with real numbers; the corrections of the moments enter as factors of the whole step."""
+    mean *= beta1
+    mean += (1 - beta1) * g
+    square *= beta2
+    square += (1 - beta2) * g * g
+    buffers = [mean, square] if largest is None else [mean, square, xp.maximum(largest, square)]
+    root = math.sqrt(1 - beta2**step)
+    denominator = xp.sqrt(buffers[-1])
+    denominator += eps * root
+    change = mean / denominator
+    change *= lr * root / (1 - beta1**step)
+    p -= change
+    return p, *buffers

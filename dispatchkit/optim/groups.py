@@ -1,0 +1,130 @@
+"""What people hand to an optimiser: parameters in their various forms, and numbers that have a range."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.func.containers import is_floating, parts_of
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor import Tensor
+
+__all__ = ["as_entries", "check_not_negative", "is_structured", "number_of", "tensors_of"]
+
+
+def is_structured(value: Any) -> bool:
+    """Return whether a value is of a declared array type that is no tensor."""
+    return not isinstance(value, Tensor) and tensor_protocol.records.participates(type(value))
+
+
+def as_entries(params: Any, where: str) -> list[Any]:
+    """Return what stands in a collection of parameters; a single parameter is a collection of one.
+
+    Raises
+    ------
+    TypeError : for a set, whose order changes from run to run, and for what is no collection
+    """
+    if isinstance(params, Tensor) or is_structured(params):
+        return [params]
+    if isinstance(params, (set, frozenset)):
+        raise TypeError(
+            f"optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
+            f"will change between runs. Please use a list instead. ({where})"
+        )
+    if not isinstance(params, Iterable):
+        raise TypeError(f"params must be an iterable of tensors, but got {type(params).__name__} ({where})")
+    return list(params)
+
+
+def tensors_of(params: Any, where: str) -> tuple[list[Tensor], list[str] | None]:
+    """Return the tensors of a group, and their names where they have some.
+
+    Parameters
+    ----------
+    params : a tensor, an instance of a declared array type, or an iterable of those or of pairs of a name and one
+        of those
+    where : the group, for messages
+
+    Raises
+    ------
+    TypeError : if something is no tensor, or holds none
+    ValueError : if some have names and others do not, one is no leaf, or one is there twice
+    """
+    tensors: list[Tensor] = []
+    names: list[str] = []
+    entries = as_entries(params, where)
+    named = [isinstance(entry, tuple) for entry in entries]
+    if any(named) and not all(named):
+        raise ValueError(
+            f"all optimizer params should be with/without names. Some param names are missing: parameter "
+            f"{named.index(False)} ({where})"
+        )
+    for index, entry in enumerate(entries):
+        name, value = entry if named[index] else (f"parameter {index}", entry)
+        for path, tensor in _opened(name, value, where):
+            if not (tensor.is_leaf or tensor.retains_grad):
+                raise ValueError(f"can't optimize a non-leaf Tensor: {path} has {tensor.grad_fn} ({where})")
+            if any(tensor is other for other in tensors):
+                raise ValueError(f"some parameters appear more than once in a parameter group: {path} ({where})")
+            tensors.append(tensor)
+            names.append(path)
+    return tensors, names if any(named) else None
+
+
+def _opened(path: str, value: Any, where: str) -> Iterator[tuple[str, Tensor]]:
+    """Yield a tensor, or the floating-point tensors in the fields of a declared array type, with their paths."""
+    if isinstance(value, Tensor):
+        yield path, value
+        return
+    found = list(_fields(path, value)) if is_structured(value) else []
+    if not found:
+        reason = ", which holds no floating-point tensor" if is_structured(value) else ""
+        raise TypeError(
+            f"optimizer can only optimize Tensors, but one of the params is {type(value).__name__}{reason}: {path} "
+            f"({where})"
+        )
+    yield from found
+
+
+def _fields(path: str, value: Any) -> Iterator[tuple[str, Tensor]]:
+    for key, part in parts_of(value) or ():
+        if not isinstance(part, Tensor):
+            yield from _fields(f"{path}.{key}", part)
+        elif is_floating(part):
+            yield f"{path}.{key}", part
+
+
+def number_of(value: Any, what: str, where: str) -> float:
+    """Return an option as a Python number; a tensor or array of one element will do.
+
+    Raises
+    ------
+    TypeError : if it is no real number
+    """
+    if isinstance(value, (Tensor, np.ndarray)) and value.size == 1:
+        value = value.item()
+    if not isinstance(value, numbers.Real):
+        raise TypeError(f"Invalid {what}: {value!r} {where}; expected a number")
+    return float(value)
+
+
+def check_not_negative(options: Mapping[str, Any], where: str, **words: str) -> None:
+    """Check that options are numbers from zero on.
+
+    Parameters
+    ----------
+    options : by name
+    where : they stand, for messages
+    **words : what to call each option
+
+    Raises
+    ------
+    TypeError : if one is no number
+    ValueError : if one is negative or not a number
+    """
+    for name, what in words.items():
+        if not number_of(options[name], what, where) >= 0:
+            raise ValueError(f"Invalid {what}: {options[name]} {where}; it must not be negative")

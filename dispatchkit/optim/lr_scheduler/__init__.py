@@ -1,0 +1,21 @@
+"""Schedules: what a learning rate is from epoch to epoch.
+
+A schedule sets the ``"lr"`` of its optimiser's groups, at once for the first epoch and then with each `step`, which is
+called after the optimiser's. All but `LambdaLR` go on from what the rates are, so that several compose. Source of
+names and values: PyTorch, `torch.optim.lr_scheduler`.
+"""
+
+from dispatchkit.optim.lr_scheduler.base import LambdaLR, LRScheduler
+from dispatchkit.optim.lr_scheduler.decay import CosineAnnealingLR, ExponentialLR, MultiStepLR, StepLR
+from dispatchkit.optim.lr_scheduler.sequence import LinearLR, SequentialLR
+
+__all__ = [
+    "CosineAnnealingLR",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "SequentialLR",
+    "StepLR",
+]

@@ -1,0 +1,343 @@
+"""`Optimizer`: groups of parameters with their options and state; optimisers say in `step` what to do with them."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from dispatchkit.graph.recording import no_grad
+from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.optim.groups import as_entries, is_structured, tensors_of
+from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.gradients import RemovableHandle
+
+__all__ = ["Closure", "Group", "Optimizer", "Params", "required"]
+
+Closure = Callable[[], Any]
+Group = dict[str, Any]
+Params = Iterable[Any]
+Hook = Callable[["Optimizer", tuple[Any, ...], dict[str, Any]], Any]
+
+
+class _Required:
+    """Stands in `defaults` for an option that every group must give."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+    def __reduce__(self) -> str:
+        return "required"  # the one instance, also when copied or loaded
+
+
+required = _Required()
+
+
+def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a `step` that calls the hooks around it; not where a subclass calls it from a `step` of its own."""
+
+    @functools.wraps(step)
+    def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if type(self).step is not hooked:
+            return step(self, *args, **kwargs)
+        given: tuple[Any, ...] = (self, *args)
+        for hook in list(self._step_pre_hooks.values()):
+            changed = hook(self, given, kwargs)
+            if changed is not None:
+                if not (isinstance(changed, tuple) and len(changed) == 2):
+                    raise RuntimeError(
+                        f"{type(self).__name__}.step: a pre-hook must return None or a tuple of (new_args, "
+                        f"new_kwargs), but got {changed!r}"
+                    )
+                given, kwargs = changed
+        result = step(*given, **kwargs)
+        self._stepped = True
+        for after in list(self._step_post_hooks.values()):
+            after(self, given, kwargs)
+        return result
+
+    return hooked
+
+
+class Optimizer:
+    """Base of optimisers.
+
+    A subclass hands its defaults on and defines `step`, which goes over the groups, skips parameters without
+    gradient, and changes the others inside `no_grad`.
+
+    Parameters
+    ----------
+    params : iterable of the tensors to optimise, of pairs of a name and a tensor, or of dictionaries, one for each
+        group, with these under ``"params"`` and options that differ from the defaults. Instances of declared array
+        types stand for the floating-point tensors in their fields.
+    defaults : options of groups that do not give them; those that are `required` each group has to give
+
+    Attributes
+    ----------
+    param_groups : list of dictionaries: ``"params"``, a list of tensors, and the options
+    state : mapping from a parameter to what the optimiser keeps for it; empty dictionaries are made on demand
+    defaults : as given
+
+    Raises
+    ------
+    TypeError : if a parameter is no tensor
+    ValueError : if there are none, one is no leaf or in two places, or an option is missing or out of its range
+
+    Notes
+    -----
+    Source: PyTorch, `torch.optim.Optimizer`. A parameter that is twice in one group is an error here, too.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> class Descent(dk.optim.Optimizer):
+    ...     def __init__(self, params, lr=dk.optim.required):
+    ...         super().__init__(params, {"lr": lr})
+    ...
+    ...     @dk.no_grad()
+    ...     def step(self, closure=None):
+    ...         for group in self.param_groups:
+    ...             for p in group["params"]:
+    ...                 if p.grad is not None:
+    ...                     p -= group["lr"] * p.grad
+    >>> x = dk.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = Descent([x], lr=0.25)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x
+    tensor([0.5000, 1.0000], requires_grad=True)
+    """
+
+    _stepped = False  # whether a step was made, which schedules ask
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = _with_hooks(cls.__dict__["step"])  # type: ignore[method-assign]
+
+    def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
+        if isinstance(params, Tensor) or is_structured(params):
+            raise TypeError(
+                f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                f"{type(params).__name__}"
+            )
+        self.defaults = defaults
+        self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
+        self.param_groups: list[Group] = []
+        self._reset_hooks()
+        if not any(value is required for value in defaults.values()):
+            self._check_options(defaults, f"given to {self._name}")
+        entries = as_entries(params, self._name)
+        if not entries:
+            raise ValueError("optimizer got an empty parameter list")
+        for group in entries if isinstance(entries[0], dict) else [{"params": entries}]:
+            self.add_param_group(group)
+
+    @property
+    def _name(self) -> str:
+        return type(self).__name__
+
+    def _reset_hooks(self) -> None:
+        self._step_pre_hooks: dict[int, Hook] = {}
+        self._step_post_hooks: dict[int, Hook] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over the parts of a state that are given; what a copy, a pickle and `load_state_dict` call."""
+        self.__dict__.update(state)
+        if "_step_pre_hooks" not in self.__dict__:
+            self._reset_hooks()
+
+    def __repr__(self) -> str:
+        lines = [f"{self._name} ("]
+        for number, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {number}")
+            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
+        return "\n".join([*lines, ")"])
+
+    def _check_options(self, options: Mapping[str, Any], where: str) -> None:
+        """Raise if an option is out of its range; `options` are those of a group, or the defaults."""
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Add a group of parameters, such as layers that are trained from now on.
+
+        Parameters
+        ----------
+        param_group : dictionary of ``"params"``, as for the constructor, and options; it is not changed
+
+        Raises
+        ------
+        TypeError, ValueError : as the constructor; the optimiser is then as before
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> w, b = dk.ones(2, requires_grad=True), dk.zeros(1, requires_grad=True)
+        >>> optimizer = dk.optim.SGD([w], lr=0.1)
+        >>> optimizer.add_param_group({"params": b, "lr": 0.5})
+        >>> [group["lr"] for group in optimizer.param_groups]
+        [0.1, 0.5]
+        """
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        where = f"parameter group {len(self.param_groups)} of {self._name}"
+        if "params" not in param_group:
+            raise ValueError(f"a parameter group needs 'params': {where} has {list(param_group)}")
+        group = dict(param_group)
+        group["params"], names = tensors_of(group["params"], where)
+        if names is not None:
+            group["param_names"] = names
+        for name, default in self.defaults.items():
+            if default is required and name not in group:
+                raise ValueError(
+                    f"parameter group didn't specify a value of required optimization parameter {name} ({where})"
+                )
+            group.setdefault(name, default)
+        self._check_options(group, f"in {where}")
+        self._check_apart(group, where)
+        self.param_groups.append(group)
+
+    def _check_apart(self, group: Group, where: str) -> None:
+        """Raise if a new group shares a parameter with another, or one has names and the other has not."""
+        for number, other in enumerate(self.param_groups):
+            if ("param_names" in group) != ("param_names" in other):
+                kind = "with names" if "param_names" in group else "without names"
+                raise ValueError(
+                    f"all optimizer param groups should be with/without names. cannot add param group {kind} to the "
+                    f"optimizer ({where})"
+                )
+            taken = {id(p) for p in other["params"]}
+            for index, p in enumerate(group["params"]):
+                if id(p) in taken:
+                    name = group["param_names"][index] if "param_names" in group else f"parameter {index}"
+                    raise ValueError(
+                        f"some parameters appear in more than one parameter group: {name} of {where}, of shape "
+                        f"{p.shape}, is in group {number}, too"
+                    )
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state and the groups, with numbers in the place of parameters.
+
+        Returns
+        -------
+        dict of ``"state"``, what is kept for each parameter by its number, and ``"param_groups"``, a list of the
+        groups' options with the numbers of their parameters. The tensors in it are those that further steps change.
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> optimizer = dk.optim.SGD([dk.ones(2, requires_grad=True)], lr=0.1)
+        >>> optimizer.state_dict()["param_groups"][0]["params"]
+        [0]
+        """
+        parameters = [p for group in self.param_groups for p in group["params"]]
+        numbers = {id(p): number for number, p in enumerate(parameters)}
+        groups = [
+            {**{k: v for k, v in group.items() if k != "params"}, "params": [numbers[id(p)] for p in group["params"]]}
+            for group in self.param_groups
+        ]
+        state = {numbers.get(id(key), key) if isinstance(key, Tensor) else key: v for key, v in self.state.items()}
+        return {"state": state, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Go on from a saved state, which is copied.
+
+        Parameters
+        ----------
+        state_dict : as `state_dict` gave it, of an optimiser with groups of the same sizes. Real floating-point
+            tensors take the dtype of their parameter, except those called ``"step"``.
+
+        Raises
+        ------
+        ValueError : if the groups do not fit, or an option is out of its range; the optimiser is then as before
+        """
+        missing = [key for key in ("state", "param_groups") if key not in state_dict]
+        if missing:
+            raise ValueError(f"loaded state dict has no {' and no '.join(map(repr, missing))} ({self._name})")
+        saved = copy.deepcopy(state_dict["param_groups"])
+        self._check_sizes(saved)
+        groups = []
+        parameters: dict[Any, Tensor] = {}
+        for number, (old, new) in enumerate(zip(self.param_groups, saved, strict=True)):
+            parameters.update(zip(new["params"], old["params"], strict=True))
+            names = {"param_names": old["param_names"]} if "param_names" in old else {}
+            group = {**names, **new, "params": old["params"]}
+            self._check_options({**self.defaults, **group}, f"in parameter group {number} of the loaded state dict")
+            groups.append(group)
+        state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
+        for key, value in copy.deepcopy(dict(state_dict["state"])).items():
+            p = parameters.get(key)
+            state[key if p is None else p] = value if p is None else _fitted(p, value)
+        self.__setstate__({"state": state, "param_groups": groups})
+
+    def _check_sizes(self, saved: list[Group]) -> None:
+        if len(saved) != len(self.param_groups):
+            raise ValueError(
+                f"loaded state dict has a different number of parameter groups: {len(saved)}, this {self._name} has "
+                f"{len(self.param_groups)}"
+            )
+        for number, (old, new) in enumerate(zip(self.param_groups, saved, strict=True)):
+            if len(new["params"]) != len(old["params"]):
+                raise ValueError(
+                    f"loaded state dict contains a parameter group that doesn't match the size of optimizer's group: "
+                    f"group {number} has {len(new['params'])} parameters there, {len(old['params'])} in this "
+                    f"{self._name}"
+                )
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters.
+
+        Parameters
+        ----------
+        set_to_none : set them to None; otherwise those that are there are filled with zeros, in place
+        """
+        for group in self.param_groups:
+            for p in group["params"]:
+                if set_to_none:
+                    p.grad = None
+                elif p.grad is not None:
+                    with no_grad():
+                        p.grad.detach_().zero_()
+
+    def step(self, closure: Closure | None = None) -> Any:
+        """Change the parameters by their gradients.
+
+        Parameters
+        ----------
+        closure : computes the loss and its gradients anew and returns the loss
+
+        Returns
+        -------
+        what `closure` gave, None without one
+        """
+        raise NotImplementedError(f"{self._name} does not define step()")
+
+    def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """Have ``hook(optimizer, args, kwargs)`` called before each step.
+
+        Parameters
+        ----------
+        hook : gives None, or a tuple of arguments and keywords to call `step` with; the first argument is the
+            optimiser
+        """
+        return RemovableHandle(self._step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
+        """Have ``hook(optimizer, args, kwargs)`` called after each step."""
+        return RemovableHandle(self._step_post_hooks, hook)
+
+
+def _fitted(p: Tensor, value: Any, name: Any = None) -> Any:
+    """Return loaded state with its real floating-point tensors in the dtype of the parameter."""
+    if isinstance(value, Tensor):
+        real = value.is_floating_point() and p.is_floating_point()
+        return value if name == "step" or not real else tensor_namespace.astype(value, p.dtype, copy=False)
+    if isinstance(value, dict):
+        return {key: _fitted(p, part, key) for key, part in value.items()}
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return type(value)(_fitted(p, part) for part in value)
+    return value

@@ -1,0 +1,157 @@
+"""Gradient descent, with momentum if wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.optim.groups import check_not_negative, number_of
+from dispatchkit.optim.optimizer import Closure, Optimizer, Params
+from dispatchkit.optim.updating import directed, evaluated, pending, update
+
+__all__ = ["SGD"]
+
+
+class SGD(Optimizer):
+    """Gradient descent.
+
+    Parameters
+    ----------
+    params : as for `Optimizer`
+    lr : learning rate
+    momentum : how much of the last direction is kept
+    dampening : how much less of the gradient enters the direction where there is momentum
+    weight_decay : the parameter times this is added to its gradient
+    nesterov : whether to look ahead by the momentum
+    maximize : whether to climb rather than descend
+
+    Raises
+    ------
+    ValueError : for a negative rate, momentum or decay, naming the group; for `nesterov` without momentum or with
+        dampening; else as `Optimizer`
+
+    Notes
+    -----
+    With gradient g (its sign changed by `maximize`), decay λ, momentum μ and dampening τ a step computes
+    g ← g + λ p, b ← μ b + (1 − τ) g (b ← g in the first step), g ← g + μ b with `nesterov`, else g ← b where there
+    is momentum, and p ← p − lr g. The state of a parameter is ``"momentum_buffer"``, b. Source: PyTorch,
+    `torch.optim.SGD`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = dk.optim.SGD([x], lr=0.1, momentum=0.9)
+    >>> for _ in range(100):
+    ...     optimizer.zero_grad()
+    ...     (x * x).sum().backward()
+    ...     optimizer.step()
+    >>> bool(dk.all(dk.abs(x) < 0.05))
+    True
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Any = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over a state, also one saved before some of the options were there."""
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("nesterov", False)
+            group.setdefault("maximize", False)
+
+    def _check_options(self, options: Mapping[str, Any], where: str) -> None:
+        check_not_negative(
+            options, where, lr="learning rate", momentum="momentum value", weight_decay="weight_decay value"
+        )
+        dampening = number_of(options["dampening"], "dampening value", where)
+        if options["nesterov"] and (not options["momentum"] or dampening):
+            raise ValueError(
+                f"Nesterov momentum requires a momentum and zero dampening; {where} momentum is "
+                f"{options['momentum']}, dampening {options['dampening']}"
+            )
+
+    def step(self, closure: Closure | None = None) -> Any:
+        """Change the parameters by their gradients.
+
+        Parameters
+        ----------
+        closure : computes the loss and its gradients anew and returns the loss
+
+        Returns
+        -------
+        what `closure` gave, None without one
+
+        Raises
+        ------
+        ValueError : if a parameter cannot be changed, naming it and its group; none is changed then
+        """
+        loss = evaluated(closure)
+        for group, parameters in pending(self, ["momentum_buffer"]):
+            momentum = float(group["momentum"])
+            options = {
+                "lr": float(group["lr"]),
+                "weight_decay": float(group["weight_decay"]),
+                "maximize": group["maximize"],
+            }
+            if not momentum:
+                for p in parameters:
+                    update(descend, p, (), options)
+                continue
+            weight = 1.0 - float(group["dampening"])
+            options.update(momentum=momentum, nesterov=group["nesterov"], weight=weight)
+            for p in parameters:
+                state = self.state[p]
+                buffer = state.get("momentum_buffer")
+                if buffer is not None:
+                    update(descend_with_momentum, p, (buffer,), options)
+                else:
+                    buffer = state["momentum_buffer"] = tensor_namespace.zeros_like(p)
+                    update(descend_with_momentum, p, (buffer,), {**options, "weight": 1.0})
+        return loss
+
+
+def descend(xp: Any, p: Any, g: Any, *, lr: float, weight_decay: float, maximize: bool) -> tuple[Any]:
+    """Go a step along the gradient."""
+    p -= lr * directed(p, g, weight_decay, maximize)
+    return (p,)
+
+
+def descend_with_momentum(
+    xp: Any,
+    p: Any,
+    g: Any,
+    buffer: Any,
+    *,
+    lr: float,
+    momentum: float,
+    weight: float,
+    weight_decay: float,
+    nesterov: bool,
+    maximize: bool,
+) -> tuple[Any, Any]:
+    """Go a step along what has gathered in the buffer."""
+    g = directed(p, g, weight_decay, maximize)
+    buffer *= momentum
+    buffer += g if weight == 1 else weight * g
+    p -= lr * (g + momentum * buffer if nesterov else buffer)
+    return p, buffer

@@ -1,0 +1,278 @@
+"""`state_dict` and `load_state_dict`: names, strictness, messages, and that a refused state changes nothing."""
+
+import copy
+import pickle
+import re
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit import nn
+from dispatchkit.errors import StateDictError
+from tests.nn.modules import Net, Scale, Structured
+
+
+def test_names_values_and_memory() -> None:
+    net = Net()
+    state = net.state_dict()
+    assert type(state) is OrderedDict
+    assert list(state) == ["gain", "count", "first.weight", "tail.0.weight", "tail.1.weight"]
+    assert all(type(value) is dk.Tensor and not value.requires_grad for value in state.values())
+    assert state["gain"].array is net.gain.array
+    assert next(iter(net.state_dict(prefix="net."))) == "net.gain"
+    assert net.state_dict(keep_vars=True)["gain"] is net.gain
+    kept: dict[str, Any] = {"own": 1}
+    assert net.tail.state_dict(destination=kept) is kept
+    assert list(kept) == ["own", "0.weight", "1.weight"]
+
+
+def test_versions_are_kept_beside() -> None:
+    class Newer(Scale):
+        _version = 3
+
+    state = nn.Sequential(Newer(1.0)).state_dict()
+    expected = {"": {"version": 1}, "0": {"version": 3}}
+    assert state._metadata == expected
+    assert pickle.loads(pickle.dumps(state))._metadata == expected
+
+
+def test_loading_copies_in_place() -> None:
+    source, net = Net(), Net()
+    source.apply(lambda module: [p.data.fill_(7.0) for p in module.parameters()])
+    gain = net.gain
+    keys = net.load_state_dict(source.state_dict())
+    assert repr(keys) == "<All keys matched successfully>"
+    assert keys == ([], [])
+    assert net.gain is gain
+    assert gain.tolist() == [7.0]
+    assert gain.array is not source.gain.array
+    assert gain.requires_grad
+
+
+def test_loading_converts_and_takes_numpy_arrays() -> None:
+    net = Net().float()
+    net.load_state_dict({name: np.full(x.shape, 0.5) for name, x in net.state_dict().items()})
+    assert net.gain.dtype == np.float32
+    assert net.tail[1].weight.tolist() == [0.5]
+
+
+def test_loading_is_seen_by_the_graph() -> None:
+    net = Net()
+    y = (net.gain * net.gain).sum()
+    net.load_state_dict(net.state_dict())
+    with pytest.raises(dk.errors.InplaceError, match="was changed by an in-place operation"):
+        y.backward()
+
+
+MESSAGE = """Error(s) in loading state_dict for Net:
+\tMissing key(s) in state_dict: "count", "tail.1.weight".
+\tUnexpected key(s) in state_dict: "more", "tail.7.weight".
+\tsize mismatch for gain: copying a param with shape (2, 2) from checkpoint, the shape in current model is (1,).
+\tWhile copying the parameter named "first.weight", expected a tensor or an array of numbers from checkpoint but \
+received str"""
+
+
+def spoilt_state() -> dict[str, Any]:
+    return {
+        "gain": dk.ones((2, 2)),
+        "first.weight": "text",
+        "tail.0.weight": dk.zeros(1),
+        "more": dk.ones(1),
+        "tail.7.weight": dk.ones(1),
+    }
+
+
+def test_the_error_lists_everything_and_nothing_has_changed() -> None:
+    net = Net()
+    with pytest.raises(StateDictError) as caught:
+        net.load_state_dict(spoilt_state())
+    assert str(caught.value) == MESSAGE
+    assert caught.value.missing == ["count", "tail.1.weight"]
+    assert caught.value.unexpected == ["more", "tail.7.weight"]
+    assert isinstance(caught.value, RuntimeError)
+    assert net.tail[0].weight.item() == 3.0
+
+
+def test_what_has_another_shape_is_refused_without_strict_too() -> None:
+    net = Net()
+    with pytest.raises(StateDictError, match="size mismatch for gain") as caught:
+        net.load_state_dict(spoilt_state(), strict=False)
+    assert "Missing" not in str(caught.value)
+    assert net.tail[0].weight.item() == 3.0
+
+
+def test_without_strict_the_differences_are_returned() -> None:
+    net = Net()
+    keys = net.load_state_dict({"gain": dk.zeros(1), "more": dk.zeros(1)}, strict=False)
+    assert keys.missing_keys == ["count", "first.weight", "tail.0.weight", "tail.1.weight"]
+    assert keys.unexpected_keys == ["more"]
+    assert repr(keys).startswith("IncompatibleKeys(missing_keys=['count', ")
+    assert net.gain.item() == 0.0
+
+
+def test_values_that_cannot_be_held_are_refused() -> None:
+    scale = Scale(2.0)
+    with pytest.raises(StateDictError, match="dtype mismatch for weight: the checkpoint has complex128, the current"):
+        scale.load_state_dict({"weight": dk.ones(1, dtype=dk.complex128)})
+    scale.weight.array.flags.writeable = False
+    with pytest.raises(StateDictError, match="weight: the tensor's memory is read-only"):
+        scale.load_state_dict({"weight": dk.ones(1)})
+    with pytest.raises(TypeError, match="load_state_dict: expected a dictionary, found a list"):
+        scale.load_state_dict([dk.ones(1)])  # type: ignore[arg-type]  # as the message says
+
+
+def test_assigning_puts_the_saved_tensors_in_place() -> None:
+    net = Net()
+    net.gain.requires_grad_(False)
+    net.second = net.first
+    state = {name: dk.full(x.shape, 5.0, dtype=dk.float32) for name, x in net.state_dict().items()}
+    net.load_state_dict(state, assign=True)
+    assert type(net.gain) is nn.Parameter
+    assert net.gain.array is state["gain"].array
+    assert not net.gain.requires_grad
+    assert net.first.weight.requires_grad
+    assert net.second.weight is net.first.weight
+    assert net.count is state["count"]
+    own = nn.Parameter(dk.ones(1))
+    net.tail[0].load_state_dict({"weight": own}, assign=True)
+    assert net.tail[0].weight is own
+
+
+def test_array_types_are_saved_by_the_tensors_inside() -> None:
+    module = Structured()
+    state = module.state_dict()
+    assert list(state) == ["weight.value", "offset"]
+    other = Structured()
+    other.weight.value.data.fill_(9.0)
+    other.load_state_dict(state)
+    assert other.weight.value.item() == 2.0
+    other.load_state_dict({"weight.value": dk.tensor(4.0), "offset": dk.ones(3)}, assign=True)
+    assert isinstance(other.weight, nn.Parameter)
+    assert other.weight.value.item() == 4.0
+    with pytest.raises(StateDictError, match=r"size mismatch for weight.value: .* shape \(2,\) .* model is \(\)"):
+        module.load_state_dict({"weight.value": dk.ones(2), "offset": dk.ones(3)})
+
+
+class Counting(Scale):
+    """Keeps a number that is no tensor."""
+
+    def __init__(self) -> None:
+        super().__init__(1.0)
+        self.seen = 0
+
+    def get_extra_state(self) -> Any:
+        return {"seen": self.seen}
+
+    def set_extra_state(self, state: Any) -> None:
+        self.seen = state["seen"]
+
+
+def test_state_of_another_kind() -> None:
+    model = nn.Sequential(Counting())
+    model[0].seen = 4
+    state = model.state_dict()
+    assert state["0._extra_state"] == {"seen": 4}
+    fresh = nn.Sequential(Counting())
+    fresh.load_state_dict(state)
+    assert fresh[0].seen == 4
+    del state["0._extra_state"]
+    with pytest.raises(StateDictError, match=r'Missing key\(s\) in state_dict: "0._extra_state"'):
+        fresh.load_state_dict(state)
+    with pytest.raises(StateDictError, match=r'Unexpected key\(s\) in state_dict: "_extra_state"'):
+        Scale(1.0).load_state_dict({"weight": dk.ones(1), "_extra_state": 1})
+    with pytest.raises(NotImplementedError, match="Scale has no get_extra_state"):
+        Scale(1.0).get_extra_state()
+
+
+def test_hooks_around_saving_and_loading() -> None:
+    log: list[Any] = []
+    net = Net()
+
+    def renames(module: Any, state: Any, prefix: str, metadata: Any, strict: bool, *lists: Any) -> None:
+        log.append(("load", prefix, metadata, strict, lists))
+        state[f"{prefix}weight"] = state.pop(f"{prefix}old_weight")
+
+    handles = [
+        net.first.register_state_dict_pre_hook(lambda module, prefix, keep: log.append(("pre", prefix, keep))),
+        net.first.register_state_dict_post_hook(
+            lambda module, state, prefix, metadata: state.update({f"{prefix}old_weight": state.pop(f"{prefix}weight")})
+        ),
+        net.first.register_load_state_dict_pre_hook(renames),
+        net.first.register_load_state_dict_post_hook(lambda module, keys: log.append(("loaded", keys))),
+    ]
+    state = net.state_dict()
+    assert "first.old_weight" in state
+    net.load_state_dict(state)
+    assert log == [
+        ("pre", "first.", False),
+        ("load", "first.", {"version": 1}, True, ([], [], [])),
+        ("loaded", ([], [])),
+    ]
+    assert "first.old_weight" in state
+    for handle in handles:
+        handle.remove()
+    assert "first.weight" in net.state_dict()
+    net.register_state_dict_post_hook(lambda *args: 3)
+    with pytest.raises(RuntimeError, match="Net: a state_dict post-hook must return None"):
+        net.state_dict()
+
+
+def test_a_module_may_save_its_own_way() -> None:
+    class Own(Scale):
+        def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+            destination[f"{prefix}all"] = self.weight.detach() * 2
+
+    assert list(nn.Sequential(Own(1.0)).state_dict()) == ["0.all"]
+
+
+def test_as_in_pytorch() -> None:
+    torch = pytest.importorskip("torch")
+
+    class TorchScale(torch.nn.Module):  # type: ignore[name-defined, misc]  # whether PyTorch is installed or not
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("steps", torch.zeros(1), persistent=False)
+            self.register_buffer("mean", torch.zeros(1))
+            self.register_parameter("bias", None)
+            self.weight = torch.nn.Parameter(torch.ones(1))
+
+    class HereScale(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("steps", dk.zeros(1), persistent=False)
+            self.register_buffer("mean", dk.zeros(1))
+            self.register_parameter("bias", None)
+            self.weight = nn.Parameter(dk.ones(1))
+
+    def outcome(lib: Any, scale: Any, ones: Any, state: Any, **options: Any) -> Any:
+        model = lib.Sequential(OrderedDict(one=scale(), two=lib.ModuleList([scale(), scale()])))
+        model.two[1].weight = model.one.weight
+        try:
+            keys = model.load_state_dict({name: ones(shape) for name, shape in state.items()}, **options)
+        except RuntimeError as error:
+            return [sorted(re.findall('"[^"]*"', line)) for line in str(error).split("\n")[1:3]]
+        return [list(model.state_dict()), keys.missing_keys, sorted(keys.unexpected_keys)]
+
+    full = dict.fromkeys(["one.mean", "one.weight", "two.0.mean", "two.0.weight", "two.1.mean", "two.1.weight"], (1,))
+    cases: list[tuple[Any, Any]] = [
+        (full, {}),
+        ({**full, "one.bias": (1,), "three": (1,)}, {}),
+        ({**full, "one.bias": (1,), "three": (1,)}, {"strict": False}),
+        ({"two.0.mean": (1,)}, {"strict": False}),
+        ({"two.0.mean": (1,)}, {}),
+    ]
+    for state, options in cases:
+        expected = outcome(torch.nn, TorchScale, torch.ones, state, **options)
+        assert outcome(nn, HereScale, dk.ones, state, **options) == expected
+
+
+def test_a_deep_copy_loads_what_the_original_saved() -> None:
+    net = Net()
+    state = copy.deepcopy(net.state_dict())
+    net.gain.data.fill_(3.0)
+    assert state["gain"].item() == 1.0
+    net.load_state_dict(state)
+    assert net.gain.item() == 1.0

@@ -1,0 +1,131 @@
+"""Schedules: their errors, their state, and the order of calls. Their values are compared in the trajectories."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from typing import Any
+
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.optim.lr_scheduler import (
+    CosineAnnealingLR,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    LRScheduler,
+    MultiStepLR,
+    SequentialLR,
+    StepLR,
+)
+
+
+def sgd(lr: Any = 1.0) -> Any:
+    return dk.optim.SGD([dk.ones(1, requires_grad=True)], lr=lr)
+
+
+def rates(schedule: Any, steps: int) -> list[float]:
+    seen = schedule.get_last_lr()
+    for _ in range(steps):
+        schedule.optimizer.step()
+        schedule.step()
+        seen = seen + schedule.get_last_lr()
+    return list(seen)
+
+
+def test_closed_forms() -> None:
+    epochs = range(12)
+    cosine = [0.1 + 0.9 * (1 + math.cos(math.pi * t / 5)) / 2 for t in epochs]
+    assert rates(CosineAnnealingLR(sgd(), 5, 0.1), 11) == pytest.approx(cosine)
+    assert rates(StepLR(sgd(), 3, 0.5), 11) == pytest.approx([0.5 ** (t // 3) for t in epochs])
+    assert rates(MultiStepLR(sgd(), (2, 5), 0.5), 11) == pytest.approx([0.5 ** ((t >= 2) + (t >= 5)) for t in epochs])
+    assert rates(ExponentialLR(sgd(), 0.5), 11) == pytest.approx([0.5**t for t in epochs])
+    linear = [0.25 + 0.75 * min(t, 4) / 4 for t in epochs]
+    assert rates(LinearLR(sgd(), 0.25, total_iters=4), 11) == pytest.approx(linear)
+    assert rates(LambdaLR(sgd(), lambda t: 1 / (1 + t)), 11) == pytest.approx([1 / (1 + t) for t in epochs])
+
+
+def test_the_rate_may_be_a_tensor() -> None:
+    schedule = ExponentialLR(sgd(dk.tensor(1.0)), 0.5)
+    assert [float(rate) for rate in rates(schedule, 2)] == [1.0, 0.5, 0.25]
+
+
+def test_a_schedule_before_the_first_step_of_its_optimiser() -> None:
+    schedule = StepLR(sgd(), 3)
+    with pytest.warns(UserWarning, match=r"`lr_scheduler.step\(\)` before `optimizer.step\(\)`") as warned:
+        schedule.step()
+    assert warned[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda optimizer: StepLR(optimizer, 2, 0.5),
+        lambda optimizer: MultiStepLR(optimizer, [1, 4], 0.5),
+        lambda optimizer: CosineAnnealingLR(optimizer, 6),
+        lambda optimizer: LambdaLR(optimizer, lambda t: 0.9**t),
+        lambda optimizer: SequentialLR(optimizer, [LinearLR(optimizer), ExponentialLR(optimizer, 0.9)], [3]),
+    ],
+)
+def test_a_loaded_schedule_goes_on_like_the_saved_one(make: Any) -> None:
+    optimizer, other = sgd(), sgd()
+    schedule, loaded = make(optimizer), make(other)
+    rates(schedule, 4)
+    state = pickle.loads(pickle.dumps(schedule.state_dict()))
+    kept = copy.deepcopy(state)
+    loaded.load_state_dict(state)
+    other.load_state_dict(optimizer.state_dict())
+    assert state == kept
+    assert rates(loaded, 5) == rates(schedule, 5)
+
+
+def test_a_callable_object_is_saved_with_its_attributes() -> None:
+    class Factor:
+        def __init__(self, base: float) -> None:
+            self.base = base
+
+        def __call__(self, epoch: int) -> float:
+            return self.base**epoch
+
+    schedule, other = LambdaLR(sgd(), [Factor(0.5)]), LambdaLR(sgd(), [Factor(0.1)])
+    state = schedule.state_dict()
+    assert state["lr_lambdas"] == [{"base": 0.5}]
+    other.load_state_dict(state)
+    assert other.lr_lambdas[0](1) == 0.5
+
+
+def test_a_schedule_in_a_schedule() -> None:
+    optimizer = sgd()
+    inner = SequentialLR(optimizer, [LinearLR(optimizer, 0.5, total_iters=1), ExponentialLR(optimizer, 0.5)], [1])
+    outer = SequentialLR(optimizer, [StepLR(optimizer, 1, 0.1), inner], [2])
+    assert rates(outer, 5) == pytest.approx([1.0, 0.1, 0.5, 1.0, 0.5, 0.25])
+
+
+def test_what_is_refused() -> None:
+    optimizer, other = sgd(), sgd()
+    wrong: list[tuple[Any, type[Exception], str]] = [
+        (lambda: StepLR(3, 2), TypeError, "int is not an Optimizer"),  # type: ignore[arg-type]
+        (lambda: StepLR(optimizer, 0), ValueError, "StepLR: step_size must be 1 or more, found 0"),
+        (lambda: CosineAnnealingLR(optimizer, 0), ValueError, "T_max must be 1 or more, found 0"),
+        (lambda: LinearLR(optimizer, 0.0), ValueError, "greater than 0 and less or equal to 1, found 0.0"),
+        (lambda: LinearLR(optimizer, end_factor=2.0), ValueError, "between 0 and 1, found 2.0"),
+        (lambda: LinearLR(optimizer, total_iters=0), ValueError, "total_iters must be 1 or more, found 0"),
+        (lambda: LambdaLR(optimizer, [abs, abs]), ValueError, "Expected 1 lr_lambdas, but got 2"),
+        (lambda: SequentialLR(optimizer, [StepLR(other, 1)], []), ValueError, "StepLR at index 0 has another one"),
+        (
+            lambda: SequentialLR(optimizer, [StepLR(optimizer, 1)], [1]),
+            ValueError,
+            "schedulers 1 and the number of .* 1",
+        ),
+        (
+            lambda: StepLR(sgd(), 1, last_epoch=3),
+            KeyError,
+            r"'initial_lr' is not specified in param_groups\[0\] when resuming StepLR with last_epoch=3",
+        ),
+        (lambda: LRScheduler(optimizer), NotImplementedError, r"LRScheduler does not define get_lr\(\)"),
+    ]
+    for make, error, message in wrong:
+        with pytest.raises(error, match=message):
+            make()
