@@ -1,0 +1,168 @@
+"""Values made of a structure and arrays, both of which a stranger may have written."""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.errors import AutogradError, LoadError
+from dispatchkit.nn.parameter import Parameter
+from dispatchkit.ops.wrapping import make_leaf, wrapped
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.saving.encoding import DEPTH, KINDS, type_key
+from dispatchkit.tensor import Tensor
+
+__all__ = ["decoded"]
+
+
+def decoded(path: Path, structure: Any, arrays: dict[str, Any], types: tuple[type, ...]) -> Any:
+    """Return the value that a structure describes.
+
+    Parameters
+    ----------
+    path : of the file, for messages
+    structure : of JSON, as `encoding` describes it
+    arrays : by name; each is used once
+    types : classes that may be made beside those in imported modules
+
+    Raises
+    ------
+    LoadError : if the structure is not as it should be, or names a type that is not known
+    """
+    decoder = _Decoder(path, dict(arrays), types)
+    try:
+        value = decoder.value(structure, 0)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        if isinstance(error, LoadError):
+            raise
+        raise decoder.error("", f"its structure cannot be read: {error!r}") from error
+    if decoder.arrays:
+        raise decoder.error(next(iter(decoder.arrays)), "does not belong to the structure of the file")
+    return value
+
+
+class _Decoder:
+    """One use of `load`.
+
+    Attributes
+    ----------
+    arrays : those that are not used yet
+    """
+
+    def __init__(self, path: Path, arrays: dict[str, Any], types: tuple[type, ...]) -> None:
+        self.path = path
+        self.arrays = arrays
+        self._known = {type_key(cls): cls for cls in types}
+        self._makers: dict[str, Callable[[dict[str, Any], int], Any]] = {
+            "tensor": self._tensor,
+            "array": lambda node, depth: self._entry(node["array"]),
+            "scalar": lambda node, depth: self._entry(node["scalar"])[()],
+            "instance": self._instance,
+            "list": lambda node, depth: [self.value(part, depth) for part in node["list"]],
+            "tuple": lambda node, depth: tuple(self.value(part, depth) for part in node["tuple"]),
+            "dict": lambda node, depth: self._pairs(node["dict"], depth),
+            "ordered": self._ordered,
+            "float": lambda node, depth: float(node["float"]),
+            "complex": lambda node, depth: complex(node["complex"]),
+            "dtype": self._dtype,
+        }
+
+    def error(self, entry: str, problem: str) -> LoadError:
+        """Return an error about an entry, or about the whole file."""
+        return LoadError(str(self.path), problem, entry)
+
+    def value(self, node: Any, depth: int) -> Any:
+        """Return what a node stands for."""
+        if node is None or isinstance(node, (bool, int, float, str)):
+            return node
+        if depth > DEPTH:
+            raise self.error("", f"its containers are nested more than {DEPTH} deep")
+        maker = self._makers.get(next(iter(node), "")) if isinstance(node, dict) else None
+        if maker is None:
+            raise self.error("", f"its structure holds {str(node)[:60]}, which stands for nothing")
+        return maker(node, depth + 1)
+
+    def _entry(self, name: Any) -> Any:
+        if not isinstance(name, str) or name not in self.arrays:
+            raise self.error(str(name), "is missing, or named twice by the structure of the file")
+        return self.arrays.pop(name)
+
+    def _tensor(self, node: dict[str, Any], depth: int) -> Any:
+        name = node["tensor"]
+        cls = self._type(node["type"], name) if "type" in node else Tensor
+        if not issubclass(cls, Tensor):
+            raise self.error(name, f"is a tensor, but {cls.__qualname__} is no subclass of Tensor")
+        made: Any = wrapped(cls, self._entry(name))
+        requires_grad = node.get("requires_grad") is True
+        try:
+            if requires_grad:
+                made._node = make_leaf(made.array)
+        except AutogradError as error:
+            raise self.error(name, str(error)) from error
+        for key, part in self._attributes(node, cls, depth):
+            if hasattr(Tensor, key):
+                raise self.error(name, f"has the attribute '{key}', which belongs to Tensor")
+            object.__setattr__(made, key, part)
+        return Parameter(made, requires_grad) if node.get("parameter") is True else made
+
+    def _instance(self, node: dict[str, Any], depth: int) -> Any:
+        name = node["instance"]
+        cls = self._type(name, "")
+        if issubclass(cls, (Tensor, np.ndarray)) or not tensor_protocol.records.participates(cls):
+            raise self.error("", f"its structure says that {cls.__qualname__} is an array type, which it is not")
+        attributes = dict(self._attributes(node, cls, depth))
+        made = object.__new__(cls)
+        for key, part in attributes.items():
+            object.__setattr__(made, key, part)
+        fields = tensor_protocol.records.declared(cls, "fields") or getattr(cls, "__dataclass_fields__", ())
+        missing = [field for field in fields if field not in attributes and not hasattr(cls, field)]
+        if missing:
+            raise self.error("", f"its {cls.__qualname__} lacks the field '{missing[0]}'")
+        return made
+
+    def _attributes(self, node: dict[str, Any], cls: type, depth: int) -> list[tuple[str, Any]]:
+        pairs = node.get("attributes", {}).items()
+        for key, _ in pairs:
+            if not key.isidentifier() or (key.startswith("__") and key.endswith("__")):
+                raise self.error("", f"its {cls.__qualname__} has an attribute '{key}', which is not allowed")
+        return [(key, self.value(part, depth)) for key, part in pairs]
+
+    def _type(self, key: Any, entry: str) -> type:
+        """Return the class of a name: one that was given, or that stands in a module which is imported already."""
+        found: Any = self._known.get(key)
+        if found is None and isinstance(key, str):
+            module, _, qualname = key.partition(":")
+            found = sys.modules.get(module)
+            for name in qualname.split("."):
+                # Not by getattr, since the functions that a module or class may have for it are code.
+                found = getattr(found, "__dict__", {}).get(name)
+        if isinstance(found, type) and tensor_protocol.records.participates(found):
+            return found
+        raise self.error(
+            entry,
+            f"holds an instance of {str(key).replace(':', '.')}, which is no array type that is known here; import its "
+            f"module first, or give the class: load(..., types=[{str(key).rpartition(':')[2].rpartition('.')[2]}])",
+        )
+
+    def _pairs(self, pairs: Any, depth: int) -> dict[Any, Any]:
+        made = {key: self.value(part, depth) for key, part in pairs}
+        if len(made) != len(pairs):
+            raise self.error("", "its structure has a dictionary with a key twice")
+        return made
+
+    def _ordered(self, node: dict[str, Any], depth: int) -> Any:
+        made: Any = OrderedDict(self._pairs(node["ordered"], depth))
+        if "_metadata" in node:
+            made._metadata = self.value(node["_metadata"], depth)
+        return made
+
+    def _dtype(self, node: dict[str, Any], depth: int) -> Any:
+        found = np.dtype(node["dtype"]) if isinstance(node["dtype"], str) else None
+        if found is None or found.kind not in KINDS:
+            raise self.error("", f"its structure names the dtype {node['dtype']!r}")
+        return found

@@ -1,0 +1,140 @@
+"""Values as arrays under names, and a structure of JSON that says how they belong together.
+
+A node of the structure is a number that JSON has, text, a boolean or null, which stand for themselves, or an object
+with one of these keys:
+
+- ``"tensor"``, ``"array"``, ``"scalar"``: name of the entry that holds a tensor, NumPy's array, a number of NumPy's;
+  a tensor may have ``"requires_grad"``, and those of subclasses ``"type"`` and ``"attributes"``
+- ``"instance"``: name of an array type, with ``"attributes"``
+- ``"list"``, ``"tuple"``: nodes
+- ``"dict"``, ``"ordered"``: pairs of key and node; the latter may have ``"_metadata"``, that of a module's state
+- ``"float"``, ``"complex"``: numbers that JSON lacks, as text
+- ``"dtype"``: name of NumPy's
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.errors import TransformError
+from dispatchkit.graph.arrays import as_numpy
+from dispatchkit.nn.parameter import made_for
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.tensor import attributes_of
+
+__all__ = ["DEPTH", "KINDS", "encoded", "type_key"]
+
+KINDS = "biufc"
+DEPTH = 100
+LONGEST = 1000
+
+
+def type_key(cls: type) -> str:
+    """Return the name that stands for a class in a file."""
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def encoded(value: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the structure of a value, and its arrays by name.
+
+    Raises
+    ------
+    TypeError : if the value holds something that cannot be saved
+    ValueError : if containers are nested too deeply, such as one that holds itself
+    """
+    encoder = _Encoder()
+    return encoder.node(value, ()), encoder.arrays
+
+
+class _Encoder:
+    """One use of `save`.
+
+    Attributes
+    ----------
+    arrays : NumPy's, by the names of their entries
+    """
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, Any] = {}
+
+    def node(self, value: Any, path: tuple[Any, ...]) -> Any:
+        """Return the node of a value that stands at a path of keys."""
+        if len(path) > DEPTH:
+            raise ValueError(f"save: containers are nested more than {DEPTH} deep at {_place(path[:3])}...")
+        cls = type(value)
+        if value is None or cls in (bool, int, str) or (cls is float and math.isfinite(value)):
+            return value
+        if isinstance(value, Tensor):
+            return self._tensor(value, path)
+        if cls is np.ndarray or isinstance(value, np.generic):
+            kind = "array" if cls is np.ndarray else "scalar"
+            return {kind: self._entry(value, path)}
+        if cls in (float, complex):
+            return {cls.__name__: str(value)}
+        if cls in (list, tuple):
+            return {cls.__name__: [self.node(part, (*path, index)) for index, part in enumerate(value)]}
+        if cls in (dict, OrderedDict):
+            return self._dict(value, path)
+        if isinstance(value, np.dtype) and value.kind in KINDS:
+            return {"dtype": value.name}
+        if not isinstance(value, type) and tensor_protocol.records.participates(cls):
+            return {"instance": type_key(cls), "attributes": self._attributes(value, path)}
+        raise TypeError(
+            f"save: {_place(path)} is a {cls.__qualname__}; what can be saved is tensors, NumPy arrays, array types, "
+            f"dict, OrderedDict, list, tuple, numbers, text, None and dtypes"
+        )
+
+    def _tensor(self, value: Any, path: tuple[Any, ...]) -> dict[str, Any]:
+        if value.lifted:
+            raise TransformError(f"save: {_place(path)} is a tensor inside {value.transformation}; save it outside")
+        node: dict[str, Any] = {"tensor": self._entry(as_numpy("save", value.array), path)}
+        if value.requires_grad:
+            node["requires_grad"] = True
+        cls = type(value)
+        if cls is Tensor:
+            return node
+        held = made_for(cls)
+        node["type"] = type_key(held or cls)
+        if held is not None:
+            node["parameter"] = True
+        if attributes_of(value):
+            node["attributes"] = self._attributes(value, path)
+        return node
+
+    def _attributes(self, value: Any, path: tuple[Any, ...]) -> dict[str, Any]:
+        return {name: self.node(part, (*path, name)) for name, part in attributes_of(value).items()}
+
+    def _dict(self, value: Any, path: tuple[Any, ...]) -> dict[str, Any]:
+        pairs = []
+        for key, part in value.items():
+            if not (key is None or type(key) in (bool, int, str)):
+                raise TypeError(f"save: {_place(path)} has the key {key!r}; keys must be text, integers or None")
+            pairs.append([key, self.node(part, (*path, key))])
+        if type(value) is dict:
+            return {"dict": pairs}
+        metadata = getattr(value, "_metadata", None)
+        extra = {} if metadata is None else {"_metadata": self.node(metadata, (*path, "_metadata"))}
+        return {"ordered": pairs, **extra}
+
+    def _entry(self, array: Any, path: tuple[Any, ...]) -> str:
+        """Take an array in under a name that is not taken, made of the keys that lead to it."""
+        if array.dtype.kind not in KINDS:
+            raise TypeError(
+                f"save: {_place(path)} has dtype {array.dtype}; what can be saved is booleans, integers, real and "
+                f"complex numbers"
+            )
+        plain = ".".join(map(str, path)) or "value"
+        name = "".join(c if c.isprintable() else "_" for c in plain[:LONGEST])
+        while name in self.arrays or name == "__metadata__":
+            name += "_"
+        self.arrays[name] = np.asarray(array)
+        return name
+
+
+def _place(path: tuple[Any, ...]) -> str:
+    return "value" + "".join(f"[{key!r}]" for key in path)

@@ -1,0 +1,140 @@
+"""NumPy's archives: a ZIP file of arrays, each with a header that tells dtype and shape; nothing is ever unpickled."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import zipfile
+import zlib
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from dispatchkit.errors import LoadError, format_bytes
+from dispatchkit.saving.structures import parsed
+
+__all__ = ["read", "write"]
+
+STRUCTURE = "dispatchkit.json"
+SUFFIX = ".npy"
+PIECE = 2**20
+MAGIC = b"\x93NUMPY"
+# Number of bytes that tell a header's length, by version.
+LENGTHS = {b"\x01\x00": 2, b"\x02\x00": 4}
+LONGEST = 10_000
+HEADER = re.compile(r"\{'descr': '([<>|=][biufc]\d+)', 'fortran_order': (True|False), 'shape': \(([\d, ]*)\),? ?\}\s*")
+COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+
+def write(path: Path, structure: Any, arrays: dict[str, Any]) -> None:
+    """Write arrays by name, and their structure, into a file."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            with archive.open(name + SUFFIX, "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, array, allow_pickle=False)
+        archive.writestr(STRUCTURE, json.dumps(structure, allow_nan=False))
+
+
+def read(path: Path, limit: int) -> tuple[Any, dict[str, Any]]:
+    """Return structure, None where there is none, and arrays of a file.
+
+    Raises
+    ------
+    LoadError : if something in the file is not as it should be, or its contents take more bytes than `limit`
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _contents(path, archive, limit)
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError, zlib.error) as error:
+        if isinstance(error, LoadError):
+            raise
+        raise LoadError(str(path), f"is truncated or no .npz file: {error}") from error
+
+
+def _contents(path: Path, archive: zipfile.ZipFile, limit: int) -> tuple[Any, dict[str, Any]]:
+    _check_sizes(path, archive.infolist(), limit)
+    structure = None
+    arrays: dict[str, Any] = {}
+    for info in archive.infolist():
+        if info.filename == STRUCTURE:
+            structure = parsed(path, _whole(path, archive, info))
+            continue
+        name = info.filename.removesuffix(SUFFIX)
+        if name == info.filename or name in arrays:
+            problem = "is there twice" if name in arrays else "is no array: its name does not end in .npy"
+            raise LoadError(str(path), problem, info.filename)
+        try:
+            with archive.open(info) as entry:
+                arrays[name] = _array(entry, info.file_size)
+        except (zipfile.BadZipFile, EOFError, NotImplementedError, OverflowError, ValueError, zlib.error) as error:
+            raise LoadError(str(path), f"cannot be read: {error}", info.filename) from error
+    return structure, arrays
+
+
+def _check_sizes(path: Path, infos: list[zipfile.ZipInfo], limit: int) -> None:
+    total = sum(info.file_size for info in infos)
+    if total > limit:
+        raise LoadError(
+            str(path), f"holds {format_bytes(total)}, more than the limit of {format_bytes(limit)}; see load(limit=...)"
+        )
+    for info in infos:
+        if info.flag_bits & 1 or info.compress_type not in COMPRESSIONS:
+            raise LoadError(str(path), "is encrypted, or compressed in a way that is not NumPy's", info.filename)
+        if info.compress_type == zipfile.ZIP_STORED and info.file_size != info.compress_size:
+            raise LoadError(str(path), "has two sizes that differ, though it is not compressed", info.filename)
+
+
+def _whole(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    found = archive.read(info)
+    if len(found) != info.file_size:
+        raise LoadError(str(path), "is truncated", info.filename)
+    return found
+
+
+def _array(entry: IO[bytes], size: int) -> Any:
+    """Return the array of an entry of `size` bytes, none of which is read into memory before all fits together.
+
+    Raises
+    ------
+    ValueError : if header and size do not fit, or the header is not one of a plain array
+    """
+    shape, fortran, dtype = _header(entry)
+    nbytes = math.prod(shape) * dtype.itemsize
+    if entry.tell() + nbytes != size:
+        raise ValueError(f"shape {shape} and {dtype} take {nbytes} bytes, but {size - entry.tell()} are there")
+    array = np.empty(shape, dtype, order="F" if fortran else "C")
+    # The elements in the order in which they lie in memory.
+    memory = array.reshape(-1, order="A").view(np.uint8) if nbytes else np.empty(0, np.uint8)
+    done = 0
+    while done < nbytes:
+        piece = entry.read(min(PIECE, nbytes - done))
+        if not piece:
+            raise ValueError(f"it ends after {done} of {nbytes} bytes")
+        memory[done : done + len(piece)] = np.frombuffer(piece, np.uint8)
+        done += len(piece)
+    # At the end of an entry its checksum is compared.
+    if entry.read(1):
+        raise ValueError("it goes on after its last element")
+    return array.astype(dtype.newbyteorder("="), copy=False)
+
+
+def _header(entry: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, whether it is in Fortran's order, and dtype of an array.
+
+    It is read by a pattern, which knows plain arrays only, where NumPy would evaluate a dictionary.
+    """
+    width = LENGTHS.get(entry.read(8).removeprefix(MAGIC), 0)
+    length = int.from_bytes(entry.read(width), "little")
+    if not width or length > LONGEST:
+        raise ValueError("it does not begin as an array does")
+    text = entry.read(length).decode("latin-1")
+    found = HEADER.fullmatch(text)
+    if found is None:
+        raise ValueError(f"its header is not one of a plain array, {text[:80].strip()!r}; objects are never loaded")
+    try:
+        dtype = np.dtype(found[1])
+    except TypeError as error:
+        raise ValueError(f"it has dtype {found[1]}, which NumPy lacks") from error
+    return tuple(int(length) for length in re.findall(r"\d+", found[3])), found[2] == "True", dtype
