@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import Any
 
 import numpy as np
 
 from dispatchkit import linalg, ops
+from dispatchkit.graph.arrays import is_complex
 from dispatchkit.ops.linalg import SlogdetResult
+from dispatchkit.ops.wrapping import holds_everywhere
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
@@ -60,7 +63,8 @@ class ScalarTensor(ArrayMethods):
         if not scalar and not (isinstance(value, (Tensor, np.ndarray)) and value.ndim == 0):
             raise TypeError(f"ScalarTensor: value must be a number or a 0-D tensor, not {value!r}")
         self.n = int(n)
-        self.value: Any = value
+        # Sums of Python's True are ints, those of boolean matrices are boolean.
+        self.value: Any = np.bool_(value) if isinstance(value, bool) else value
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -74,19 +78,17 @@ class ScalarTensor(ArrayMethods):
 
     def to_dense(self) -> Tensor:
         """Return the matrix as a plain tensor."""
-        return self.value * ops.eye(self.n, dtype=self.dtype)  # type: ignore[no-any-return]  # a tensor whatever the value is
+        # Chosen rather than multiplied, so that neither inf nor nan spreads over the zeros.
+        zero = ops.zeros((), dtype=self.dtype)
+        return ops.where(ops.eye(self.n, dtype=np.bool_), ops.asarray(self.value, dtype=self.dtype), zero)
 
     def __repr__(self) -> str:
         return f"ScalarTensor(n={self.n}, value={_shown(self.value)})"
 
 
 def _shown(value: Any) -> str:
-    return repr(value.item()) if isinstance(value, Tensor) and not value.requires_grad else repr(value)
-
-
-def _plain(value: Any) -> Any:
-    """Return the value as a Python number, outside any graph."""
-    return value.detach().item() if isinstance(value, Tensor) else value
+    plain = type(value) is Tensor and value.ndim == 0 and not value.requires_grad
+    return repr(value.item()) if plain else repr(value)
 
 
 def _same_size(name: str, x1: ScalarTensor, x2: ScalarTensor) -> bool:
@@ -137,7 +139,7 @@ def subtract_scalar_tensor_from_tensor(x1: Tensor, x2: ScalarTensor, /) -> Any:
 
 @implements(ops.subtract)
 def subtract_tensor_from_scalar_tensor(x1: ScalarTensor, x2: Tensor, /) -> Any:
-    return _on_diagonal(-x2, x1, x1.value)
+    return _on_diagonal(ops.zeros((), dtype=x1.dtype) - x2, x1, x1.value)
 
 
 def _on_diagonal(x: Tensor, matrix: ScalarTensor, value: Any) -> Any:
@@ -161,6 +163,8 @@ def multiply_scalar_tensors(x1: ScalarTensor, x2: ScalarTensor, /) -> Any:
 def scale_scalar_tensor(x1: ScalarTensor, x2: Number | Tensor, /) -> Any:
     if getattr(x2, "ndim", 0):
         return decline("the product with an array is no multiple of the identity")
+    if not (holds_everywhere(ops.isfinite(x2)) if isinstance(x2, Tensor) else cmath.isfinite(x2)):
+        return decline("the zeros off the diagonal do not stay zero")
     return ScalarTensor(x1.n, x1.value * x2)
 
 
@@ -171,14 +175,14 @@ def scale_by_scalar_tensor(x1: Number | Tensor, x2: ScalarTensor, /) -> Any:
 
 @implements(ops.divide)
 def divide_scalar_tensor(x1: ScalarTensor, x2: Number | Tensor, /) -> Any:
-    if getattr(x2, "ndim", 0) or _plain(x2) == 0:
+    if getattr(x2, "ndim", 0) or not holds_everywhere(abs(x2) > 0):
         return decline("the zeros off the diagonal do not stay zero")
     return ScalarTensor(x1.n, x1.value / x2)
 
 
 @implements(ops.pow)
 def pow_scalar_tensor(x1: ScalarTensor, x2: Number, /) -> Any:
-    if isinstance(x2, complex) or x2 <= 0:
+    if isinstance(x2, complex) or not x2 > 0:
         return decline("the zeros off the diagonal do not stay zero")
     return ScalarTensor(x1.n, x1.value**x2)
 
@@ -219,7 +223,7 @@ def _register_comparisons() -> None:
     for function in (ops.less_equal, ops.greater_equal, ops.equal):
 
         def weak(x1: ScalarTensor, x2: ScalarTensor, /, function: Any = function) -> Any:
-            if not _same_size(function.__name__, x1, x2) or not function(x1.value, x2.value):
+            if not _same_size(function.__name__, x1, x2) or not holds_everywhere(function(x1.value, x2.value)):
                 return decline("the result is True off the diagonal alone")
             return ops.broadcast_to(ops.ones((), dtype=np.bool_), x1.shape)
 
@@ -333,7 +337,7 @@ def _floating(value: Any) -> Any:
 
 
 def _require_regular(name: str, x: ScalarTensor) -> None:
-    if x.n and _plain(x.value) == 0:
+    if x.n and not holds_everywhere(x.value != 0):
         raise np.linalg.LinAlgError(f"{name}: singular matrix: ScalarTensor({x.n}, 0)")
 
 
@@ -369,17 +373,22 @@ def det_scalar_tensor(x: ScalarTensor, /) -> Any:
 def slogdet_scalar_tensor(x: ScalarTensor, /) -> Any:
     value = _floating(x.value)
     magnitude = ops.abs(value)
-    if x.n and not _plain(magnitude):
+    if x.n and holds_everywhere(magnitude == 0):
         return SlogdetResult(value * 0, magnitude - float("inf"))
+    if x.n and not holds_everywhere(magnitude != 0):
+        return decline("some matrices of the batch are singular")
     return SlogdetResult((value / magnitude) ** x.n, x.n * ops.log(magnitude))
 
 
 @implements(linalg.cholesky)
-def cholesky_scalar_tensor(x: ScalarTensor, /, *, upper: bool = False) -> ScalarTensor:
-    value = _plain(x.value)
-    if isinstance(value, complex) or not value > 0:
-        raise np.linalg.LinAlgError(f"cholesky: matrix is not positive definite: ScalarTensor({x.n}, {value})")
-    return ScalarTensor(x.n, ops.sqrt(x.value) if isinstance(x.value, Tensor) else math.sqrt(value))
+def cholesky_scalar_tensor(x: ScalarTensor, /, *, upper: bool = False) -> Any:
+    if is_complex(x.dtype):
+        return decline("of complex numbers the dense algorithm looks at the real part alone")
+    if not holds_everywhere(x.value > 0):
+        raise np.linalg.LinAlgError(
+            f"cholesky: matrix is not positive definite: ScalarTensor({x.n}, {_shown(x.value)})"
+        )
+    return ScalarTensor(x.n, ops.sqrt(x.value) if isinstance(x.value, Tensor) else math.sqrt(x.value))
 
 
 @implements(linalg.eigvalsh)

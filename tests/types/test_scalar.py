@@ -197,6 +197,28 @@ def test_a_factor_that_spoils_the_zeros_gives_what_the_dense_matrix_gives() -> N
     x = ScalarTensor(2, 2.0)
     with dk.densify(on="allow"), np.errstate(invalid="ignore"):
         same(x * np.inf, x.to_dense() * np.inf)
+        same(x / np.nan, x.to_dense() / np.nan)
+        same(x**np.nan, x.to_dense() ** np.nan)
+
+
+def test_what_is_infinite_or_undefined_on_the_diagonal_leaves_the_zeros() -> None:
+    assert ScalarTensor(2, np.inf).to_dense().tolist() == [[np.inf, 0.0], [0.0, np.inf]]
+    with np.errstate(invalid="ignore"):
+        same(dk.asin(ScalarTensor(2, 2.0)), dk.asin(ScalarTensor(2, 2.0).to_dense()))
+
+
+def test_booleans() -> None:
+    x = ScalarTensor(2, True)
+    same(x + x, x.to_dense() + x.to_dense())
+    same(x @ x, x.to_dense() @ x.to_dense())
+    mask = dk.asarray([[True, False], [True, True]])
+    same(ScalarTensor(2, 2.0) - mask, ScalarTensor(2, 2.0).to_dense() - mask)
+
+
+def test_the_factor_of_a_complex_matrix_is_the_dense_one() -> None:
+    x = ScalarTensor(2, 4.0 + 0j)
+    with dk.densify(on="allow"):
+        same(dk.linalg.cholesky(x), dk.linalg.cholesky(x.to_dense()))
 
 
 @pytest.mark.parametrize("name", ["sum", "trace", "det", "sum over rows", "diagonal", "T", "-x"])
@@ -210,3 +232,21 @@ def test_the_logarithm_of_a_singular_determinant() -> None:
     result = dk.linalg.slogdet(x)
     assert result.sign.item() == 0.0
     assert result.logabsdet.item() == -np.inf
+
+
+def test_what_a_decomposition_creates_can_require_a_gradient() -> None:
+    x = ScalarTensor(2, 2.0)
+    leaf = dk.full_like(x, 2.5, requires_grad=True)
+    assert leaf.is_leaf
+    assert leaf.requires_grad
+    assert not dk.full_like(x, 2.5, requires_grad=False).requires_grad
+
+
+def test_an_assignment_that_would_change_a_dense_copy_alone_is_refused() -> None:
+    x = ScalarTensor(2, 2.0)
+    with pytest.raises(dk.NoImplementationError, match="setitem would change a dense copy, and the change be lost"):
+        x[0, 0] = 5.0
+    plain = dk.zeros((2, 2))
+    with dk.densify(on="allow"):
+        plain[...] = x
+    same(plain, x)

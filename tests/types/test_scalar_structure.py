@@ -190,3 +190,50 @@ def test_it_stands_in_code_written_for_tensors() -> None:
     np.testing.assert_allclose(
         ridge(ROWS, VECTOR, ScalarTensor(3, 0.5)).numpy(), ridge(ROWS, VECTOR, 0.5 * dk.eye(3)).numpy()
     )
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_the_zeros_of_the_dense_matrix_are_zeros_whatever_the_value(value: float) -> None:
+    np.testing.assert_array_equal(ScalarTensor(2, value).to_dense().numpy(), [[value, 0], [0, value]])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("kind", [float, dk.tensor])
+def test_factors_that_spoil_the_zeros(value: float, kind: Callable[[Any], Any]) -> None:
+    x, factor = ScalarTensor(2, 2.0), kind(value)
+    with dk.densify(on="allow"), np.errstate(invalid="ignore"):
+        for found, expected in ((x * factor, 2 * np.eye(2) * value), (x / factor, 2 * np.eye(2) / value)):
+            dense = found.to_dense() if isinstance(found, ScalarTensor) else found
+            np.testing.assert_array_equal(dense.numpy(), expected)
+
+
+OF_BATCHES: dict[str, Callable[[Any], Any]] = {
+    "inv": dk.linalg.inv,
+    "solve": lambda x: dk.linalg.solve(x, dk.ones(3)),
+    "cholesky": dk.linalg.cholesky,
+    "determinant": lambda x: dk.linalg.slogdet(x).logabsdet,
+    "divided": lambda x: x / dk.tensor(2.0),
+    "compared": lambda x: dk.equal(x, x),
+}
+
+
+@pytest.mark.parametrize("name", OF_BATCHES)
+def test_rules_that_ask_for_values_work_on_batches(name: str) -> None:
+    function = OF_BATCHES[name]
+
+    def dense(value: Any) -> Any:
+        found = function(ScalarTensor(3, value))
+        return found.to_dense() if isinstance(found, ScalarTensor) else found
+
+    values = dk.tensor([2.0, 5.0])
+    batch = dk.func.vmap(dense)(values)
+    np.testing.assert_allclose(batch.numpy(), np.stack([dense(value).numpy() for value in values]))
+
+
+def test_a_batch_that_holds_a_singular_matrix() -> None:
+    values = dk.tensor([2.0, 0.0])
+    with pytest.raises(np.linalg.LinAlgError, match=r"^inv: singular matrix"):
+        dk.func.vmap(lambda value: dk.linalg.inv(ScalarTensor(2, value)).to_dense())(values)
+    with dk.densify(on="allow"), np.errstate(divide="ignore"):
+        found = dk.func.vmap(lambda value: dk.linalg.slogdet(ScalarTensor(2, value)).logabsdet)(values)
+    np.testing.assert_allclose(found.numpy(), [2 * np.log(2.0), -np.inf])

@@ -1,0 +1,128 @@
+"""What linear algebra refuses: shapes, matrices that are not square, singular ones, and which of a batch they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.linalg import LinAlgError
+
+import dispatchkit as dk
+from tests.bad_input.support import Refusal, refuses
+
+M = dk.ones((2, 3))
+V = dk.ones(3)
+SINGULAR = dk.stack([dk.eye(2), dk.ones((2, 2)), dk.eye(2)])
+SQUARE = ("inv", "det", "slogdet", "cholesky", "eigh", "eigvalsh", "eig", "eigvals")
+MATRIX = ("svd", "svdvals", "qr", "pinv", "matrix_rank", "matrix_norm", "trace", "diagonal")
+
+
+@pytest.mark.parametrize("name", SQUARE)
+@pytest.mark.parametrize("x", [M, V, dk.ones((4, 2, 3)), dk.tensor(1.0)], ids=["2x3", "vector", "batch", "0-D"])
+def test_matrices_that_are_not_square(name: str, x: dk.Tensor) -> None:
+    function = getattr(dk.linalg, name)
+    refuses(lambda: function(x), ValueError, name, "x must be square", "(..., M, M)", f"found shape {x.shape}")
+
+
+@pytest.mark.parametrize("name", MATRIX)
+@pytest.mark.parametrize("x", [V, dk.tensor(1.0)], ids=["vector", "0-D"])
+def test_what_is_no_matrix(name: str, x: dk.Tensor) -> None:
+    function = getattr(dk.linalg, name)
+    refuses(lambda: function(x), ValueError, name, "x must be matrices", "(..., M, N)", f"found shape {x.shape}")
+
+
+SHAPES: dict[str, Refusal] = {
+    "matmul": (lambda: M @ M, ValueError, "matmul", ("x1 = float64 array of shape (2, 3)", "(..., M, K)")),
+    "matmul of a number": (lambda: dk.matmul(M, dk.tensor(1.0)), ValueError, "matmul", ("array of shape ()",)),
+    "mm of a vector": (lambda: dk.mm(M, V), ValueError, "mm", ("x2 must be a matrix", "(3,)", "use matmul")),
+    "mm of other lengths": (lambda: dk.mm(M, M), ValueError, "mm", ("x1 = float64 array of shape (2, 3)",)),
+    "mv of a matrix": (lambda: dk.mv(M, M), ValueError, "mv", ("x2 must be a vector",)),
+    "bmm of matrices": (lambda: dk.bmm(M, M), ValueError, "bmm", ("x1 must be a batch of matrices",)),
+    "dot of matrices": (lambda: dk.dot(M, M), ValueError, "dot", ("x1 must be a vector",)),
+    "dot of other lengths": (lambda: dk.dot(V, dk.ones(2)), ValueError, "dot", ("x2 = float64 array of shape (2,)",)),
+    "vecdot": (lambda: dk.vecdot(V, dk.ones(2)), ValueError, "vecdot", ("x2 = float64 array of shape (2,)",)),
+    "outer of a matrix": (lambda: dk.linalg.outer(M, V), ValueError, "outer", ("x1 must be a vector",)),
+    "cross of pairs": (lambda: dk.linalg.cross(dk.ones(2), dk.ones(2)), ValueError, "cross", ("must have length 3",)),
+    "tensordot": (lambda: dk.tensordot(M, M, axes=1), ValueError, "tensordot", ("of x1", "of x2", "differ in length")),
+    "solve": (lambda: dk.linalg.solve(dk.eye(2), V), ValueError, "solve", ("x2 must be of shape (2,)", "found (3,)")),
+    "solve with 2x3": (lambda: dk.linalg.solve(M, V), ValueError, "solve", ("x1 must be square", "(2, 3)")),
+    "matrix_power of 2x3": (lambda: dk.linalg.matrix_power(M, 2), ValueError, "matrix_power", ("x must be square",)),
+    "matrix_power 0.5": (lambda: dk.linalg.matrix_power(dk.eye(2), 0.5), TypeError, "matrix_power", ("n must", "0.5")),
+    "norm of three axes": (lambda: dk.linalg.norm(dk.ones((2, 2, 2)), ord=2), ValueError, "norm", ("axis",)),
+    "qr mode": (lambda: dk.linalg.qr(M, mode="raw"), ValueError, "qr", ("mode must be 'reduced' or", "'raw'")),
+    "mT of a vector": (lambda: V.mT, ValueError, "matrix_transpose", ("x = float64 array of shape (3,)",)),
+    "T of a batch": (lambda: dk.ones((2, 2, 2)).T, ValueError, "t", ("(2, 2, 2)",)),
+}
+
+
+@pytest.mark.parametrize("case", SHAPES)
+def test_shapes(case: str) -> None:
+    call, error, name, texts = SHAPES[case]
+    refuses(call, error, name, *texts)
+
+
+FAILING: dict[str, Refusal] = {
+    "inv": (lambda: dk.linalg.inv(SINGULAR), LinAlgError, "inv", ("singular matrix in matrix x[1]", "(3, 2, 2)")),
+    "inv of one": (lambda: dk.linalg.inv(dk.ones((2, 2))), LinAlgError, "inv", ("singular matrix in matrix x\n",)),
+    "inv of batches": (
+        lambda: dk.linalg.inv(dk.reshape(SINGULAR, (3, 1, 2, 2))),
+        LinAlgError,
+        "inv",
+        ("in matrix x[1, 0]",),
+    ),
+    "solve": (
+        lambda: dk.linalg.solve(SINGULAR, dk.ones(2)),
+        LinAlgError,
+        "solve",
+        ("singular matrix in matrix x1[1]",),
+    ),
+    "solve of matrices": (lambda: dk.linalg.solve(SINGULAR, dk.ones((2, 2))), LinAlgError, "solve", ("x1[1]",)),
+    "matrix_power": (lambda: dk.linalg.matrix_power(SINGULAR, -2), LinAlgError, "matrix_power", ("matrix x[1]",)),
+    "cholesky": (
+        lambda: dk.linalg.cholesky(dk.stack([dk.eye(2), -dk.eye(2)])),
+        LinAlgError,
+        "cholesky",
+        ("not positive definite in matrix x[1]",),
+    ),
+    "eig of NaN": (lambda: dk.linalg.eig(dk.full((2, 2), np.nan)), LinAlgError, "eig", ("x = float64 array of",)),
+    "eigvals of NaN": (
+        lambda: dk.linalg.eigvals(dk.full((2, 2), np.nan)),
+        LinAlgError,
+        "eigvals",
+        ("must not contain infs or NaNs in matrix x",),
+    ),
+    "svd of NaN": (
+        lambda: dk.linalg.svd(dk.full((2, 2), np.nan)),
+        LinAlgError,
+        "svd",
+        ("did not converge in matrix x",),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FAILING)
+def test_matrices_that_a_computation_fails_for(case: str) -> None:
+    call, error, name, texts = FAILING[case]
+    refuses(call, error, name, *texts)
+
+
+@pytest.mark.parametrize("tracked", [False, True])
+def test_the_outer_operation_is_named_also_where_a_graph_is_recorded(tracked: bool) -> None:
+    x = dk.tensor(SINGULAR, requires_grad=tracked)
+    refuses(
+        lambda: dk.linalg.matrix_power(x, -1),
+        LinAlgError,
+        "linalg.matrix_power",
+        "singular matrix in matrix x[1]",
+        "n = -1",
+    )
+
+
+@pytest.mark.parametrize("name", ["inv", "det", "cholesky", "qr", "svd", "eigh", "eig", "slogdet", "pinv"])
+@pytest.mark.parametrize("dtype", ["float16"])
+def test_a_dtype_that_numpy_does_not_decompose(name: str, dtype: Any) -> None:
+    function = getattr(dk.linalg, name)
+    refuses(
+        lambda: function(dk.astype(dk.eye(2), dtype)), TypeError, name, "x = float16 array of shape (2, 2)", "float16"
+    )

@@ -1,0 +1,74 @@
+"""What the tests that follow from declarations share: the library's operations, and the calls they state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.protocol.kinds import kinds
+
+__all__ = ["CALLS", "OPERATIONS", "differentiable_calls", "flat", "leaves", "marks_of"]
+
+OPERATIONS = {
+    name: entry
+    for name, entry in dk.tensor_protocol.operations.items()
+    if isinstance(entry, DeclaredOperation) and name.startswith("dispatchkit.")
+}
+
+
+def marks_of(name: str) -> list[pytest.MarkDecorator]:
+    """Return what keeps an operation from being called without its optional dependency."""
+    absent = name.startswith("dispatchkit.special.") and find_spec("scipy") is None
+    return [pytest.mark.skip(reason="SciPy is not installed")] if absent else []
+
+
+CALLS = [
+    pytest.param(entry, sample, id=f"{name.removeprefix('dispatchkit.')}-{index}", marks=marks_of(name))
+    for name, entry in OPERATIONS.items()
+    for index, sample in enumerate(entry.samples)
+]
+RANDOM = kinds.random
+
+
+def flat(result: Any) -> list[Any]:
+    """Return the arrays of a result."""
+    return [r for one in result for r in flat(one)] if isinstance(result, (tuple, list)) else [result]
+
+
+def differentiable_calls() -> list[Any]:
+    return [
+        case
+        for case in CALLS
+        if all(one.differentiable for one in case.values) and case.values[0].kind is not RANDOM  # type: ignore[union-attr]
+    ]
+
+
+def leaves(
+    entry: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Callable[..., Any], list[dk.Tensor]]:
+    """Return an operation as a function of its floating and complex arguments, and those arguments as leaves."""
+    found: list[dk.Tensor] = []
+
+    def leaf(name: str, value: Any) -> Any:
+        if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
+            found.append(dk.tensor(value, requires_grad=True))
+            return found[-1]
+        return value
+
+    args, kwargs = dk.tensor_protocol.map_arguments(entry.function, args, kwargs, leaf)
+
+    def function(*values: dk.Tensor) -> Any:
+        given = iter(values)
+        own, keywords = dk.tensor_protocol.map_arguments(
+            entry.function, args, kwargs, lambda name, value: next(given) if isinstance(value, dk.Tensor) else value
+        )
+        result = flat(entry.function(*own, **keywords))
+        return tuple(r for r in result if r.dtype.kind in "fc")
+
+    return function, found

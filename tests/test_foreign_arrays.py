@@ -1,0 +1,136 @@
+"""Arrays of other libraries inside tensors: every operation computes on them what it computes on NumPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.graph.arrays import foreign
+from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.ops.samples import Sample
+from tests.declared import OPERATIONS, flat
+
+# What does not give an array of the library it was given, and why.
+GIVES_NUMPY = {
+    "from_dlpack": "brings arrays of other libraries to NumPy",
+}
+# Vectors that are determined up to a factor of modulus 1, which depends on the library.
+UP_TO_PHASE = {"eig", "eigh", "qr", "svd"}
+Make = Callable[[Any], Any]
+
+
+def strict() -> Make:
+    library = pytest.importorskip("array_api_strict")
+    return lambda array: library.asarray(array)
+
+
+def torch() -> Make:
+    pytest.importorskip("array_api_compat")
+    library = pytest.importorskip("torch")
+    return lambda array: library.asarray(np.array(array))
+
+
+def jax() -> Make:
+    library = pytest.importorskip("jax")
+    library.config.update("jax_enable_x64", True)
+    return lambda array: library.numpy.asarray(array)
+
+
+# JAX compiles each call anew, which takes minutes: it is tried where somebody has installed it.
+LIBRARIES = [strict, torch, jax] if find_spec("jax") else [strict, torch]
+
+
+@pytest.fixture(params=LIBRARIES, ids=lambda maker: maker.__name__)
+def make(request: pytest.FixtureRequest) -> Iterator[Make]:
+    yield request.param()
+    foreign.clear()  # the tests of other modules go the way of programs that have NumPy's arrays alone
+
+
+def with_arrays() -> list[Any]:
+    """Return the sampled calls that are given an array."""
+    rng = np.random.default_rng(0)
+    found = []
+    for name, entry in OPERATIONS.items():
+        for index, sample in enumerate(entry.samples):
+            if any(isinstance(value, np.ndarray) for _, value in entry.parameters.values(*sample.make(rng))):
+                found.append(pytest.param(entry, sample, id=f"{name.removeprefix('dispatchkit.')}-{index}"))
+    return found
+
+
+def called(
+    entry: DeclaredOperation, sample: Sample, make: Make, *, gradients: bool
+) -> tuple[list[dk.Tensor], list[dk.Tensor]]:
+    """Return the results of a call on arrays of a library, and the tensors among its arguments that need gradients."""
+    args, kwargs = sample.make(np.random.default_rng(1))
+    leaves: list[dk.Tensor] = []
+
+    def tensor(name: str, value: Any) -> Any:
+        if not isinstance(value, np.ndarray):
+            return value
+        made = dk.Tensor(make(value), requires_grad=gradients and value.dtype.kind == "f")
+        if made.requires_grad:
+            leaves.append(made)
+        return made
+
+    args, kwargs = dk.tensor_protocol.map_arguments(entry.function, args, kwargs, tensor)
+    dk.manual_seed(1)
+    results = flat(entry.function(*args, **kwargs))
+    if entry.name in UP_TO_PHASE:
+        results = [dk.abs(y) if y.ndim > 1 else y for y in results]
+    return results, leaves
+
+
+def agree(found: Any, expected: Any) -> None:
+    """Compare values, shape and dtype; PyTorch's polygamma has nine digits."""
+    assert found.dtype == expected.dtype
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found.detach().numpy(), expected.detach().numpy(), rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize(("entry", "sample"), with_arrays())
+def test_values_are_those_on_numpy_arrays(entry: DeclaredOperation, sample: Sample, make: Make) -> None:
+    wanted, _ = called(entry, sample, np.asarray, gradients=False)
+    found, _ = called(entry, sample, make, gradients=False)
+    library = np.ndarray if entry.name in GIVES_NUMPY else type(make(np.ones(1)))
+    assert len(found) == len(wanted)
+    for one, other in zip(found, wanted, strict=True):
+        assert type(one.array) is library
+        if not entry.name.startswith("empty"):
+            agree(one, other)
+
+
+def differentiable() -> list[Any]:
+    return [case for case in with_arrays() if all(one.differentiable for one in case.values)]
+
+
+def cotangents(outputs: list[dk.Tensor], make: Make) -> tuple[list[dk.Tensor], list[dk.Tensor]]:
+    """Return the outputs that gradients flow to, and a cotangent for each."""
+    reached = [y for y in outputs if y.requires_grad]
+    rng = np.random.default_rng(2)
+    return reached, [dk.Tensor(make(rng.uniform(-1, 1, size=y.shape).astype(y.dtype))) for y in reached]
+
+
+@pytest.mark.parametrize(("entry", "sample"), differentiable())
+def test_gradients_are_those_on_numpy_arrays(entry: DeclaredOperation, sample: Sample, make: Make) -> None:
+    results = []
+    for maker in (np.asarray, make):
+        outputs, leaves = called(entry, sample, maker, gradients=True)
+        if not leaves:
+            pytest.skip("no floating argument")
+        reached, given = cotangents(outputs, maker)
+        first = dk.autograd.grad(reached, leaves, given, retain_graph=True, allow_unused=True)
+        live = dk.autograd.grad(reached, leaves, given, create_graph=True, allow_unused=True)
+        reached, given = cotangents([g for g in live if g is not None], maker)
+        second = dk.autograd.grad(reached, leaves, given, allow_unused=True) if reached else ()
+        results.append((*first, *live, *second))
+    library = type(make(np.ones(1)))
+    for wanted, found in zip(*results, strict=True):
+        assert (found is None) == (wanted is None)
+        if found is not None:
+            assert type(found.array) is library
+            agree(found, wanted)
