@@ -11,10 +11,18 @@ import numpy as np
 
 import dispatchkit as dk
 
-from . import mlp, overrides, scaling, tensors
+from . import memory, mlp, modules, operations, optimisers, overrides, peers, scaling, tensors, transforms
 from .harness import Effort, Row, Unavailable, measure, pytorch, same_results
 
-ROWS = [*overrides.ROWS, *tensors.ROWS, *mlp.ROWS]
+ROWS = [
+    *overrides.ROWS,
+    *tensors.ROWS,
+    *modules.ROWS,
+    *mlp.ROWS,
+    *optimisers.ROWS,
+    *transforms.ROWS,
+    *peers.ROWS,
+]
 HEADER = ("work", "reference", "dispatchkit", "reference", "ratio", "to hold", "held")
 THOROUGH = Effort(repeats=50, seconds=5e-3)
 QUICK = Effort(repeats=10, seconds=1e-3)
@@ -100,10 +108,15 @@ def main(arguments: Sequence[str]) -> None:
     if rows:
         for line in lines(rows, effort):
             print(line, flush=True)
-    if wanted in scaling.TOPIC:
-        print()
-        for line in attempt(lambda: list(scaling.slope_lines(effort))):
-            print(line)
+    for topic, give in (
+        (scaling.TOPIC, lambda: scaling.slope_lines(effort)),
+        (memory.TOPIC, memory.memory_lines),
+        (operations.TOPIC, lambda: operations.operation_lines(effort)),
+    ):
+        if wanted in topic:
+            print()
+            for line in attempt(lambda give=give: list(give())):  # type: ignore[misc]
+                print(line)
 
 
 main(sys.argv[1:])

@@ -58,6 +58,36 @@ def square(a: Any) -> Any:
     return a.grad
 
 
+def function(library: Any) -> Any:
+    """Give the `apply` of a trivial function."""
+
+    class Double(library.autograd.Function):  # type: ignore[misc]  # of either library
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2
+
+    return Double.apply
+
+
+def twice(a: Any, apply: Any) -> Any:
+    a.grad = None
+    apply(a).sum().backward()
+    return a.grad
+
+
+def functions() -> tuple[Side, Side]:
+    ours, reference = plain([], "twice(a, apply)", grad=True)
+    sides = [
+        Side(side.code, {**side.names, "twice": twice, "apply": function(library)})
+        for side, library in ((ours, dk), (reference, pytorch()))
+    ]
+    return sides[0], sides[1]
+
+
 def backward(code: str) -> tuple[Side, Side]:
     w = [-0.5] * 4  # keeps ten exponentials of each other small
     ours = {"x": dk.tensor(A, requires_grad=True), "w": dk.tensor(w), "b": dk.tensor(A), "exp": dk.exp}
@@ -81,4 +111,5 @@ ROWS = [
     Row("subclass", "s.shape", "torch.Tensor subclass", 0.1, partial(subclass, [], "s.shape")),
     Row("graph", "31 operations and backward", "PyTorch", 0.55, partial(backward, "chain(x, w, b, exp)")),
     Row("graph", "(a*a).sum().backward()", "PyTorch", 0.5, partial(backward, "square(x)")),
+    Row("graph", "Function and backward", "PyTorch", 1.0, functions),
 ]
