@@ -4,6 +4,9 @@
 What follows `--` goes to the tool: `nox -s tests -- -k add`, `nox -s bench -- --only mlp`.
 """
 
+import os
+from pathlib import Path
+
 import nox
 
 nox.needs_version = ">=2025.5.1"
@@ -58,9 +61,26 @@ def long(session: nox.Session) -> None:
 
 
 @nox.session
+def clients(session: nox.Session) -> None:
+    """Run the tests of libraries that take tensors: SciPy, scikit-learn, xarray, einops, Dask and others."""
+    install(session, "clients")
+    session.run("pytest", "tests/interop", *session.posargs)
+
+
+SHIPPED = (
+    "dispatchkit.types:ScalarTensor",
+    "dispatchkit.types:MetadataTensor",
+    "--samples=tests.report.shipped:samples",
+)
+
+
+@nox.session
 def docs(session: nox.Session) -> None:
-    """Run the code of README.md and docs/."""
+    """Run the code of README.md and docs/; `-- --write` measures the shipped types for it first."""
     install(session, "test")
+    if "--write" in session.posargs:
+        session.posargs.remove("--write")
+        session.run("python", "-m", "dispatchkit", "coverage", *SHIPPED, "--markdown", "docs/coverage-of-types.md")
     session.run("pytest", "tests/test_markdown.py", *session.posargs)
 
 
@@ -70,6 +90,28 @@ def peers(session: nox.Session) -> None:
     install(session, "test", "bench", "peers")
     session.run("pytest", "-n", "auto", *session.posargs)
     session.run("python", "-m", "tests.benchmarks")
+
+
+GET_CONFORMANCE_SUITE = """\
+the array API standard's conformance suite is not in {found}. Get it, with the standard's own repository inside it:
+  git clone https://github.com/data-apis/array-api-tests
+  git clone https://github.com/data-apis/array-api array-api-tests/array-api
+  ARRAY_API_TESTS_DIR=$PWD/array-api-tests nox -s conformance"""
+
+
+@nox.session
+def conformance(session: nox.Session) -> None:
+    """Run the array API standard's conformance suite, whose checkout ARRAY_API_TESTS_DIR names."""
+    named = os.environ.get("ARRAY_API_TESTS_DIR", "")
+    suite = Path(named).absolute()
+    needed = (suite / "array_api_tests", suite / "requirements.txt", suite / "array-api" / "src" / "array_api_stubs")
+    if not named or not all(path.exists() for path in needed):
+        session.error(GET_CONFORMANCE_SUITE.format(found=named or "ARRAY_API_TESTS_DIR, which is not set"))
+    install(session, "test")
+    session.install("-r", str(suite / "requirements.txt"))
+    environment = {"ARRAY_API_TESTS_MODULE": "dispatchkit", "ARRAY_API_TESTS_VERSION": "2025.12"}
+    with session.chdir(suite):
+        session.run("pytest", "array_api_tests", "-n", "auto", *session.posargs, env=environment)
 
 
 @nox.session

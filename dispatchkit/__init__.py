@@ -19,11 +19,17 @@ The functions follow the array API standard; PyTorch's names for them, and for e
 import sys as _sys
 
 from dispatchkit import autograd as autograd
+from dispatchkit import data as data
 from dispatchkit import errors as errors
+from dispatchkit import fft as fft
+from dispatchkit import func as func
 from dispatchkit import linalg as linalg
+from dispatchkit import nn as nn
 from dispatchkit import ops as _ops
+from dispatchkit import optim as optim
 from dispatchkit import overrides as overrides
 from dispatchkit import random as random
+from dispatchkit import special as special
 from dispatchkit import types as types
 from dispatchkit.autograd import enable_grad as enable_grad
 from dispatchkit.autograd import is_grad_enabled as is_grad_enabled
@@ -55,6 +61,9 @@ from dispatchkit.protocol.kinds import kinds as kinds
 from dispatchkit.random import Generator as Generator
 from dispatchkit.random import manual_seed as manual_seed
 from dispatchkit.report import coverage as coverage
+from dispatchkit.report import draw as draw
+from dispatchkit.saving import load as load
+from dispatchkit.saving import save as save
 from dispatchkit.tensor import ArrayMethods as ArrayMethods
 from dispatchkit.tensor import Tensor as Tensor
 from dispatchkit.tensor import set_printoptions as set_printoptions
@@ -74,29 +83,38 @@ vars()["__all__"] = [
     "clear_densify_ledger",
     "converts",
     "coverage",
+    "data",
     "decline",
     "densify",
     "densify_ledger",
     "disable_dispatch",
+    "draw",
     "enable_grad",
     "errors",
     "explain",
     "fallback",
+    "fft",
+    "func",
     "implements",
     "is_grad_enabled",
     "kinds",
     "linalg",
+    "load",
     "local_registrations",
     "manual_seed",
+    "nn",
     "no_grad",
     "operation",
+    "optim",
     "overridable",
     "overrides",
     "random",
     "redispatch",
     "register_type",
+    "save",
     "set_grad_enabled",
     "set_printoptions",
+    "special",
     "tensor_protocol",
     "types",
     *vars(_ops)["__all__"],

@@ -1,11 +1,13 @@
 """The code of README.md and docs/ does what the page says.
 
 A fenced block marked `python` is run; one that holds `>>>` prompts (`python` or `pycon`) is a doctest. The
-blocks of a page share their names, as a reader who follows the page would.
+blocks of a page share their names, as a reader who follows the page would. A page that needs a program to be
+installed says so in a comment, `<!-- needs: cc -->`, and is skipped where it is missing.
 """
 
 import doctest
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import dispatchkit as dk
 ROOT = Path(__file__).parent.parent
 PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if page.exists()]
 BLOCK = re.compile(r"^```(?:python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NEEDS = re.compile(r"^<!-- needs: (\S+) -->$", re.MULTILINE)
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -35,6 +38,9 @@ def run_block(page: Path, text: str, line: int, names: dict[str, Any]) -> None:
 @pytest.mark.parametrize("page", [pytest.param(page, id=page.relative_to(ROOT).as_posix()) for page in PAGES])
 def test_page(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
+    missing = [program for program in NEEDS.findall(text) if shutil.which(program) is None]
+    if missing:
+        pytest.skip(f"{', '.join(missing)} not installed")
     names: dict[str, Any] = {"__name__": page.stem}
     with dk.local_registrations():
         for block in BLOCK.finditer(text):
