@@ -43,7 +43,7 @@ def shape_of(name: str, shape: Shape) -> tuple[int, ...]:
         found = tuple(map(operator.index, lengths))
     except TypeError:
         raise TypeError(f"{name}: a shape is an int or a tuple of ints, found {shape!r}") from None
-    if any(length < 0 for length in found):
+    if found and min(found) < 0:
         raise ValueError(f"{name}: lengths in a shape are not negative, found {shape!r}")
     return found
 

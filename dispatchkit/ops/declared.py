@@ -16,7 +16,14 @@ from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.drawing import overseen
 from dispatchkit.ops.functions import binary_function, leading_function, unary_function
-from dispatchkit.ops.handlers import call_handler, leading_handler, plain_handler
+from dispatchkit.ops.handlers import (
+    arrays_handler,
+    call_handler,
+    gathering_handler,
+    leading_handler,
+    making_handler,
+    plain_handler,
+)
 from dispatchkit.ops.libraries import making_for
 from dispatchkit.ops.mistakes import numbers_only
 from dispatchkit.ops.namespace import tensor_namespace
@@ -34,6 +41,8 @@ __all__ = ["CREATING", "DeclaredOperation"]
 
 # What makes leaves: its functions take `requires_grad`, their bodies do not.
 CREATING = (kinds.creation, kinds.random)
+# Parameters that take more than a call of the body.
+MAKING = ("dtype", "requires_grad")
 
 
 class DeclaredOperation(Overridable):
@@ -155,12 +164,19 @@ class DeclaredOperation(Overridable):
         if lifted is not None:
             return self._by_lifted(lifted)
         tensors = [issubclass(t, Storage) if isinstance(t, type) else False for t in key]
-        if self.composite or not tensors:
+        names = parameters.signature.parameters.keys()
+        if parameters.nullary and not self.several:
+            handler = making_handler(self, cls)
+        elif self.composite or self.several or not tensors:
             handler = call_handler(self, cls)
-        elif (parameters.binary and not self.several) or (self.kind is kinds.elementwise and parameters.unary):
+        elif parameters.binary or (self.kind is kinds.elementwise and parameters.unary):
             handler = plain_handler(self, cls, tensors)
-        elif parameters.leading and tensors[0] and not self.several:
+        elif parameters.leading and tensors[0]:
             handler = leading_handler(self, cls)
+        elif parameters.gathering and names.isdisjoint(MAKING):
+            handler = gathering_handler(self, cls)
+        elif parameters.positional and names.isdisjoint(MAKING):
+            handler = arrays_handler(self, cls)
         else:
             handler = call_handler(self, cls)
         if self.kind is kinds.random:

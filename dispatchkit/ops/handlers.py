@@ -18,14 +18,22 @@ from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, share_memory
 from dispatchkit.ops.functions import recorder_of_one, recorder_of_two
 from dispatchkit.ops.libraries import as_python, common_library, library_of_call
-from dispatchkit.ops.mistakes import MISTAKES, check_numbers, reraise
+from dispatchkit.ops.mistakes import MISTAKES, NUMBERS, check_numbers, reraise
 from dispatchkit.ops.wrapping import make_leaf, spec_of, wrapped
 from dispatchkit.protocol.parameters import Form
 
 if TYPE_CHECKING:
     from dispatchkit.ops.declared import DeclaredOperation
 
-__all__ = ["call_handler", "call_node", "leading_handler", "plain_handler"]
+__all__ = [
+    "arrays_handler",
+    "call_handler",
+    "call_node",
+    "gathering_handler",
+    "leading_handler",
+    "making_handler",
+    "plain_handler",
+]
 
 Handler = Callable[..., Any]
 new: Callable[[Any], Any] = object.__new__
@@ -221,6 +229,94 @@ def call_handler(operation: DeclaredOperation, cls: type) -> Handler:
     return handler
 
 
+def arrays_handler(operation: DeclaredOperation, cls: type) -> Handler:
+    """Return what computes an operation of several arrays, each an argument of its own, with parameters."""
+    body, general = operation.body_of_namespace, call_handler(operation, cls)
+
+    def handler(*args: Any, **kwargs: Any) -> Any:
+        if foreign or (kwargs and not UNTRACKED.issuperset(map(type, kwargs.values()))):
+            return general(*args, **kwargs)
+        raw, tracked = _raw_arrays(args)
+        try:
+            r = body(numpy_namespace, *raw, **kwargs)
+        except MISTAKES as error:
+            reraise(operation, error, args, kwargs)
+        y = wrapped(cls, r if type(r) is ndarray else raw_array(r))
+        if tracked:
+            _record(operation, y, args, kwargs)
+        if y.array.base is not None or id(r) in map(id, raw):
+            _note_sharing(y, args)
+        return y
+
+    return handler
+
+
+def gathering_handler(operation: DeclaredOperation, cls: type) -> Handler:
+    """Return what computes an operation of a sequence of arrays, given first, with parameters."""
+    body, general = operation.body_of_namespace, call_handler(operation, cls)
+
+    def handler(arrays: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if foreign:
+            return general(arrays, *args, **kwargs)
+        raw, tracked = _raw_arrays(arrays)
+        try:
+            r = body(numpy_namespace, raw, *args, **kwargs)
+        except MISTAKES as error:
+            reraise(operation, error, (arrays, *args), kwargs)
+        y = wrapped(cls, r if type(r) is ndarray else raw_array(r))
+        if tracked:
+            _record(operation, y, (arrays, *args), kwargs)
+        if y.array.base is not None or id(r) in map(id, raw):
+            _note_sharing(y, arrays)
+        return y
+
+    return handler
+
+
+def _raw_arrays(values: Sequence[Any]) -> tuple[list[Any], bool]:
+    """Return values with raw arrays for tensors, and whether one of those is in the graph."""
+    raw = []
+    tracked = False
+    for x in values:
+        if isinstance(x, Storage):
+            raw.append(x.array)
+            if x._node is not None:
+                tracked = True
+        else:
+            raw.append(x)
+    return raw, tracked
+
+
+def _record(operation: DeclaredOperation, y: Storage, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Give a result its node, where gradients flow through the operation and recording is on."""
+    if operation.differentiable and is_inexact(y.array.dtype) and is_grad_enabled():
+        y._node = _node_of_call(operation, args, kwargs, y.array)
+
+
+def making_handler(operation: DeclaredOperation, cls: type) -> Handler:
+    """Return what computes an operation that makes an array of no other."""
+    body, general = operation.body_of_namespace, call_handler(operation, cls)
+    makes_leaves = "requires_grad" in operation.parameters.signature.parameters
+    takes_dtype = "dtype" in operation.parameters.signature.parameters
+
+    def handler(*args: Any, **kwargs: Any) -> Any:
+        if foreign or not UNTRACKED.issuperset(map(type, args)):
+            return general(*args, **kwargs)
+        requires_grad = makes_leaves and bool(kwargs) and kwargs.pop("requires_grad", False)
+        try:
+            r = body(numpy_namespace, *args, **kwargs)
+            if takes_dtype and r.dtype.kind not in NUMBERS:
+                check_numbers(operation, r, kwargs.get("dtype"))
+        except MISTAKES as error:
+            reraise(operation, error, args, kwargs)
+        y = wrapped(cls, r)
+        if requires_grad:
+            y._node = make_leaf(r)
+        return y
+
+    return handler
+
+
 def _any_tracked(tensors: Sequence[Storage]) -> bool:
     for t in tensors:
         if t._node is not None:
@@ -237,7 +333,12 @@ def _node_of_call(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: d
 
 
 # Types of arguments that hold no tensors.
-PLAIN = frozenset({int, float, complex, bool, str, type(None), np.dtype("float64").__class__, type})
+DTYPES = {type(np.dtype(code)) for code in np.typecodes["All"]}
+PLAIN = frozenset({int, float, complex, bool, str, type(None), type, *DTYPES})
+
+
+# ... and axes or shapes, whose members are numbers.
+UNTRACKED = PLAIN | {tuple, list}
 
 
 def _opened(value: Any, tensors: list[Storage]) -> Any:
@@ -253,13 +354,13 @@ def _opened(value: Any, tensors: list[Storage]) -> Any:
     return value
 
 
-def _note_sharing(y: Storage, tensors: Sequence[Storage]) -> None:
-    """Note whose memory a new tensor looks at."""
+def _note_sharing(y: Storage, sources: Sequence[Any]) -> None:
+    """Note which tensor's memory a new one looks at."""
     r = y.array
     base = r.base if type(r) is ndarray else r
-    if base is None:
-        tensors = [x for x in tensors if x.array is r]
-    for x in tensors:
+    for x in sources:
+        if not isinstance(x, Storage):
+            continue
         a = x.array
         if r is a or (base is not None and (base is a or base is getattr(a, "base", None) or may_share_memory(r, a))):
             share_memory(y, x)

@@ -23,7 +23,11 @@ Function = Callable[..., Any]
 
 def make_function(operation: Overridable) -> Function:
     """Return the function of an operation, with its name, signature and docstring."""
-    return _gathering(operation) if operation.parameters.gathering else _general(operation)
+    if operation.parameters.gathering:
+        return _gathering(operation)
+    if operation.parameters.nullary:
+        return _making(operation)
+    return _positional(operation) if operation.parameters.positional else _general(operation)
 
 
 def _gathering(operation: Overridable) -> Function:
@@ -42,6 +46,44 @@ def _gathering(operation: Overridable) -> Function:
         result = first(arrays, *args, **kwargs) if args or kwargs else first(arrays)
         if result is NotImplemented:
             return ask_the_rest(operation, first, (arrays, *args), kwargs)
+        return result
+
+    return call
+
+
+def _making(operation: Overridable) -> Function:
+    table = operation.table
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if live and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
+            return answer
+        try:
+            first = table[()]
+        except KeyError:
+            first = decide(operation, args, kwargs, ())
+        result = first(*args, **kwargs)
+        if result is NotImplemented:
+            return ask_the_rest(operation, first, args, kwargs)
+        return result
+
+    return call
+
+
+def _positional(operation: Overridable) -> Function:
+    table = operation.table
+    key_of, count = operation.parameters.key, operation.parameters.positional
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if live and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
+            return answer
+        key = tuple(map(type, args)) if len(args) == count else key_of(args, kwargs)
+        try:
+            first = table[key]
+        except KeyError:
+            first = decide(operation, args, kwargs, key)
+        result = first(*args, **kwargs)
+        if result is NotImplemented:
+            return ask_the_rest(operation, first, args, kwargs)
         return result
 
     return call

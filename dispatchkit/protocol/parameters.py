@@ -162,8 +162,10 @@ class Parameters:
     def key(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Key:
         """Return the types that decide who answers a call."""
         count = self.positional
-        if count and len(args) >= count:
-            return tuple([type(arg) for arg in args[:count]])
+        if count:
+            if len(args) >= count:
+                return tuple(map(type, args[:count]))
+            return (*map(type, args), *[type(kwargs.get(p.name)) for p in self.arrays[len(args) :]])
         return tuple([p.key(p.find(args, kwargs)) for p in self.arrays])
 
     def values(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[ArrayParameter, Any]]:

@@ -122,8 +122,9 @@ def test_the_nearest_have_file_and_line(protocol: DispatchProtocol, combine: Ans
 
 
 def test_rules_of_related_types_are_nearest(protocol: DispatchProtocol, combine: Answer) -> None:
-    for name in ("one", "two", "three"):
-        protocol.implements(combine, type(name, (), {}))(lambda x1, x2, /: None)
+    others = [type(name, (), {}) for name in ("one", "two", "three")]  # rules go with their types
+    for other in others:
+        protocol.implements(combine, other)(lambda x1, x2, /: None)
 
     @protocol.implements(combine)
     def combine_pair(x1: A, x2: A, /) -> None: ...
