@@ -54,7 +54,8 @@ class DeclaredOperation(Overridable):
     derivatives : its derivative rules
     differentiable : whether gradients flow through it
     namesake : whether the body does nothing but call the namespace's function of the same name
-    kernel : computes it on NumPy arrays
+    kernel : computes it on NumPy arrays, with every parameter left out
+    on_numpy : computes it on NumPy arrays
     whole : computes it on a NumPy array with every parameter left out, where there is a shorter way
     samples : valid calls
     pull_raw : computes the raw cotangents of a recorded call's inputs
@@ -82,6 +83,8 @@ class DeclaredOperation(Overridable):
         prefix = namespace.partition(".")[2]
         self.namesake = path == (f"{prefix}.{name}" if prefix else name)
         self.kernel = _kernel(body, path, trusted=namespace.partition(".")[0] == "dispatchkit")
+        shortcut = numpy_namespace.shortcuts.get(name) if namespace == "dispatchkit" else None
+        self.on_numpy = shortcut or partial(body, numpy_namespace)
         self.whole = numpy_namespace.whole.get(name) if self.namesake else None
         self.samples: list[Sample] = []
         self.decomposes = True
@@ -128,6 +131,10 @@ class DeclaredOperation(Overridable):
         if self._plan is None:
             self._plan = Plan(self.qualified_name, self.parameters, self.derivatives, self.several)
         return self._plan
+
+    def computed_by(self, xp: Any) -> Callable[..., Any]:
+        """Return what computes it on arrays of a namespace."""
+        return self.on_numpy if xp is numpy_namespace else partial(self.body_of_namespace, xp)
 
     @property
     def keeps_output(self) -> bool:

@@ -134,20 +134,20 @@ def _node(operation: DeclaredOperation, r: Any, edges: tuple[Any, ...], args: tu
 
 def leading_handler(operation: DeclaredOperation, cls: type) -> Handler:
     """Return what computes an operation of one tensor, given first, with parameters: reductions, shape changes."""
-    body, differentiable, whole = operation.body_of_namespace, operation.differentiable, operation.whole
+    on_numpy, differentiable, whole = operation.on_numpy, operation.differentiable, operation.whole
     keeps, keeps_output = operation.plan.keeps[0], operation.plan.keeps_output
     takes_dtype = "dtype" in operation.parameters.signature.parameters
 
     def handler(x: Any, /, *args: Any, **kwargs: Any) -> Any:
         a = x.array
-        xp = numpy_namespace if type(a) is ndarray else namespace_of(a)
+        compute = on_numpy if type(a) is ndarray else operation.computed_by(namespace_of(a))
         try:
             if args or kwargs:
-                r = body(xp, a, *args, **kwargs)
+                r = compute(a, *args, **kwargs)
                 if takes_dtype and (args or "dtype" in kwargs):
                     check_numbers(operation, r, kwargs.get("dtype"))
-            elif whole is None or xp is not numpy_namespace:
-                r = body(xp, a)
+            elif whole is None or compute is not on_numpy:
+                r = compute(a)
             else:
                 r = whole(a)
         except MISTAKES as error:
@@ -186,7 +186,7 @@ def leading_handler(operation: DeclaredOperation, cls: type) -> Handler:
 
 def call_handler(operation: DeclaredOperation, cls: type) -> Handler:
     """Return what computes an operation of any signature: several arrays, sequences, none at all."""
-    body, composite = operation.body_of_namespace, operation.composite
+    on_numpy, composite = operation.on_numpy, operation.composite
     parameters = operation.parameters
     makes_leaves = "requires_grad" in parameters.signature.parameters
     takes_dtype = "dtype" in parameters.signature.parameters
@@ -194,9 +194,10 @@ def call_handler(operation: DeclaredOperation, cls: type) -> Handler:
 
     def handler(*args: Any, **kwargs: Any) -> Any:
         requires_grad = makes_leaves and kwargs.pop("requires_grad", False)
-        xp = numpy_namespace
+        compute = on_numpy
         if foreign:
             xp, args, kwargs = library_of_call(operation, args, kwargs)
+            compute = operation.computed_by(xp)
         tensors: list[Storage] = []
         raw_args = [arg if type(arg) in PLAIN else _opened(arg, tensors) for arg in args]
         raw_kwargs = kwargs
@@ -209,7 +210,7 @@ def call_handler(operation: DeclaredOperation, cls: type) -> Handler:
             except MISTAKES as error:
                 reraise(operation, error, args, kwargs, inner=True)
         try:
-            result = body(xp, *raw_args, **raw_kwargs)
+            result = compute(*raw_args, **raw_kwargs)
             if takes_dtype and "dtype" in kwargs:
                 check_numbers(operation, result, kwargs.get("dtype"))
         except MISTAKES as error:
@@ -231,14 +232,14 @@ def call_handler(operation: DeclaredOperation, cls: type) -> Handler:
 
 def arrays_handler(operation: DeclaredOperation, cls: type) -> Handler:
     """Return what computes an operation of several arrays, each an argument of its own, with parameters."""
-    body, general = operation.body_of_namespace, call_handler(operation, cls)
+    compute, general = operation.on_numpy, call_handler(operation, cls)
 
     def handler(*args: Any, **kwargs: Any) -> Any:
         if foreign or (kwargs and not UNTRACKED.issuperset(map(type, kwargs.values()))):
             return general(*args, **kwargs)
         raw, tracked = _raw_arrays(args)
         try:
-            r = body(numpy_namespace, *raw, **kwargs)
+            r = compute(*raw, **kwargs)
         except MISTAKES as error:
             reraise(operation, error, args, kwargs)
         y = wrapped(cls, r if type(r) is ndarray else raw_array(r))
@@ -253,14 +254,14 @@ def arrays_handler(operation: DeclaredOperation, cls: type) -> Handler:
 
 def gathering_handler(operation: DeclaredOperation, cls: type) -> Handler:
     """Return what computes an operation of a sequence of arrays, given first, with parameters."""
-    body, general = operation.body_of_namespace, call_handler(operation, cls)
+    compute, general = operation.on_numpy, call_handler(operation, cls)
 
     def handler(arrays: Any, /, *args: Any, **kwargs: Any) -> Any:
         if foreign:
             return general(arrays, *args, **kwargs)
         raw, tracked = _raw_arrays(arrays)
         try:
-            r = body(numpy_namespace, raw, *args, **kwargs)
+            r = compute(raw, *args, **kwargs)
         except MISTAKES as error:
             reraise(operation, error, (arrays, *args), kwargs)
         y = wrapped(cls, r if type(r) is ndarray else raw_array(r))
@@ -295,7 +296,7 @@ def _record(operation: DeclaredOperation, y: Storage, args: tuple[Any, ...], kwa
 
 def making_handler(operation: DeclaredOperation, cls: type) -> Handler:
     """Return what computes an operation that makes an array of no other."""
-    body, general = operation.body_of_namespace, call_handler(operation, cls)
+    compute, general = operation.on_numpy, call_handler(operation, cls)
     makes_leaves = "requires_grad" in operation.parameters.signature.parameters
     takes_dtype = "dtype" in operation.parameters.signature.parameters
 
@@ -304,7 +305,7 @@ def making_handler(operation: DeclaredOperation, cls: type) -> Handler:
             return general(*args, **kwargs)
         requires_grad = makes_leaves and bool(kwargs) and kwargs.pop("requires_grad", False)
         try:
-            r = body(numpy_namespace, *args, **kwargs)
+            r = compute(*args, **kwargs)
             if takes_dtype and r.dtype.kind not in NUMBERS:
                 check_numbers(operation, r, kwargs.get("dtype"))
         except MISTAKES as error:
