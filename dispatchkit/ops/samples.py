@@ -29,7 +29,7 @@ class Draw:
     low, high : bounds of its elements
     content : ``"real"`` numbers; ``"complex"``, real and imaginary parts within the bounds; ``"integer"``;
         ``"boolean"``; ``"definite"``, symmetric positive definite matrices in the last two axes; ``"distinct"``, real
-        numbers no two of which are close
+        numbers no two of which are close, nor one to the negative of another
     """
 
     shape: tuple[int, ...]
@@ -51,8 +51,8 @@ class Draw:
             return root @ np.swapaxes(root, -1, -2) + 2 * np.eye(self.shape[-1])
         if self.content == "distinct":
             count = int(np.prod(self.shape))
-            steps = np.linspace(self.low, self.high, count + 2)[1:-1]
-            return rng.permutation(steps).reshape(self.shape)
+            steps = (np.arange(count) + 0.6) / (count + 1.5)
+            return rng.permutation(self.low + (self.high - self.low) * steps).reshape(self.shape)
         return rng.uniform(self.low, self.high, size=self.shape)
 
 

@@ -66,6 +66,7 @@ def take_transpose(xp: Namespace, g: Array, x: Array, indices: Array, /, *, axis
         sample(draw(4), np.asarray([0, 2, 0])),
         sample(draw(2, 3), np.asarray([[2, 0], [1, 1]])),
         sample(draw(2, 3), np.asarray([[1, 0, 1]]), axis=0),
+        sample(draw(3, 2), draw(4, 2, low=0, high=1, content="integer"), axis=-2),
     ]
 )
 def take_along_axis(xp: Namespace, x: Array, indices: Array, /, *, axis: int = -1) -> Array:
