@@ -7,6 +7,7 @@ again. Nothing is recursive, so depth is bounded by memory alone.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -25,6 +26,8 @@ __all__ = ["FREED", "OWN_REFERENCES", "memory_is_own", "reachable", "sweep"]
 # it, what iterates over the cotangents, and the argument of the count itself.
 OWN_REFERENCES = 4
 
+# Reentrant: adding gradients of array types calls handlers, which may go backwards themselves.
+accumulating = threading.RLock()
 FREED = "the graph of {name} was freed by an earlier backward pass; pass retain_graph=True there to go through it again"
 
 
@@ -193,15 +196,16 @@ def _accumulate(leaf: Vertex, g: Any, wrap: Any, create_graph: bool) -> None:
     """Add a gradient to what its leaf has, without copying an array that nobody else holds."""
     extras = leaf.extras
     assert extras is not None
-    before = extras.grad
-    if create_graph:
-        extras.grad = g.clone() if before is None else before + g
-    elif before is None:
-        own = isinstance(g, np.ndarray) and sys.getrefcount(g) <= OWN_REFERENCES and memory_is_own(g)
-        extras.grad = wrap(g if own else namespace_of(g).asarray(g, copy=True))
-    elif isinstance(before, Storage) and before._node is None:
-        extras.grad = wrap(before.array + g)
-    else:
-        extras.grad = before + wrap(g)
+    with accumulating:  # threads may go backwards through graphs of the same leaves
+        before = extras.grad
+        if create_graph:
+            extras.grad = g.clone() if before is None else before + g
+        elif before is None:
+            own = isinstance(g, np.ndarray) and sys.getrefcount(g) <= OWN_REFERENCES and memory_is_own(g)
+            extras.grad = wrap(g if own else namespace_of(g).asarray(g, copy=True))
+        elif isinstance(before, Storage) and before._node is None:
+            extras.grad = wrap(before.array + g)
+        else:
+            extras.grad = before + wrap(g)
     for hook in list(extras.after.values()):
         hook(leaf)

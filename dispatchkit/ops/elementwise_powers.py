@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dispatchkit.graph.arrays import holds_complex
 from dispatchkit.ops.declare import alias, elementwise
+from dispatchkit.ops.matrices import floating
 from dispatchkit.ops.typing import Array, Namespace
 
 __all__ = ["hypot", "pow", "power", "reciprocal", "rsqrt", "sqrt", "square"]
@@ -45,6 +46,7 @@ def pow_partial_x1(xp: Namespace, y: Array, x1: Array, x2: Array | complex) -> A
         if x2 == 2:
             return 2 * x1
         return x2 * x1 ** (x2 - 1) if x2 != 0 else xp.zeros_like(x1)
+    x2 = floating(xp, x2)
     # Changing the exponent, not the result, keeps 0 * inf out of the derivatives of this rule, too.
     exponent = xp.where(xp.logical_and(x1 == 0, x2 == 0), 1, x2)
     return x2 * x1 ** (exponent - 1)
@@ -52,7 +54,7 @@ def pow_partial_x1(xp: Namespace, y: Array, x1: Array, x2: Array | complex) -> A
 
 @pow.def_partial("x2")
 def pow_partial_x2(xp: Namespace, y: Array, x1: Array | complex, x2: Array) -> Array:
-    base = xp.asarray(x1, dtype=y.dtype) if isinstance(x1, (int, float, complex)) else x1
+    base = xp.asarray(x1, dtype=y.dtype) if isinstance(x1, (int, float, complex)) else floating(xp, x1)
     exponent = xp.real(x2) if holds_complex(x2) else x2
     return y * xp.log(xp.where(xp.logical_and(base == 0, exponent >= 0), 1, base))
 

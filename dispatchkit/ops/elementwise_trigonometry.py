@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dispatchkit.ops.declare import alias, elementwise
+from dispatchkit.ops.matrices import floating
 from dispatchkit.ops.typing import Array, Namespace
 
 __all__ = [
@@ -234,11 +235,12 @@ def atan2_partial_x1(xp: Namespace, y: Array, x1: Array, x2: Array) -> Array:
 
 @atan2.def_partial("x2")
 def atan2_partial_x2(xp: Namespace, y: Array, x1: Array, x2: Array) -> Array:
-    return -x1 / _squared_distance(xp, x1, x2)
+    return -floating(xp, x1) / _squared_distance(xp, x1, x2)
 
 
 def _squared_distance(xp: Namespace, x1: Array, x2: Array) -> Array:
-    """Return the squared distance from the origin, 1 there."""
+    """Return the squared distance from the origin, 1 there; integers are squared as floating-point numbers."""
+    x1, x2 = floating(xp, x1), floating(xp, x2)
     squared = x1 * x1 + x2 * x2
     return xp.where(squared == 0, 1, squared)
 

@@ -127,8 +127,8 @@ def conjugate(xp: Namespace, x: Any) -> Any:
 
 
 def floating(xp: Namespace, x: Any) -> Any:
-    """Return integers or booleans in double precision, and other arrays as they are."""
-    return x if is_inexact(x.dtype) else xp.astype(x, xp.float64)
+    """Return arrays of integers or booleans in double precision, other arrays and Python's scalars as they are."""
+    return xp.astype(x, xp.float64) if hasattr(x, "dtype") and not is_inexact(x.dtype) else x
 
 
 def stored_transposed(x: Any) -> bool:

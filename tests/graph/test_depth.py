@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 import tracemalloc
 import weakref
@@ -218,6 +219,19 @@ def test_threads_sweep_graphs_with_common_ground() -> None:
         found = list(pool.map(lambda loss: grad(loss, x, retain_graph=True)[0].numpy(), losses))
     for k, g in enumerate(found):
         np.testing.assert_allclose(g, k * np.exp(np.sin(x.detach().numpy())) * np.cos(x.detach().numpy()))
+
+
+def test_threads_accumulate_in_the_same_leaf() -> None:
+    w = leaf(*[1.0] * 10)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda _: [(w * 2.0).sum().backward() for _ in range(300)], range(8)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert w.grad is not None
+    np.testing.assert_array_equal(w.grad.numpy(), 2.0 * 300 * 8)
 
 
 def test_the_graph_can_be_walked() -> None:
