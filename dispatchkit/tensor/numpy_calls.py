@@ -38,6 +38,7 @@ NAMES = {
     "invert": "bitwise_invert",
     "left_shift": "bitwise_left_shift",
     "power": "pow",
+    "psi": "digamma",
     "right_shift": "bitwise_right_shift",
     "true_divide": "divide",
 }
@@ -58,18 +59,41 @@ ATTRIBUTES = frozenset({"ndim", "shape", "size"})
 
 
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """Answer a NumPy universal function by the operation of the same name; NotImplemented where there is none."""
+    """Answer a universal function of NumPy or SciPy by the operation of the same name, or by itself on arrays."""
     name = ufunc.__name__
-    out = kwargs.pop("out", (None,))[0]
-    if method == "reduce" and name in REDUCTIONS and not kwargs.keys() - {"axis", "keepdims", "dtype"}:
-        given = {"axis": 0} | {key: value for key, value in kwargs.items() if value is not None or key == "axis"}
+    given = {key: value for key, value in kwargs.items() if key != "out"}
+    out = kwargs.get("out", (None,))[0]
+    if method == "reduce" and name in REDUCTIONS and not given.keys() - {"axis", "keepdims", "dtype"}:
+        given = {"axis": 0} | {key: value for key, value in given.items() if value is not None or key == "axis"}
         result = getattr(tensor_namespace, REDUCTIONS[name])(*inputs, **given)
+    elif method == "__call__" and not given and (function := _operation_of_universal(name)) is not None:
+        result = function(*inputs)
     else:
-        function = getattr(tensor_namespace, NAMES.get(name, name), None)
-        if method != "__call__" or kwargs or of(function) is None:
+        several = kwargs.get("out", ())
+        written = inputs[:1] if method == "at" else several  # in place, which tensors would not see
+        known = all(_becomes_array(type(value)) for value in (*inputs, *several))
+        if not known or any(tensor_protocol.records.participates(type(value)) for value in written):
             return NotImplemented
-        result = function(*inputs)  # type: ignore[misc]  # checked above
+        return getattr(ufunc, method)(*_as_arrays(inputs), **_as_arrays(kwargs))
     return result if out is None else _put(out, result)
+
+
+@functools.cache
+def _operation_of_universal(name: str) -> Callable[..., Any] | None:
+    """Return the operation that is the universal function of a name, None where there is none."""
+    named = NAMES.get(name, name)
+    for place in (tensor_namespace, getattr(tensor_namespace, "special", None)):
+        function = getattr(place, named, None)
+        if of(function) is not None:
+            return function
+    return None
+
+
+def _becomes_array(cls: type) -> bool:
+    """Return whether NumPy computes with a type without asking it, or makes an array of it."""
+    if issubclass(cls, (np.ndarray, np.generic, int, float, complex)):
+        return True
+    return tensor_protocol.records.participates(cls) and hasattr(cls, "__array__")
 
 
 def array_function(

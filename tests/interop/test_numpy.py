@@ -89,6 +89,43 @@ def test_a_function_that_is_none_here_takes_and_gives_arrays(call: Callable[[Any
         call(dk.tensor(A, requires_grad=True))
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.spacing(x),
+        lambda x: np.add.accumulate(x),
+        lambda x: np.multiply.outer(x, A),
+        lambda x: np.divmod(x, 2)[1],
+        lambda x: np.sin(x, where=x > 2, out=np.zeros((2, 3))),
+    ],
+)
+def test_a_universal_function_that_is_none_here_takes_and_gives_arrays(call: Callable[[Any], Any]) -> None:
+    got, want = call(dk.asarray(A)), call(A)
+    assert type(got) is np.ndarray
+    np.testing.assert_array_equal(got, want)
+
+
+def test_scipys_universal_functions_are_the_special_ones() -> None:
+    special = pytest.importorskip("scipy.special")
+    x = dk.tensor(A / 7, requires_grad=True)
+    for theirs, ours in [(special.erf, dk.special.erf), (special.psi, dk.special.digamma)]:
+        y = theirs(x)
+        assert y.grad_fn.name == ours(x).grad_fn.name
+        np.testing.assert_allclose(y.detach().numpy(), theirs(A / 7))
+    np.testing.assert_allclose(special.j0(x.detach()), special.j0(A / 7))
+    with pytest.raises(dk.errors.AutogradError, match="would lose the graph"):
+        special.j0(x)
+
+
+def test_a_universal_function_does_not_change_a_tensor_unseen() -> None:
+    x: Any = dk.zeros(3)
+    with pytest.raises(TypeError, match="NotImplemented"):
+        np.add.at(x, [0], 1.0)
+    with pytest.raises(TypeError, match="NotImplemented"):
+        np.spacing(np.ones(3), out=x)
+    assert x.tolist() == [0.0, 0.0, 0.0]
+
+
 def test_attributes_are_not_computed() -> None:
     x = dk.tensor(A, requires_grad=True)
     assert np.shape(x) == (2, 3)
