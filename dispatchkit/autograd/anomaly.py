@@ -6,7 +6,7 @@ from contextlib import ContextDecorator
 from types import TracebackType
 
 from dispatchkit.graph.anomaly import Anomaly
-from dispatchkit.protocol.modes import Observer, active_observer, observed_by, observers, set_observers
+from dispatchkit.protocol.observers import Observer, active_observer, observed_by, observers, set_observers
 
 __all__ = ["detect_anomaly", "is_anomaly_enabled", "set_detect_anomaly"]
 

@@ -10,7 +10,7 @@ from typing import Any
 from dispatchkit.autograd.saving import Packing
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import Node
-from dispatchkit.protocol.modes import Observer, active_observer, observed_by, observers, set_observers
+from dispatchkit.protocol.observers import Observer, active_observer, observed_by, observers, set_observers
 from dispatchkit.tensor import Tensor
 
 __all__ = ["Node", "disable_saved_tensors_hooks", "saved_tensors_hooks"]

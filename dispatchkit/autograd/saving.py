@@ -12,7 +12,7 @@ from dispatchkit.graph.around import Around, is_around, recorded
 from dispatchkit.graph.node import CallNode, Node
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage, Vertex, version_of
-from dispatchkit.protocol.modes import Observer, active_observer, observers, set_observers
+from dispatchkit.protocol.observers import Observer, active_observer, observers, set_observers
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import twin
 

@@ -14,12 +14,12 @@ from dispatchkit.graph.arrays import is_inexact, namespace_of
 from dispatchkit.graph.node import Differentiable, Node
 from dispatchkit.graph.storage import Storage, Vertex
 from dispatchkit.protocol.frames import stack
-from dispatchkit.protocol.modes import Observer, active_observer
+from dispatchkit.protocol.observers import Observer, active_observer
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Anomaly", "look_at"]
+__all__ = ["Anomaly"]
 
 
 class Anomaly(Observer):
@@ -40,6 +40,12 @@ class Anomaly(Observer):
             if not is_around(Traced, node):
                 place = place or Place(stack(), _running.get())
                 node.operation = Traced(node.operation, place)
+
+    def sweeps(self, vertices: Iterable[Vertex]) -> None:
+        """Have the nodes of a backward pass looked at, those recorded outside of `detect_anomaly`, too."""
+        for vertex in vertices:
+            if isinstance(vertex, Node) and not is_around(Traced, vertex):
+                vertex.operation = Traced(vertex.operation, None)
 
 
 class Place:
@@ -121,14 +127,6 @@ class Traced(Around):
 
 # The node whose backward pass is being recorded.
 _running: ContextVar[Traced | None] = ContextVar("dispatchkit.anomaly", default=None)
-
-
-def look_at(vertices: Iterable[Vertex]) -> None:
-    """Have the nodes of a backward pass looked at where this context asks for it, those recorded outside it, too."""
-    if active_observer(Anomaly) is not None:
-        for vertex in vertices:
-            if isinstance(vertex, Node) and not is_around(Traced, vertex):
-                vertex.operation = Traced(vertex.operation, None)
 
 
 def _has_nan(value: Any) -> bool:

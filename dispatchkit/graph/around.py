@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.node import Differentiable, Node, Output
 from dispatchkit.graph.storage import Storage
 
@@ -101,5 +102,9 @@ def _tensors(records: Any, value: Any) -> Iterator[Storage]:
         for member in value:
             yield from _tensors(records, member)
     elif records.participates(type(value)):
-        for name in records.fields_of(value):
+        try:
+            names = records.fields_of(value)
+        except RegistrationError:  # a type that has no fields at all
+            return
+        for name in names:
             yield from _tensors(records, getattr(value, name))

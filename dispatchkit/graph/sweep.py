@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.anomaly import look_at
 from dispatchkit.graph.arrays import namespace_of, project, same_dtype
 from dispatchkit.graph.node import CallNode, Output
 from dispatchkit.graph.storage import Storage, Vertex
-from dispatchkit.protocol.modes import live
+from dispatchkit.protocol.observers import live, tell_of_sweep
 
 __all__ = ["FREED", "OWN_REFERENCES", "memory_is_own", "reachable", "sweep"]
 
@@ -63,7 +62,7 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
     wanted = None if inputs is None else set(inputs)
     pending = reachable([vertex for vertex, _ in roots])
     if live:
-        look_at(pending)
+        tell_of_sweep(pending)
     needed = None if wanted is None else _on_a_path(pending, wanted)
     grads: dict[Vertex, Any] = {}
     found: dict[Vertex, Any] = {}

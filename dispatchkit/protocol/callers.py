@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.protocol.modes import ask_modes, live
+from dispatchkit.protocol.observers import note_asked
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
@@ -159,4 +160,4 @@ def decide(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]
 def ask_the_rest(operation: Overridable, first: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Go on after the first answer declined; from the start if another one is first by now."""
     chain = operation.protocol.chain(operation, operation.parameters.key(args, kwargs))
-    return chain.run(args, kwargs, 1 if chain.head() is first else 0)
+    return chain.run(args, kwargs, 1 if chain.head() is first else 0, asks=note_asked)

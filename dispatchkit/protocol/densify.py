@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from dispatchkit.errors import DensifyError, DensifyWarning, format_bytes
 from dispatchkit.protocol.frames import caller
+from dispatchkit.protocol.observers import note_dense
 
 __all__ = [
     "FromDense",
@@ -24,6 +25,7 @@ __all__ = [
     "densify_ledger",
     "make_dense",
     "separate_ledger",
+    "told_layout",
 ]
 
 Policy = Literal["allow", "warn", "error"]
@@ -191,6 +193,7 @@ def make_dense(function: str, cls: type, to_dense: Callable[[Any], Any], value: 
         entry = book.setdefault((file, line, function, name), LedgerEntry(file, line, function, name))
         entry.count += 1
         entry.nbytes += nbytes or 0
+    note_dense(nbytes or 0)
     if warn and budget.policy == "warn":
         size = "unknown size" if nbytes is None else format_bytes(nbytes)
         warnings.warn(f"'{function}' made {name} dense ({size})", DensifyWarning, stacklevel=depth)
@@ -206,13 +209,19 @@ class FromDense:
     """An attribute that is read off the dense form, where the type does not supply it."""
 
 
-def _expected_nbytes(value: Any) -> int | None:
-    """Return the size of an array from its shape and dtype; None where it does not tell both cheaply."""
+def told_layout(value: Any) -> tuple[Any, Any]:
+    """Return shape and dtype of a value; None for what it does not have, or would have to become dense for."""
     cls = type(value)
     if isinstance(getattr(cls, "shape", None), FromDense) or isinstance(getattr(cls, "dtype", None), FromDense):
-        return None
+        return None, None
+    return getattr(value, "shape", None), getattr(value, "dtype", None)
+
+
+def _expected_nbytes(value: Any) -> int | None:
+    """Return the size of an array from its shape and dtype; None where it does not tell both cheaply."""
+    shape, dtype = told_layout(value)
     try:
-        return int(math.prod(value.shape)) * int(value.dtype.itemsize)
+        return int(math.prod(shape)) * int(dtype.itemsize)
     except (AttributeError, TypeError):
         return None
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import DispatchError
 from dispatchkit.protocol.decline import take_mode_notes, take_reason
-from dispatchkit.protocol.modes import ask_modes, current
+from dispatchkit.protocol.modes import answer_by_modes, current
 from dispatchkit.protocol.ranking import Source, Step
 from dispatchkit.protocol.resolution import Chain, Passed
 from dispatchkit.protocol.rules import type_name
@@ -88,7 +88,7 @@ def explain_call(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str
         if found.lines and found.lines[0].what == ACTIVE and not found.outcome.startswith(AT_RUN_TIME):
             found.outcome = f"{AT_RUN_TIME}, else {found.outcome}"
         return found
-    answer = ask_modes(operation, args, kwargs)
+    answer = answer_by_modes(operation, args, kwargs)
     declined = take_mode_notes()
     if answer is NotImplemented:
         found.lines[:] = [Line(*note.partition(": ")[::2], "") for note in declined]

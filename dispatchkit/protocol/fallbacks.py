@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.densify import make_dense
-from dispatchkit.protocol.modes import Mode, ask_modes
+from dispatchkit.protocol.modes import Mode, answer_by_modes
+from dispatchkit.protocol.observers import note_asked
 from dispatchkit.protocol.parameters import Key, flatten
 from dispatchkit.protocol.participants import with_field
 from dispatchkit.protocol.ranking import Source, Step, rule_steps
@@ -167,11 +168,11 @@ class _Decomposing(Mode):
         kwargs: Mapping[str, Any],
     ) -> Any:
         keywords = dict(kwargs)
-        result = ask_modes(operation, args, keywords)
+        result = answer_by_modes(operation, args, keywords)
         if result is not NotImplemented:
             return result
         chain = operation.protocol.limited_chain(operation, operation.parameters.key(args, keywords))
-        result, _ = chain.attempt(args, keywords)
+        result, _ = chain.attempt(args, keywords, asks=note_asked)
         if result is NotImplemented:
             raise _Undecomposable(self, operation)
         return result

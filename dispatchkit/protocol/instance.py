@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.modes import Mode
+from dispatchkit.protocol.observers import note_asked
 from dispatchkit.protocol.overridable import Overridable
 
 __all__ = [
@@ -105,7 +106,8 @@ class disable_dispatch(Mode):  # noqa: N801  # used like a function, in `with`
         kwargs: Mapping[str, Any],
     ) -> Any:
         keywords = dict(kwargs)
-        return operation.protocol.plain_chain(operation, operation.parameters.key(args, keywords)).run(args, keywords)
+        chain = operation.protocol.plain_chain(operation, operation.parameters.key(args, keywords))
+        return chain.run(args, keywords, asks=note_asked)
 
 
 array_type = tensor_protocol.array_type

@@ -1,40 +1,25 @@
-"""Modes and observers: who sees every call, by way of a context variable.
+"""Modes: who is asked before the types, by way of a context variable.
 
-Modes answer calls. Their stack is an immutable linked list held by a context variable, so threads and tasks do not see
-each other's. Observers see each call once its result is there, the calls that handlers make included, and change
-neither. `live` counts the cells and watches that exist anywhere in the process: while it is empty, no context can hold
-any, and a call need not even read the context variables.
+Their stack is an immutable linked list held by a context variable, so threads and tasks do not see each other's. While
+`live`, which counts its cells, is empty, a call need not even read the variable.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextvars import ContextVar
+from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import ModeError
 from dispatchkit.protocol.decline import note_mode, take_mode_notes, take_reason
+from dispatchkit.protocol.observers import Seen, is_observed, live, note_asked, observe
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = [
-    "Cell",
-    "Mode",
-    "Observer",
-    "active_observer",
-    "ask_modes",
-    "current",
-    "live",
-    "observed_by",
-    "observers",
-    "set_observers",
-]
-
-ObserverT = TypeVar("ObserverT", bound="Observer")
-
-live: list[None] = []
+__all__ = ["Cell", "Mode", "answer_by_modes", "ask_modes", "current", "live"]
 
 
 class Cell:
@@ -99,64 +84,40 @@ class Mode:
         take_mode_notes()
 
 
-class Observer:
-    """What sees every call; of each class, the one that was entered last."""
-
-    def saw(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
-        """Take note of a call that succeeded; calls made here are not observed."""
-        raise AssertionError("an observer looks")
-
-
-class _Watch:
-    """The observers of a context, the last to enter last."""
-
-    __slots__ = ("__weakref__", "observers")
-
-    def __init__(self, observers: tuple[Observer, ...]) -> None:
-        self.observers = observers
-        live.append(None)
-
-    def __del__(self) -> None:
-        live.pop()
-
-
-_watch: ContextVar[_Watch | None] = ContextVar("dispatchkit.observers", default=None)
 # Whether the call that comes next is the one that is being observed, on its way to who answers it.
 _on_its_way: ContextVar[bool] = ContextVar("dispatchkit.observed", default=False)
 
 
-def observers() -> tuple[Observer, ...]:
-    """Return the observers of this context, the last to enter last."""
-    watch = _watch.get()
-    return () if watch is None else watch.observers
-
-
-def set_observers(found: Sequence[Observer]) -> None:
-    """Make these the observers of this context."""
-    _watch.set(_Watch(tuple(found)) if found else None)
-
-
-def observed_by(observer: Observer) -> tuple[Observer, ...]:
-    """Return the observers of this context with another one in the place of any of its class."""
-    return (*(one for one in observers() if type(one) is not type(observer)), observer)
-
-
-def active_observer(cls: type[ObserverT]) -> ObserverT | None:
-    """Return the observer of a class that this context has, None where it has none."""
-    return next((one for one in observers() if isinstance(one, cls)), None) if live else None
-
-
 def ask_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Ask the active modes for the result of a call, innermost first; NotImplemented when none answers.
+    """Ask the active modes for the result of a call; NotImplemented when none answers.
 
     Where there are observers, the call is made here, and comes back once to be answered.
     """
-    watch = _watch.get()
-    if watch is not None:
+    if is_observed() is not None:
         if _on_its_way.get():
             _on_its_way.set(False)
         elif not (operation.parameters.binary and any(operation.protocol.is_stranger(type(arg)) for arg in args)):
-            return _observed(watch, operation, args, kwargs)
+            return observe(
+                Seen(operation.qualified_name, operation, args, kwargs), partial(_answer, operation, args, kwargs)
+            )
+    return answer_by_modes(operation, args, kwargs)
+
+
+def _answer(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    _on_its_way.set(True)
+    try:
+        return operation.function(*args, **kwargs)
+    finally:
+        _on_its_way.set(False)
+
+
+def answer_by_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return what the innermost mode answers that does; NotImplemented when none does.
+
+    Parameters
+    ----------
+    operation, args, kwargs : a call that has been observed already, where there are observers
+    """
     cell = _stack.get()
     if cell is None:
         return NotImplemented
@@ -172,24 +133,11 @@ def ask_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, A
                 if token is not None:
                     _stack.reset(token)
             if result is not NotImplemented:
+                if mode.told:
+                    note_asked(operation, mode)
                 return result
             reason = take_reason()
             if mode.told:
                 note_mode(f"{type(mode).__name__}: declined" + (f": {reason}" if reason else ""))
         cell = cell.below
     return NotImplemented
-
-
-def _observed(watch: _Watch, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    _on_its_way.set(True)
-    try:
-        result = operation.function(*args, **kwargs)
-    finally:
-        _on_its_way.set(False)
-    _watch.set(None)
-    try:
-        for observer in reversed(watch.observers):
-            observer.saw(operation, args, kwargs, result)
-    finally:
-        _watch.set(watch)
-    return result

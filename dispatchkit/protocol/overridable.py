@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dispatchkit.protocol.callers import make_function, make_operator
 from dispatchkit.protocol.modes import ask_modes
+from dispatchkit.protocol.observers import note_asked
 from dispatchkit.protocol.parameters import Key, Parameters, flatten
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ class Overridable:
         result = ask_modes(self, args, kwargs)
         if result is not NotImplemented:
             return result
-        return self.protocol.chain(self, self.parameters.key(args, kwargs)).run(args, kwargs)
+        return self.protocol.chain(self, self.parameters.key(args, kwargs)).run(args, kwargs, asks=note_asked)
 
 
 def _unset(*args: Any, **kwargs: Any) -> Any:

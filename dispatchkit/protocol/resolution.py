@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dispatchkit.errors import (
     ForeignArgumentError,
@@ -32,6 +32,9 @@ __all__ = [
     "candidates",
     "default_chain",
 ]
+
+# Told of the operation that is called, and of a step that is asked to answer.
+Asks: TypeAlias = "Callable[[Overridable, Step], None]"
 
 
 @dataclass(eq=False, slots=True)
@@ -86,29 +89,37 @@ class Chain:
         return steps[0].call if steps else _nobody
 
     def attempt(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], start: int = 0
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], start: int = 0, asks: Asks | None = None
     ) -> tuple[Any, list[tuple[type, str]]]:
-        """Return the first answer from step `start` on, NotImplemented where all decline, and who declined why."""
+        """Return the first answer from step `start` on, NotImplemented where all decline, and who declined why.
+
+        Parameters
+        ----------
+        args, kwargs, start : the call, and the first step that is asked
+        asks : called with the operation and each step before it is asked
+        """
         declined: list[tuple[type, str]] = []
         steps = self.steps
         if start and steps:
             declined.append((steps[0].cls, _why(steps[0])))
         for step in steps[start:]:
             take_reason()  # one that was given and thought better of
+            if asks is not None:
+                asks(self.operation, step)
             result = step.call(*args, **kwargs)
             if result is not NotImplemented:
                 return result, declined
             declined.append((step.cls, _why(step)))
         return NotImplemented, declined
 
-    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], start: int = 0) -> Any:
-        """Return the first answer from step `start` on that does not decline.
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], start: int = 0, asks: Asks | None = None) -> Any:
+        """Return the first answer from step `start` on that does not decline; parameters as of `attempt`.
 
         Raises
         ------
         NoImplementationError : if all decline
         """
-        result, declined = self.attempt(args, kwargs, start)
+        result, declined = self.attempt(args, kwargs, start, asks)
         if result is NotImplemented:
             raise self.error(args, kwargs, declined)
         return result

@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.protocol.modes import Observer, active_observer, live, observed_by, observers, set_observers
+from dispatchkit.protocol.observers import (
+    Observer,
+    Seen,
+    active_observer,
+    live,
+    observed_by,
+    observers,
+    set_observers,
+)
 from dispatchkit.protocol.overridable import Overridable
 
 
@@ -128,3 +136,130 @@ def test_other_contexts_are_not_observed_and_nothing_stays_behind() -> None:
     assert notes.names == []
     assert len(live) == before
     assert observers() == ()
+
+
+def test_a_decomposition_leaves_later_fallbacks_off_where_it_is_observed() -> None:
+    @dk.array_type(fallback=dk.fallback.decompose | dk.fallback.dense)
+    class Square:
+        shape = (2, 2)
+        dtype = dk.float64
+
+        def to_dense(self) -> dk.Tensor:
+            return dk.ones((2, 2))
+
+    dk.clear_densify_ledger()
+    with dk.densify(on="allow"), observed(Notes()) as notes:
+        dk.softmax(Square())
+    # Nobody answers `max`, so that the decomposition is given up, and `softmax` itself becomes dense.
+    assert [entry.function for entry in dk.densify_ledger()] == ["dispatchkit.softmax"]
+    assert notes.names[-1] == "softmax"
+
+
+def test_a_call_inside_of_a_decomposition_is_seen_once() -> None:
+    with dk.local_registrations():
+
+        @dk.array_type(fallback=dk.fallback.decompose)
+        class Negated:
+            dtype = dk.float64
+            shape = (2,)
+
+        @dk.implements(dk.exp)
+        def exp_negated(x: Negated, /) -> dk.Tensor:
+            return dk.ones(2)
+
+        @dk.operation
+        def twice_exp(xp: Any, x: Any, /) -> Any:
+            return xp.exp(x) * 2
+
+        with observed(Notes()) as notes:
+            twice_exp(Negated())
+    assert notes.names == ["ones", "exp", "multiply", "twice_exp"]
+
+
+class Clock(Observer):
+    def __init__(self) -> None:
+        self.seen: list[tuple[Seen, Any, BaseException | None]] = []
+        self.begun: list[str] = []
+
+    def begins(self, call: Seen) -> None:
+        assert call.started == call.ended == 0
+        self.begun.append(call.name)
+
+    def ends(self, call: Seen, result: Any, error: BaseException | None) -> None:
+        self.seen.append((call, result, error))
+
+
+@contextmanager
+def clocked() -> Iterator[Clock]:
+    outer, clock = observers(), Clock()
+    set_observers((*outer, clock))
+    try:
+        yield clock
+    finally:
+        set_observers(outer)
+
+
+def test_calls_are_told_of_before_and_after_with_what_they_are_part_of() -> None:
+    with dk.local_registrations():
+
+        @dk.implements(dk.sin)
+        def sin_doubled(x: Doubled, /) -> Any:
+            return dk.sin(x.half * 2)
+
+        x = Doubled(dk.ones(2))
+        with clocked() as clock:
+            dk.sin(x)
+    assert clock.begun == ["dispatchkit.sin", "dispatchkit.multiply", "dispatchkit.sin"]
+    multiply, inner, outer = (call for call, _, _ in clock.seen)
+    assert multiply.outer is inner.outer is outer
+    assert outer.outer is None
+    assert outer.started <= multiply.started <= multiply.ended <= inner.started <= inner.ended <= outer.ended
+    assert (
+        multiply.ended - multiply.started + inner.ended - inner.started <= outer.inside <= outer.ended - outer.started
+    )
+
+
+def test_calls_that_fail_are_told_of_with_their_error() -> None:
+    with clocked() as clock:
+        with pytest.raises(dk.ForeignArgumentError):
+            dk.exp("x")
+        dk.sin(1.0)
+    assert [(call.name, type(error)) for call, _, error in clock.seen] == [
+        ("dispatchkit.exp", dk.ForeignArgumentError),
+        ("dispatchkit.sin", type(None)),
+    ]
+    assert all(call.outer is None for call, _, _ in clock.seen)
+
+
+def test_who_was_asked_last_is_noted() -> None:
+    with dk.local_registrations():
+
+        @dk.implements(dk.sin)
+        def sin_doubled(x: Doubled, /) -> Any:
+            return dk.decline("not today")
+
+        with clocked() as clock:
+            with pytest.raises(dk.NoImplementationError):
+                dk.sin(Doubled(dk.ones(2)))
+            with Through():
+                dk.exp(dk.ones(2))
+    asked = [(call.name, call.asked) for call, _, _ in clock.seen]
+    assert asked[:3] == [("dispatchkit.ones", None), ("dispatchkit.sin", None), ("dispatchkit.ones", asked[2][1])]
+    assert isinstance(asked[-1][1], Through)
+
+
+def test_backward_passes_are_told_of() -> None:
+    class Sweeps(Observer):
+        names: list[str] = []  # noqa: RUF012  # one test's
+
+        def sweeps(self, vertices: Any) -> None:
+            self.names += [vertex.name for vertex in vertices]
+
+    x = dk.ones(2, requires_grad=True)
+    outer = observers()
+    set_observers((Sweeps(),))
+    try:
+        dk.sum(x * 2).backward()
+    finally:
+        set_observers(outer)
+    assert sorted(Sweeps.names)[-2:] == ["MultiplyBackward", "SumBackward"]

@@ -1,0 +1,208 @@
+"""Observers: they see every call and every backward pass of a context, and change neither.
+
+What an observer sees is held by a context variable, so threads and tasks do not see each other's. A call is timed
+around the call itself: what observers do with it counts for nobody. `live` counts the stacks of modes and the watches
+that exist anywhere in the process: while it is empty, no context can hold any, and a call need not even read the
+context variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
+from threading import get_ident
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from dispatchkit.protocol.overridable import Overridable
+
+__all__ = [
+    "Observer",
+    "Seen",
+    "active_observer",
+    "is_observed",
+    "live",
+    "note_asked",
+    "note_dense",
+    "observe",
+    "observed_by",
+    "observers",
+    "set_observers",
+    "tell_of_sweep",
+]
+
+ObserverT = TypeVar("ObserverT", bound="Observer")
+T = TypeVar("T")
+
+live: list[None] = []
+
+
+class Seen:
+    """A call that observers see, or a step of a backward pass.
+
+    Attributes
+    ----------
+    name : of the operation, qualified; of the node, such as ``AddBackward``
+    operation : None of a step of a backward pass
+    args, kwargs : of the call
+    outer : the one that it is part of, in the same thread
+    asked : the step of a chain, or the mode, that was asked last; None where it was the first of the chain
+    thread : the thread it is made in
+    started, ended : nanoseconds on the clock of `time.perf_counter_ns`; `ended` is 0 while it is under way
+    inside : nanoseconds that calls inside took, with what observers did meanwhile
+    dense, dense_inside : bytes that became dense, in the call itself and in those inside
+    """
+
+    __slots__ = (
+        "args",
+        "asked",
+        "dense",
+        "dense_inside",
+        "ended",
+        "inside",
+        "kwargs",
+        "name",
+        "operation",
+        "outer",
+        "started",
+        "thread",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        operation: Overridable | None = None,
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.operation = operation
+        self.args = args
+        self.kwargs = kwargs or {}
+        self.outer: Seen | None = None
+        self.asked: Any = None
+        self.thread = get_ident()
+        self.started = self.ended = self.inside = self.dense = self.dense_inside = 0
+
+
+class Observer:
+    """What sees every call; each of its methods may be left as it is. Calls made in them are not observed."""
+
+    def begins(self, call: Seen) -> None:
+        """Take note of a call that is about to be made."""
+
+    def ends(self, call: Seen, result: Any, error: BaseException | None) -> None:
+        """Take note of what came of a call: a result, or an error."""
+
+    def saw(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+        """Take note of a call of an operation that succeeded, after everybody took note that it ended."""
+
+    def sweeps(self, vertices: Iterable[Any]) -> None:
+        """Take note of the vertices that a backward pass is about to visit."""
+
+
+class _Watch:
+    """The observers of a context, the last to enter last."""
+
+    __slots__ = ("__weakref__", "observers")
+
+    def __init__(self, observers: tuple[Observer, ...]) -> None:
+        self.observers = observers
+        live.append(None)
+
+    def __del__(self) -> None:
+        live.pop()
+
+
+_watch: ContextVar[_Watch | None] = ContextVar("dispatchkit.observers", default=None)
+is_observed = _watch.get
+# The observed call that is being made.
+_under_way: ContextVar[Seen | None] = ContextVar("dispatchkit.seen", default=None)
+
+
+def observers() -> tuple[Observer, ...]:
+    """Return the observers of this context, the last to enter last."""
+    watch = _watch.get()
+    return () if watch is None else watch.observers
+
+
+def set_observers(found: Sequence[Observer]) -> None:
+    """Make these the observers of this context."""
+    _watch.set(_Watch(tuple(found)) if found else None)
+
+
+def observed_by(observer: Observer) -> tuple[Observer, ...]:
+    """Return the observers of this context with another one in the place of any of its class."""
+    return (*(one for one in observers() if type(one) is not type(observer)), observer)
+
+
+def active_observer(cls: type[ObserverT]) -> ObserverT | None:
+    """Return an observer of a class that this context has, None where it has none."""
+    return next((one for one in observers() if isinstance(one, cls)), None) if live else None
+
+
+def observe(call: Seen, make: Callable[[], T]) -> T:
+    """Make a call, and tell the observers of this context."""
+    entered = perf_counter_ns()
+    outer = _under_way.get()
+    if outer is not None and outer.thread == call.thread and not outer.ended:
+        call.outer = outer
+    _tell(lambda observer: observer.begins(call), observers())
+    token = _under_way.set(call)
+    result = failure = None
+    call.started = perf_counter_ns()
+    try:
+        result = make()
+        return result
+    except BaseException as error:
+        failure = error
+        raise
+    finally:
+        call.ended = perf_counter_ns()
+        _under_way.reset(token)
+        _end(call, result, failure, entered)
+        failure = None  # an error that is held by a frame of its own traceback is freed late
+
+
+def _end(call: Seen, result: Any, error: BaseException | None, entered: int) -> None:
+    told = observers()[::-1]
+    _tell(lambda observer: observer.ends(call, result, error), told)
+    operation, outer = call.operation, call.outer
+    try:
+        if operation is not None and error is None:
+            _tell(lambda observer: observer.saw(operation, call.args, call.kwargs, result), told)
+    finally:
+        if outer is not None:
+            outer.inside += perf_counter_ns() - entered
+            outer.dense_inside += call.dense + call.dense_inside
+
+
+def _tell(what: Callable[[Observer], None], told: Sequence[Observer]) -> None:
+    """Tell observers something; what they call meanwhile nobody sees."""
+    watch = _watch.get()
+    _watch.set(None)
+    try:
+        for observer in told:
+            what(observer)
+    finally:
+        _watch.set(watch)
+
+
+def tell_of_sweep(vertices: Iterable[Any]) -> None:
+    """Tell the observers of this context of a backward pass."""
+    _tell(lambda observer: observer.sweeps(vertices), observers())
+
+
+def note_asked(operation: Overridable, who: Any) -> None:
+    """Note who is asked to answer a call, where it is not the first of its chain."""
+    call = _under_way.get()
+    if call is not None and call.operation is operation and _watch.get() is not None:
+        call.asked = who
+
+
+def note_dense(nbytes: int) -> None:
+    """Note that the call under way made a dense copy."""
+    call = _under_way.get()
+    if call is not None and _watch.get() is not None:
+        call.dense += nbytes
