@@ -62,6 +62,7 @@ from dispatchkit.random import Generator as Generator
 from dispatchkit.random import manual_seed as manual_seed
 from dispatchkit.report import coverage as coverage
 from dispatchkit.report import draw as draw
+from dispatchkit.report import trace as trace
 from dispatchkit.saving import load as load
 from dispatchkit.saving import save as save
 from dispatchkit.tensor import ArrayMethods as ArrayMethods
@@ -116,6 +117,7 @@ vars()["__all__"] = [
     "set_printoptions",
     "special",
     "tensor_protocol",
+    "trace",
     "types",
     *vars(_ops)["__all__"],
     *errors.__all__,

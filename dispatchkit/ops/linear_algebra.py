@@ -27,7 +27,6 @@ __all__ = [
     "norm",
     "outer",
     "tensordot",
-    "trace",
     "vecdot",
 ]
 

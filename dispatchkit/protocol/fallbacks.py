@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dispatchkit.protocol.conversions import Conversion
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Fallback", "convert", "decompose", "dense", "fallback", "refuse", "rewrap"]
+__all__ = ["Fallback", "Undecomposable", "convert", "decompose", "dense", "fallback", "refuse", "rewrap"]
 
 Answer = Callable[..., Any]
 
@@ -145,11 +145,11 @@ class _Rewrap(Part):
 _running: ContextVar[frozenset[tuple[Overridable, Key]]] = ContextVar("dispatchkit.decomposing", default=frozenset())
 
 
-class _Undecomposable(BaseException):
+class Undecomposable(BaseException):
     """An inner call of a decomposition that nobody answers; it never leaves the library."""
 
     def __init__(self, owner: _Decomposing, operation: Overridable) -> None:
-        super().__init__()
+        super().__init__(f"nobody answers {operation.qualified_name} inside of a decomposition")
         self.owner = owner
         self.operation = operation
 
@@ -174,7 +174,7 @@ class _Decomposing(Mode):
         chain = operation.protocol.limited_chain(operation, operation.parameters.key(args, keywords))
         result, _ = chain.attempt(args, keywords, asks=note_asked)
         if result is NotImplemented:
-            raise _Undecomposable(self, operation)
+            raise Undecomposable(self, operation)
         return result
 
 
@@ -197,7 +197,7 @@ class _Decompose(Part):
             try:
                 with mode:
                     return body(*args, **kwargs)
-            except _Undecomposable as failure:
+            except Undecomposable as failure:
                 if failure.owner is not mode:
                     raise
                 needed = failure.operation.qualified_name

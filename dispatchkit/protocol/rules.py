@@ -74,9 +74,13 @@ class Rule:
         names = ", ".join(map(type_name, self.types))
         return f"{names} in any position" if self.anywhere else names
 
+    @property
+    def title(self) -> str:
+        """Name of the handler, with the types it answers for."""
+        return f"{getattr(self.handler, '__name__', repr(self.handler))}({self.types_text})"
+
     def __str__(self) -> str:
-        name = getattr(self.handler, "__name__", repr(self.handler))
-        return f"{name}({self.types_text}) at {self.location}"
+        return f"{self.title} at {self.location}"
 
     def refusal(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
         """Return what the handler cannot be given of a call's arguments; empty when it can be called."""

@@ -12,10 +12,10 @@ from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 from dispatchkit.protocol.rules import type_name
+from dispatchkit.report.dry_run import inner_calls
 from dispatchkit.report.rows import STRUCTURED, Row, short_name
 from dispatchkit.report.survey import Survey
 from dispatchkit.report.tables import wrapped_names
-from dispatchkit.report.tracing import inner_calls
 
 __all__ = ["Advice", "Suggestion", "advise", "stubs_of"]
 

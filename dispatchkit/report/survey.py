@@ -11,8 +11,8 @@ from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.protocol.ranking import Source, Step
 from dispatchkit.protocol.resolution import Chain
 from dispatchkit.protocol.rules import type_name
+from dispatchkit.report.dry_run import inner_calls
 from dispatchkit.report.rows import BUCKETS, STRUCTURED, Row
-from dispatchkit.report.tracing import inner_calls
 
 __all__ = ["BY_SOURCE", "Survey"]
 
