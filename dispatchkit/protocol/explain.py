@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import DispatchError
 from dispatchkit.protocol.decline import take_mode_notes, take_reason
+from dispatchkit.protocol.explain_html import explanation_html
 from dispatchkit.protocol.modes import answer_by_modes, current
 from dispatchkit.protocol.ranking import Source, Step
 from dispatchkit.protocol.resolution import Chain, Passed
@@ -40,7 +41,7 @@ class Line:
 
 @dataclass(slots=True)
 class Explanation:
-    """Who answers a call; prints as a table.
+    """Who answers a call; prints as a table, and a notebook shows it in colour.
 
     Attributes
     ----------
@@ -66,6 +67,13 @@ class Explanation:
         return "\n".join([*rows, f"  => {self.outcome}"])
 
     __repr__ = __str__
+
+    def to_html(self) -> str:
+        """Return it as a piece of HTML with a style of its own, light or dark as the reader's."""
+        return explanation_html(self)
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
 
 
 def explain_call(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], run: bool) -> Explanation:
