@@ -132,9 +132,10 @@ class Parameters:
         alone = len(self.arrays) == len(signature.parameters) and self._all_positional_only()
         self.unary = alone and plain == [True]
         self.binary = alone and plain == [True, True]
-        self.leading = plain == [True]
+        absolute = any(p.kind is ABSOLUTE for p in list(signature.parameters.values())[:1])
+        self.leading = plain == [True] and absolute
         sequences = [p.form is Form.SEQUENCE and p.position == i for i, p in enumerate(self.arrays)]
-        self.gathering = sequences == [True] and next(iter(signature.parameters.values())).kind is ABSOLUTE
+        self.gathering = sequences == [True] and absolute
         self.nullary = not self.arrays
         self.positional = len(self.arrays) if all(plain) else 0
         own = list(signature.parameters.values())

@@ -137,7 +137,7 @@ def test_names_and_messages_are_escaped() -> None:
     found = Explanation(bad, [bad], [Line(bad, bad, f"declined: {bad}"), Line(bad, f"{bad} at {bad}:3", bad)], bad)
     page = Page(found.to_html())
     assert "script" not in page.tags
-    assert page.text.count(bad) == 9
+    assert page.text.count(bad) == 10
     assert page.marked("li") == ["no", ""]
 
 
