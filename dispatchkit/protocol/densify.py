@@ -211,8 +211,8 @@ class FromDense:
 
 def told_layout(value: Any) -> tuple[Any, Any]:
     """Return shape and dtype of a value; None for what it does not have, or would have to become dense for."""
-    cls = type(value)
-    if isinstance(getattr(cls, "shape", None), FromDense) or isinstance(getattr(cls, "dtype", None), FromDense):
+    own = getattr(value, "__dict__", {})
+    if any(name not in own and isinstance(getattr(type(value), name, None), FromDense) for name in ("shape", "dtype")):
         return None, None
     return getattr(value, "shape", None), getattr(value, "dtype", None)
 

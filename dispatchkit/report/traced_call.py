@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from dispatchkit.errors import NoImplementationError
@@ -168,9 +169,13 @@ def _arrays(call: Seen) -> Iterator[Any]:
 def _layout(value: Any) -> tuple[tuple[int, ...] | None, str]:
     try:
         shape, dtype = told_layout(value)
-        return None if shape is None else tuple(shape), "" if dtype is None else str(dtype)
+        return None if shape is None else tuple(shape), "" if dtype is None else _dtype_text(dtype)
     except Exception:  # noqa: BLE001  # a type's own property may raise anything, and is only asked for the record
         return None, ""
+
+
+# NumPy takes longer to write a dtype than for many an operation.
+_dtype_text = lru_cache(maxsize=64)(str)
 
 
 def _task() -> str:

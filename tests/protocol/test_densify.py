@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import dispatchkit as dk
 from dispatchkit.errors import DensifyError, DensifyWarning, DispatchWarning
 from dispatchkit.protocol.densify import Policy, clear_densify_ledger, densify, densify_ledger
 from dispatchkit.protocol.engine import DispatchProtocol
@@ -240,3 +241,16 @@ def test_two_arguments_are_two_copies(protocol: DispatchProtocol, scale: Answer)
     with densify(on="allow"):
         combine(Known(10), Known(10))
     assert [(entry.function, entry.count, entry.nbytes) for entry in densify_ledger()] == [("lib.combine", 2, 1600)]
+
+
+def test_a_size_that_instances_tell_is_known_beforehand() -> None:
+    @dk.array_type(fallback=dk.fallback.dense)
+    class Told:
+        def __init__(self) -> None:
+            self.shape, self.dtype = (1000, 1000), dk.float64
+
+        def to_dense(self) -> Any:
+            raise AssertionError("past the limit before anything is built")
+
+    with dk.densify(limit="1MB"), pytest.raises(dk.DensifyError, match=r"make .*Told dense \(8.0 MB\)"):
+        dk.cos(Told())
