@@ -68,6 +68,11 @@ class Sample:
         """Return arguments of a call, arrays as NumPy arrays."""
         return tuple(_made(arg, rng) for arg in self.args), {k: _made(v, rng) for k, v in self.kwargs.items()}
 
+    def arrays(self, parameters: Parameters) -> list[tuple[str, Any]]:
+        """Return its arrays, drawn or given, each with the name of the parameter of the operation that takes it."""
+        values = parameters.values(self.args, self.kwargs)
+        return [(p.name, value) for p, value in values if isinstance(value, (Draw, np.ndarray))]
+
 
 def draw(*shape: int, low: float = -2.0, high: float = 2.0, content: Content = "real") -> Draw:
     """Describe an array to be drawn: ``draw(2, 3, low=0)``."""

@@ -90,22 +90,9 @@ def _generic_samples(operation: Overridable, subject: Subject) -> list[Sample]:
 Role: TypeAlias = "Subject | type | None"
 
 
-def _arrays(operation: Overridable, sample: Sample) -> list[tuple[str, Any]]:
-    """Return the arrays of a sample, each with the name of its parameter."""
-    found: list[tuple[str, Any]] = []
-
-    def noted(name: str, value: Any) -> Any:
-        if isinstance(value, (Draw, np.ndarray)):
-            found.append((name, value))
-        return value
-
-    operation.parameters.replace(sample.args, sample.kwargs, noted)
-    return found
-
-
 def _roles(operation: Overridable, sample: Sample, companions: Sequence[Subject]) -> Iterator[tuple[Role, ...]]:
     """Yield who stands at the arrays of a sample: the subject at all, then at each with others beside it."""
-    arrays = _arrays(operation, sample)
+    arrays = sample.arrays(operation.parameters)
     base = operation.protocol.base
     if not arrays or base is None:
         return
@@ -122,7 +109,7 @@ def _roles(operation: Overridable, sample: Sample, companions: Sequence[Subject]
 
 def _fitted(operation: Overridable, sample: Sample, subject: Subject, roles: tuple[Role, ...]) -> Iterator[Call]:
     """Yield ways to fit a sample to the shape of the subject, the likeliest first."""
-    arrays = _arrays(operation, sample)
+    arrays = sample.arrays(operation.parameters)
     own = arrays[roles.index(None)][1]
     carried = _lengths(tuple(own.shape), subject.shape)
     reshapes: list[Callable[[Shape], Shape]] = [carried.shape]

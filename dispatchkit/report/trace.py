@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from time import perf_counter_ns
 from types import TracebackType
 from typing import Any, Literal, overload
@@ -44,6 +45,7 @@ class Trace(Observer):
         self.dropped = 0
         self._origin = self._left = 0
         self._blocks = 0
+        self._lock = Lock()
         self._under_way: dict[Seen, tuple[int, TracedCall]] = {}
 
     def __enter__(self) -> Trace:
@@ -79,8 +81,9 @@ class Trace(Observer):
         parent, above = (None, None) if outer is None else self._under_way[outer]
         record = begun(call, parent, 0 if above is None else above.depth + 1)
         record.start = perf_counter_ns() - self._origin
-        self.calls.append(record)
-        self._under_way[call] = len(self.calls) - 1, record
+        with self._lock:  # threads that share the context write into the same list
+            self._under_way[call] = len(self.calls), record
+            self.calls.append(record)
 
     def ends(self, call: Seen, result: Any, error: BaseException | None) -> None:
         """Complete the record of a call."""

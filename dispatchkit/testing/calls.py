@@ -20,7 +20,7 @@ from dispatchkit.ops.samples import Draw, Sample
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing.subject import Subject
 
-__all__ = ["Arguments", "Call", "arguments_text", "calls_of", "seats_of"]
+__all__ = ["Arguments", "Call", "arguments_text", "calls_of"]
 
 Arguments: TypeAlias = "tuple[tuple[Any, ...], dict[str, Any]]"
 
@@ -136,14 +136,7 @@ def _with_dtype(operation: DeclaredOperation) -> Iterator[Sample]:
 
 def _seats(operation: Overridable, sample: Sample) -> frozenset[int]:
     """Return the places of a sample's arrays."""
-    return frozenset(range(len(seats_of(operation, sample))))
-
-
-def seats_of(operation: Overridable, sample: Sample) -> list[str]:
-    """Return for each array of a sample the name of its parameter."""
-    args, kwargs = sample.make(np.random.default_rng(0))
-    values = operation.parameters.values(args, kwargs)
-    return [p.name for p, value in values if isinstance(value, np.ndarray)]
+    return frozenset(range(len(sample.arrays(operation.parameters))))
 
 
 def _adapted(

@@ -19,7 +19,7 @@ from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.surface import REFLECTED, Property
-from dispatchkit.testing.calls import Call, arguments_text, seats_of
+from dispatchkit.testing.calls import Call, arguments_text
 from dispatchkit.testing.examination import Snapshot, examination, fails, lost_metadata
 from dispatchkit.testing.findings import Failure, Reading, alike, described, different, readings
 from dispatchkit.testing.invariants import comparable, is_determined
@@ -71,7 +71,7 @@ def _again(subject: Subject, call: Call) -> Any:
 def companions(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
     """Plain tensors, NumPy arrays, numbers and other instances may stand in any of the other places."""
     for call in examination(subject, operation).some(subject.depth):
-        count = len(seats_of(operation, call.sample))
+        count = len(call.sample.arrays(operation.parameters))
         if count < 2:
             continue
         for seat in range(count):

@@ -11,7 +11,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.protocol.surface import REFLECTED
-from dispatchkit.testing.calls import Call, seats_of
+from dispatchkit.testing.calls import Call
 from dispatchkit.testing.examination import examination
 from dispatchkit.testing.findings import Failure, described
 from dispatchkit.testing.subject import Subject
@@ -55,7 +55,7 @@ def strangers(subject: Subject, operation: Overridable) -> Iterator[Failure | No
     if sum(p.form is not Form.INDEX for p in operation.parameters.arrays) < 2:
         return
     for call in examination(subject, operation).some(1):
-        for seat in range(len(seats_of(operation, call.sample))):
+        for seat in range(len(call.sample.arrays(operation.parameters))):
             yield _with_stranger(subject, replace(call, seats=frozenset({seat})))
         for member in tensor_protocol.surface:
             if member.operation is operation and member.name in (*REFLECTED, *COMPARISONS):

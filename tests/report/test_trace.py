@@ -506,3 +506,27 @@ def test_without_a_trace_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> No
     dk.sum(dk.add(dk.sin(x), x), axis=0)
     dk.concat([x, x])
     dk.sum(dk.ones(2, requires_grad=True) * 2).backward()
+
+
+def test_threads_that_share_a_context_keep_their_parents_apart() -> None:
+    @dk.implements(dk.asin)
+    def asin_halved(x: Halved, /) -> Any:
+        return dk.sin(1.0)
+
+    x = Halved(dk.ones(1))
+    with dk.trace() as t:
+
+        def work() -> None:
+            for _ in range(100):
+                dk.asin(x)
+
+        threads = [threading.Thread(target=contextvars.copy_context().run, args=(work,)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(t.calls) == 800
+    for call in t.calls:
+        if call.name == "sin":
+            assert call.parent is not None
+            assert (t.calls[call.parent].name, t.calls[call.parent].thread_id) == ("asin", call.thread_id)
