@@ -17,9 +17,11 @@ from dispatchkit.protocol.rules import type_name
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Explanation", "Line", "explain_call"]
+__all__ = ["ANSWERS", "AT_RUN_TIME", "RAISES", "Explanation", "Line", "explain_call", "foretold"]
 
 AT_RUN_TIME = "decides at run time"
+ANSWERS = "answers"
+RAISES = "raises"
 ACTIVE = "active mode"
 
 
@@ -118,9 +120,10 @@ def _active(operation: Overridable) -> list[Any]:
     return modes
 
 
-def _foretell(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any], found: Explanation) -> None:
+def foretold(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[Step | Passed, str]]:
+    """Return each entry of a chain with its verdict on a call, nothing being called."""
+    found: list[tuple[Step | Passed, str]] = []
     decided = False
-    open_ended = False
     for entry in chain.entries:
         refused = entry.rule.refusal(args, kwargs) if isinstance(entry, Step) and entry.rule is not None else []
         if isinstance(entry, Passed):
@@ -130,18 +133,23 @@ def _foretell(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any], fo
         elif decided:
             verdict = "if declined"
         elif entry.source is Source.METHOD:
-            verdict, open_ended = AT_RUN_TIME, True
+            verdict = AT_RUN_TIME
         else:
-            verdict, decided = (
-                ("raises" if entry.source in (Source.AMBIGUOUS, Source.FOREIGN) else "answers"),
-                True,
-            )
-            found.outcome = f"{type_name(entry.cls)}: {entry.text}"
-        found.lines.append(Line(type_name(entry.cls), entry.text, verdict))
-    if not found.outcome:
+            verdict, decided = RAISES if entry.source in (Source.AMBIGUOUS, Source.FOREIGN) else ANSWERS, True
+        found.append((entry, verdict))
+    return found
+
+
+def _foretell(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any], found: Explanation) -> None:
+    entries = foretold(chain, args, kwargs)
+    found.lines += [Line(type_name(entry.cls), entry.text, verdict) for entry, verdict in entries]
+    open_ended = any(verdict == AT_RUN_TIME for _, verdict in entries)
+    decides = next((entry for entry, verdict in entries if verdict in (ANSWERS, RAISES)), None)
+    if decides is None:
         found.outcome = AT_RUN_TIME if open_ended else "NoImplementationError"
-    elif open_ended:
-        found.outcome = f"{AT_RUN_TIME}, else {found.outcome}"
+        return
+    found.outcome = f"{AT_RUN_TIME}, else " if open_ended else ""
+    found.outcome += f"{type_name(decides.cls)}: {decides.text}"
 
 
 def _run(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any], found: Explanation) -> None:

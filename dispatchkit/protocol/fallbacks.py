@@ -218,7 +218,7 @@ class _Convert(Part):
             return f"{operation.name} would change what it converts to, and the change be lost"
         for _, target, path in operation.protocol.conversions.reachable(cls):
             if _answers(operation, _replaced(key, cls, target), target):
-                return Step(Source.CONVERT, cls, _converting(operation, key, cls, path), _path_text(path))
+                return Step(Source.CONVERT, cls, _converting(operation, key, cls, path), _path_text(path), path=path)
         return "no declared conversion leads to a type with a rule"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import AmbiguousImplementationError
@@ -14,6 +15,7 @@ from dispatchkit.protocol.parameters import Key, flatten
 from dispatchkit.protocol.rules import ANY, Rule, type_name
 
 if TYPE_CHECKING:
+    from dispatchkit.protocol.conversions import Conversion
     from dispatchkit.protocol.overridable import Overridable
 
 __all__ = ["Source", "Step", "checked", "rule_steps"]
@@ -45,6 +47,9 @@ class Step:
     call : takes the arguments as the caller wrote them
     text : what it is, in words
     rule : the rule behind it, if one is
+    error : makes what it raises, where it is an ambiguity
+    rivals : the rules that are equally specific, where it is an ambiguity
+    path : the conversions that it makes, in order
     """
 
     source: Source
@@ -52,6 +57,9 @@ class Step:
     call: Callable[..., Any]
     text: str
     rule: Rule | None = None
+    error: Callable[[], Exception] | None = None
+    rivals: tuple[Rule, ...] = ()
+    path: tuple[Conversion, ...] = ()
 
 
 def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:
@@ -177,20 +185,21 @@ def _ambiguous(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule
         min((rule.types[i] for rule in rules), key=lambda t: -len(t.__mro__))
         for i in range(min(len(rule.types) for rule in rules))
     ]
-    refuse = _raising(
+    error = partial(
         AmbiguousImplementationError,
         operation.qualified_name,
         [type_name(t) for entry in key for t in (entry if isinstance(entry, tuple) else (entry,))],
         [str(rule) for rule in rules],
         ", ".join(map(type_name, settled)),
     )
-    return Step(Source.AMBIGUOUS, cls, refuse, "ambiguous: " + "; ".join(map(str, rules)))
+    text = "ambiguous: " + "; ".join(map(str, rules))
+    return Step(Source.AMBIGUOUS, cls, _raising(error), text, error=error, rivals=tuple(rules))
 
 
-def _raising(error: Callable[..., Exception], *data: Any) -> Callable[..., Any]:
+def _raising(error: Callable[[], Exception]) -> Callable[..., Any]:
     """Return an answer that raises an error made anew each time."""
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise error(*data)
+        raise error()
 
     return refuse

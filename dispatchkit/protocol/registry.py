@@ -80,6 +80,12 @@ class Registry(Population):
         """Return the rules registered for a kind."""
         return self._kind_rules.setdefault(kind, [])
 
+    def rules_of_kinds(self) -> list[Rule]:
+        """Return the rules registered for kinds."""
+        with self.lock:
+            references = [reference for held in self._kind_rules.values() for reference in held]
+        return [rule for reference in references if (rule := reference()) is not None]
+
     def _changed(self) -> None:
         """Make every decision anew from now on."""
         with self.lock:
