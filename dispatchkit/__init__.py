@@ -60,6 +60,7 @@ from dispatchkit.protocol.instance import tensor_protocol as tensor_protocol
 from dispatchkit.protocol.kinds import kinds as kinds
 from dispatchkit.random import Generator as Generator
 from dispatchkit.random import manual_seed as manual_seed
+from dispatchkit.report import audit as audit
 from dispatchkit.report import coverage as coverage
 from dispatchkit.report import draw as draw
 from dispatchkit.report import trace as trace
@@ -80,6 +81,7 @@ vars()["__all__"] = [
     "Tensor",
     "TensorFunctionMode",
     "array_type",
+    "audit",
     "autograd",
     "clear_densify_ledger",
     "converts",

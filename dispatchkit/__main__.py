@@ -1,4 +1,4 @@
-"""The command line: ``python -m dispatchkit`` followed by ``tour``, ``coverage package.module:Type`` or ``drift``."""
+"""The command line: ``python -m dispatchkit`` followed by ``tour``, ``coverage``, ``audit`` or ``drift``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.report import drift
+from dispatchkit.report.audit_command import AUDIT
 from dispatchkit.report.commands import Command
 from dispatchkit.report.coverage_command import COVERAGE
 
@@ -49,6 +50,7 @@ def _no_options(parser: argparse.ArgumentParser) -> None:
 COMMANDS = (
     Command("tour", "a custom type in a ridge regression on real data, start to finish", _no_options, _tour),
     COVERAGE,
+    AUDIT,
     Command("drift", "handlers written against a signature that has changed", drift.add_arguments, drift.main),
 )
 

@@ -26,6 +26,7 @@ __all__ = [
     "annotated_signatures",
     "classes_of",
     "departures",
+    "location_of",
     "position_distance",
     "resolved_hints",
     "type_name",
@@ -65,8 +66,7 @@ class Rule:
     @property
     def location(self) -> str:
         """File and line of the handler."""
-        code = getattr(inspect.unwrap(self.handler), "__code__", None)
-        return "built in" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+        return location_of(self.handler)
 
     @property
     def types_text(self) -> str:
@@ -195,6 +195,12 @@ def position_distance(found: type, wanted: type, order: Callable[[type], Sequenc
         return order(found).index(wanted)
     except ValueError:
         return None
+
+
+def location_of(function: Callable[..., Any]) -> str:
+    """Return file and line of a function, "built in" where it has none."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return "built in" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
 
 
 def type_name(cls: type) -> str:
