@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +112,8 @@ class _Dense(Part):
             return operation.function(*args, **kwargs)
 
         names = ", ".join(map(type_name, makers))
-        return Step(Source.DENSE, cls, dense_fallback, f"dense: to_dense() of {names}")
+        then = None if protocol.base is None else _replaced(key, makers, protocol.base)
+        return Step(Source.DENSE, cls, dense_fallback, f"dense: to_dense() of {names}", then=then)
 
 
 class _Rewrap(Part):
@@ -138,7 +139,8 @@ class _Rewrap(Part):
             result = operation.function(*args, **kwargs)
             return protocol.map_arrays(result, lambda array: with_field(source, first, array), inner)
 
-        return Step(Source.REWRAP, cls, rewrap_fallback, f"rewrap: on field '{names[0]}'")
+        then = None if protocol.base is None else _replaced(key, {cls}, protocol.base)
+        return Step(Source.REWRAP, cls, rewrap_fallback, f"rewrap: on field '{names[0]}'", then=then)
 
 
 # The decompositions and conversions under way in this context: one that comes back to itself would never end.
@@ -217,8 +219,10 @@ class _Convert(Part):
         if operation.loses_change(key, {cls}):
             return f"{operation.name} would change what it converts to, and the change be lost"
         for _, target, path in operation.protocol.conversions.reachable(cls):
-            if _answers(operation, _replaced(key, cls, target), target):
-                return Step(Source.CONVERT, cls, _converting(operation, key, cls, path), _path_text(path), path=path)
+            then = _replaced(key, {cls}, target)
+            if _answers(operation, then, target):
+                call = _converting(operation, key, cls, path)
+                return Step(Source.CONVERT, cls, call, _path_text(path), path=path, then=then)
         return "no declared conversion leads to a type with a rule"
 
 
@@ -231,9 +235,12 @@ def _answers(operation: Overridable, key: Key, target: type) -> bool:
     return own_method or bool(rule_steps(operation, key, target)) or protocol.takes_default(target)
 
 
-def _replaced(key: Key, cls: type, target: type) -> Key:
+def _replaced(key: Key, classes: Container[type], target: type) -> Key:
+    """Return the key of a call in which instances of some types have become of another, each type of several once."""
     return tuple(
-        _replaced(entry, cls, target) if isinstance(entry, tuple) else (target if entry is cls else entry)
+        tuple(dict.fromkeys(_replaced(entry, classes, target)))
+        if isinstance(entry, tuple)
+        else (target if entry in classes else entry)
         for entry in key
     )
 

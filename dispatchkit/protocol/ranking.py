@@ -50,6 +50,7 @@ class Step:
     error : makes what it raises, where it is an ambiguity
     rivals : the rules that are equally specific, where it is an ambiguity
     path : the conversions that it makes, in order
+    then : types of the call that it makes in its turn, the first field of a wrapper taken for a plain array
     """
 
     source: Source
@@ -60,6 +61,7 @@ class Step:
     error: Callable[[], Exception] | None = None
     rivals: tuple[Rule, ...] = ()
     path: tuple[Conversion, ...] = ()
+    then: Key | None = None
 
 
 def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:

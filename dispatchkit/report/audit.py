@@ -17,7 +17,7 @@ from dispatchkit.protocol.rules import type_name
 from dispatchkit.report.audit_findings import KINDS, Finding, ambiguities, asymmetries, cycles, losses
 from dispatchkit.report.audit_picture import matrix_svg
 from dispatchkit.report.audit_tables import markdown_audit, text_audit
-from dispatchkit.report.pairs import Call, Chains, Decision, Pair, calls_of_two, decided, decisions, key_of, names_of
+from dispatchkit.report.pairs import Call, Chains, Decision, Pair, calls_of_two, decided, decisions, names_of
 from dispatchkit.report.reach import Reach
 
 __all__ = ["Audit", "audit"]
@@ -165,8 +165,9 @@ def audit(
     order decides who answers; rules for both orders are symmetric, and so are two types that become dense. *Shadowed*:
     a handler is asked only where another one declines, for all audited types.
 
-    Handlers may decline and bodies may meet calls that nobody answers, which only a call shows: `otherwise` says who
-    comes next. What modes do is not part of it.
+    What becomes dense, is unwrapped or converted is called again, and answers if somebody answers that call; the first
+    field of a wrapper is taken for a plain array. Handlers may decline and bodies may meet calls that nobody answers,
+    which only a call shows: `otherwise` says who comes next. What modes do is not part of it.
 
     Examples
     --------
@@ -252,5 +253,4 @@ def _alone(
             arrays = operation.parameters.arrays
             if len(arrays) == 1 and arrays[0].form is Form.ONE:
                 given = {arrays[0].name: cls}
-                chain = chains(operation, key_of(operation.parameters, given))
-                yield decided(operation, (cls,), chain, given, f"{operation.name}({names[cls]})")
+                yield decided(chains, operation, (cls,), given, f"{operation.name}({names[cls]})")

@@ -66,8 +66,10 @@ def ambiguities(decisions: Iterable[Decision], names: Names) -> Iterator[Finding
     """Yield each set of equally specific rules that some call meets, with the signature that settles it."""
     met: dict[frozenset[int], tuple[Step, list[Decision]]] = {}
     for one in decisions:
-        for step in one.chain.steps:
-            if step.rivals:
+        for place, step in enumerate(one.chain.steps):
+            # A more specific rule of the same type has settled it, though it may decline.
+            settled = any(other.cls is step.cls and other.rule is not None for other in one.chain.steps[:place])
+            if step.rivals and not settled:
                 met.setdefault(frozenset(map(id, step.rivals)), (step, []))[1].append(one)
     for step, found in met.values():
         assert step.error is not None
@@ -90,27 +92,44 @@ def cycles(protocol: DispatchProtocol, types: Sequence[type], names: Names) -> I
                 f"{priority(above):g} or more to settle it"
             )
             yield Finding("cycle", (), ((names[sub], names[above]),), text, ())
+    circles: dict[tuple[type, type], list[tuple[type, ...]]] = {}
     for three in combinations(asked, 3):
-        contradiction = next(
-            filter(None, (_contradiction(order, priority, names) for order in permutations(three))), ""
+        order, leap = next(filter(None, (_leap(order, priority) for order in permutations(three))), ((), None))
+        if leap is not None:
+            sub, _ = leap
+            above = next(cls for cls in three if cls is not sub and issubclass(sub, cls))
+            circles.setdefault((sub, above), []).append(order)
+    for (sub, above), orders in circles.items():
+        others = [cls for order in orders for cls in order if cls not in (sub, above)]
+        text = (
+            f"{_circle(orders[0], priority, names)}\n"
+            f"give {names[sub]} a higher priority than {_told(others, names)} to settle it"
         )
-        if contradiction:
-            yield Finding("cycle", (), (tuple(names[cls] for cls in three),), contradiction, ())
+        yield Finding("cycle", (), tuple(tuple(names[cls] for cls in order) for order in orders), text, ())
 
 
-def _contradiction(order: tuple[type, ...], priority: Callable[[type], float], names: Names) -> str:
-    """Return in which circle the types of a call stand; "" where all three agree with each two of them."""
+def _circle(order: tuple[type, ...], priority: Callable[[type], float], names: Names) -> str:
+    """Return in words which type goes before which by twos, and how all three of a call are asked."""
+    pairs = [candidates(two, priority) for two in combinations(order, 2)]
+    reasons = ", ".join(f"{names[a]} before {names[b]} ({_reason(a, b, priority)})" for a, b in pairs)
+    asked = _told(candidates(order, priority), names)
+    return f"of two arguments {reasons}; a call with ({_told(order, names)}) asks {asked}"
+
+
+def _leap(
+    order: tuple[type, ...], priority: Callable[[type], float]
+) -> tuple[tuple[type, ...], tuple[type, type]] | None:
+    """Return the order with two types of which the first goes first only because a third stands beside them."""
     together = candidates(order, priority)
-    alone = [tuple(candidates(two, priority)) for two in combinations(order, 2)]
-    if all(together.index(first) < together.index(second) for first, second in alone):
-        return ""
-    reasons = ", ".join(f"{names[a]} before {names[b]} ({_reason(a, b, priority)})" for a, b in alone)
-    asked = ", ".join(names[cls] for cls in together)
-    turned = next((a, b) for a, b in alone if together.index(a) > together.index(b))
-    return (
-        f"of two arguments {reasons}; a call with ({', '.join(names[cls] for cls in order)}) asks {asked}\n"
-        f"give {names[turned[1]]} or {names[turned[0]]} a higher priority than the other to settle it"
-    )
+    for two in combinations(order, 2):
+        first, second = candidates(two, priority)
+        if together.index(second) < together.index(first):
+            return order, (second, first)
+    return None
+
+
+def _told(types: Sequence[type], names: Names) -> str:
+    return ", ".join(names[cls] for cls in types)
 
 
 def _reason(first: type, second: type, priority: Callable[[type], float]) -> str:

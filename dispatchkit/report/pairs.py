@@ -165,10 +165,6 @@ class Call:
                 found[p.name] = int if p.form is Form.INDEX else filler
         return found
 
-    def key(self, left: type, right: type, filler: type) -> Key:
-        """Return the types that decide a call with two types, `filler` standing for further arrays."""
-        return key_of(self.operation.parameters, self.values(left, right, filler))
-
     def text(self, left: str, right: str, filler: str) -> str:
         """Return a call in words."""
         values = self.values(left, right, filler)
@@ -272,6 +268,7 @@ class Decision:
     verdict : of that step, as `explain` has it; "" where there is none
     otherwise : the answer that comes next
     call : the call in words
+    reason : why nobody answers
     """
 
     operation: Overridable
@@ -281,6 +278,7 @@ class Decision:
     verdict: str
     otherwise: Step | None
     call: str
+    reason: str
 
     @property
     def outcome(self) -> str:
@@ -306,7 +304,7 @@ class Decision:
             self.outcome,
             _named(step, names) if step is not None and wins else "",
             self.share,
-            "; ".join(text for _, text in self.chain.passed) if step is None else step.text,
+            self.reason if step is None else step.text,
             "" if rule is None else rule.location,
             "" if self.otherwise is None else f"{_named(self.otherwise, names)}: {self.otherwise.text}",
         )
@@ -317,19 +315,40 @@ def _named(step: Step, names: Mapping[type, str]) -> str:
 
 
 def decided(
-    operation: Overridable, types: tuple[type, ...], chain: Chain, given: Mapping[str, Any], call: str
+    chains: Chains, operation: Overridable, types: tuple[type, ...], given: Mapping[str, Any], call: str
 ) -> Decision:
-    """Return who answers the shortest call that gives some parameters an array; nothing is called."""
+    """Return who answers the shortest call that gives some parameters arrays of some types; nothing is called."""
     args, kwargs = arguments(operation.parameters, given)
+    key = key_of(operation.parameters, given)
+    steps, reason = _steps(chains, operation, key, args, kwargs)
+    step, verdict = steps[0] if steps else (None, "")
+    otherwise = steps[1][0] if len(steps) > 1 and verdict != RAISES else None
+    seen = {key}
+    turn = step
+    told: list[str] = []
+    # What becomes another call is answered by whoever answers that one.
+    while turn is not None and turn.then is not None and turn.then not in seen:
+        seen.add(turn.then)
+        told.append(turn.text)
+        following, reason = _steps(chains, operation, turn.then, args, kwargs)
+        turn, further = following[0] if following else (None, RAISES)
+        if further == RAISES:
+            reason = reason if turn is None else turn.text
+            return Decision(operation, types, chains(operation, key), None, "", None, call, "; ".join([*told, reason]))
+    return Decision(operation, types, chains(operation, key), step, verdict, otherwise, call, reason)
+
+
+def _steps(
+    chains: Chains, operation: Overridable, key: Key, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[list[tuple[Step, str]], str]:
+    """Return the answers that a call may get with their verdicts, and why others cannot come."""
+    chain = chains(operation, key)
     steps = [
         (entry, verdict)
         for entry, verdict in foretold(chain, args, kwargs)
         if isinstance(entry, Step) and not verdict.startswith("passed over")
     ]
-    step, verdict = steps[0] if steps else (None, "")
-    raises = verdict == RAISES
-    otherwise = steps[1][0] if len(steps) > 1 and not raises else None
-    return Decision(operation, types, chain, step, verdict, otherwise, call)
+    return steps, "; ".join(text for _, text in chain.passed)
 
 
 def decisions(
@@ -341,10 +360,9 @@ def decisions(
         filler = left if base is None else base
         for right in types:
             for call in calls:
-                key = call.key(left, right, filler)
                 text = call.text(names[left], names[right], names.get(filler) or type_name(filler))
                 given = call.values(left, right, filler)
-                yield decided(call.operation, (left, right), chains(call.operation, key), given, text)
+                yield decided(chains, call.operation, (left, right), given, text)
 
 
 def names_of(types: Sequence[type]) -> dict[type, str]:

@@ -1,0 +1,133 @@
+"""What an audit says of every pair and operation is what `explain` says of the call, and what the call does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.errors import DispatchError
+from dispatchkit.report import PairRow
+from dispatchkit.report.pairs import Call, arguments, calls_of_two
+from tests.report.audited import REWRAP, make
+
+# The first that a call takes is what it is made with.
+CONTENTS = (
+    [[2.0, 0.5, 1.0], [0.5, 3.0, 1.0], [1.0, 1.0, 4.0]],
+    [1.0, 2.0, 3.0],
+    [1, 2, 1],
+    [[0, 1, 1], [1, 0, 0]],
+    [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]],
+    [[[1.0, 2.0], [3.0, 4.0]]],
+    2.0,
+)
+INDEX = {"subscripts": "...i,...i->...i"}
+# A call of these needs arrays of different shapes.
+UNLIKE = {"mv", "index_put", "setitem", "interp", "quantile", "pinv", "matrix_rank", "cov", "searchsorted"}
+
+
+def small_types() -> tuple[Any, Any, Any]:
+    """Return types with rules of every sort: for pairs, for one, for a kind, one that declines, two that rival."""
+    left = make("Left", fallback=dk.fallback.decompose | dk.fallback.dense)
+    right = make("Right", fallback=REWRAP, priority=1)
+    below = make("Below", above=left)
+
+    @dk.implements(dk.add, left, dk.Tensor)
+    def add_left_and_tensor(x1: Any, x2: Any, /) -> Any:
+        return left(x1.data + x2)
+
+    @dk.implements(dk.multiply, left, right)
+    def multiply_both(x1: Any, x2: Any, /) -> Any:
+        return right(x1.data * x2.data)
+
+    @dk.implements(dk.subtract, left)
+    def subtract_declines(x1: Any, x2: Any, /) -> Any:
+        return dk.decline("not today")
+
+    @dk.implements(dk.concat, left)
+    def concat_left(arrays: Any, /) -> Any:
+        return left(dk.concat([getattr(x, "data", x) for x in arrays]))
+
+    @dk.implements(dk.kinds.linalg, right)
+    def linalg_right(op: Any, x1: Any, x2: Any, /) -> Any:
+        return op(getattr(x1, "data", x1), getattr(x2, "data", x2))
+
+    @dk.implements(dk.divide, left, below)
+    def divide_first(x1: Any, x2: Any, /) -> Any:
+        return x1
+
+    @dk.implements(dk.divide, below, left)
+    def divide_second(x1: Any, x2: Any, /) -> Any:
+        return x2
+
+    return left, right, below
+
+
+def made(cls: type, content: Any) -> Any:
+    plain = dk.asarray(content)
+    return plain if cls is dk.Tensor else cls(plain)
+
+
+def call_of(call: Call, left: type, right: type, content: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return a call with instances of two types, in the places that the audit gave them."""
+    given = call.values(*(made(cls, content) for cls in (left, right, dk.Tensor)))
+    return arguments(call.operation.parameters, {**INDEX, **given, **{name: 0 for name in given if name == "key"}})
+
+
+def audited() -> Iterator[tuple[PairRow, Call, type, type]]:
+    types = [*small_types(), dk.Tensor]
+    report = dk.audit(types)
+    calls = [call for operation in dk.tensor_protocol.operations.values() for call in calls_of_two(operation)]
+    for left in types:
+        for right in types:
+            for row, call in zip(report[left, right].rows, calls, strict=True):
+                yield row, call, left, right
+
+
+def test_every_row_says_what_explain_says() -> None:
+    seen = set()
+    for row, call, left, right in audited():
+        args, kwargs = call_of(call, left, right, CONTENTS[0])
+        found = dk.explain(call.operation.function, *args, **kwargs)
+        decides = [line for line in found.lines if line.verdict in ("answers", "raises", "decides at run time")]
+        if row.outcome == "raises":
+            # Or the call that a fallback makes in its turn raises.
+            again = bool(decides) and row.answer.startswith(f"{decides[0].what}; ")
+            assert again or found.outcome == "NoImplementationError", row
+        else:
+            verdict = "raises" if row.outcome == "ambiguous" else row.outcome
+            assert (decides[0].verdict, decides[0].what) == (verdict, row.answer), row
+            assert row.winner == ("" if verdict == "raises" else decides[0].who)
+        seen.add(row.share)
+    assert seen == {"rule", "kind rule", "default", "rewrap", "decompose", "dense", "ambiguous", "raises"}
+
+
+@pytest.mark.filterwarnings("ignore::dispatchkit.DensifyWarning")
+def test_every_call_does_what_its_row_says() -> None:
+    missed, checked = set(), 0
+    for row, call, left, right in audited():
+        function = call.operation.function
+        for content in CONTENTS:
+            args, kwargs = call_of(call, left, right, content)
+            try:
+                found = dk.explain(function, *args, run=True, **kwargs)
+            except (TypeError, ValueError, IndexError, DispatchError):
+                continue  # the operation takes no arrays like these
+            checked += 1
+            verdicts = [(line.verdict.partition(":")[0], line.who, line.what) for line in found.lines]
+            answered = [(who, what) for verdict, who, what in verdicts if verdict == "answered"]
+            if row.outcome == "ambiguous":
+                assert ("raised AmbiguousImplementationError", row.answer) in [(v, what) for v, _, what in verdicts]
+            elif row.outcome == "raises":
+                assert answered == []
+            elif answered != [(row.winner, row.answer)]:
+                assert ("declined", row.winner, row.answer) in verdicts, row
+                who, what = answered[0]
+                assert f"{who}: {what}" == row.otherwise, row
+            break
+        else:
+            missed.add(call.operation.name)
+    assert missed <= UNLIKE, sorted(missed)
+    assert checked > 1000
