@@ -209,6 +209,4 @@ def losses(decisions: Iterable[Decision], names: Names) -> Iterator[Finding]:
         )
         lossy = [edge for edge in path if edge.lossy]
         where = " and ".join(f"{edge.function.__name__} at {location_of(edge.function)}" for edge in lossy)
-        yield _finding(
-            "lossy", found, names, f"{step.text}: {where} loses", map(location_of, (e.function for e in lossy))
-        )
+        yield _finding("lossy", found, names, f"{step.text} by {where}", map(location_of, (e.function for e in lossy)))

@@ -110,3 +110,14 @@ def test_a_notebook_shows_it_and_a_file_keeps_it(tmp_path: Path) -> None:
     assert (tmp_path / "audit.svg").read_text(encoding="utf-8") == report.to_svg()
     with pytest.raises(ValueError, match=r"audit: cannot save as 'audit\.png'; use a name that ends in \.svg"):
         report.save(tmp_path / "audit.png")
+
+
+def test_the_picture_of_the_documentation_is_what_its_code_draws() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    page = (docs / "auditing-types.md").read_text(encoding="utf-8")
+    code = re.search(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert code is not None
+    names: dict[str, Any] = {"__name__": "auditing"}
+    exec(compile(code[1], "auditing-types.md", "exec"), names)  # noqa: S102  # the page's own code
+    assert "](audit.svg)" in page
+    assert names["report"].to_svg() == (docs / "audit.svg").read_text(encoding="utf-8")
