@@ -128,17 +128,18 @@ def _is(asked: str | type, name: str) -> bool:
 
 
 def audit(
-    types: Iterable[type],
+    types: type | Iterable[type],
     *,
-    operations: Iterable[str | Callable[..., Any]] | None = None,
+    operations: str | Callable[..., Any] | Iterable[str | Callable[..., Any]] | None = None,
     protocol: DispatchProtocol = tensor_protocol,
 ) -> Audit:
     """Tell for every ordered pair of types who answers, and what is wrong with it; no handler is called.
 
     Parameters
     ----------
-    types : types that take part in the protocol, plain arrays, and numbers or raw arrays if they are of interest
-    operations : functions or their names; all by default
+    types : types that take part in the protocol, plain arrays, and numbers or raw arrays if they are of interest; one
+        alone is compared with itself
+    operations : a function or its name, or several; all by default
     protocol : whose functions are asked for
 
     Returns
@@ -180,7 +181,7 @@ def audit(
     >>> report.of_kind("ambiguity"), report.of_kind("unreachable")
     ((), ())
     """
-    listed = list(dict.fromkeys(types))
+    listed = [types] if isinstance(types, type) else list(dict.fromkeys(types))
     _check(listed, protocol)
     chosen = _operations(operations, protocol)
     names = names_of(listed)
@@ -219,12 +220,15 @@ def _check(types: Sequence[Any], protocol: DispatchProtocol) -> None:
             )
 
 
-def _operations(operations: Iterable[str | Callable[..., Any]] | None, protocol: DispatchProtocol) -> list[Overridable]:
+def _operations(
+    operations: str | Callable[..., Any] | Iterable[str | Callable[..., Any]] | None, protocol: DispatchProtocol
+) -> list[Overridable]:
     listed = list(protocol.operations.values())
     if operations is None:
         return listed
+    asked = [operations] if isinstance(operations, str) or callable(operations) else operations
     found: list[Overridable] = []
-    for one in operations:
+    for one in asked:
         if not isinstance(one, str):
             found.append(protocol.operation(one))
             continue

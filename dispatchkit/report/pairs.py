@@ -122,7 +122,8 @@ class Pair:
         KeyError : if there is none
         """
         for row in self.rows:
-            if name in (row.call, row.operation, row.operation.partition(".")[2]):
+            inner, short = row.operation.partition(".")[2], row.operation.rpartition(".")[2]
+            if name in (row.call, row.operation, inner, short):
                 return row
         raise KeyError(f"no call with ({self.left}, {self.right}) is of {name!r}")
 
@@ -348,7 +349,7 @@ def _steps(
         for entry, verdict in foretold(chain, args, kwargs)
         if isinstance(entry, Step) and not verdict.startswith("passed over")
     ]
-    return steps, "; ".join(text for _, text in chain.passed)
+    return steps, "; ".join(f"{type_name(cls)}: {text}" for cls, text in chain.passed)
 
 
 def decisions(

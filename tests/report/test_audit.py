@@ -489,6 +489,44 @@ def test_nothing_is_kept_in_the_protocol() -> None:
     assert [dict(operation.chains) for operation in dk.tensor_protocol.operations.values()] == before
 
 
+def test_a_protocol_of_ones_own() -> None:
+    units = dk.DispatchProtocol("__units_function__")
+
+    @units.overridable
+    def combine(x: Any, y: Any, weight: float = 1.0) -> Any:
+        return x
+
+    @units.overridable(arrays=("x", "y"))
+    def choose(x: Any, key: Any, y: Any = None) -> Any:
+        return x
+
+    @units.array_type()
+    class Metres:
+        pass
+
+    @units.array_type(fallback=dk.fallback.decompose)
+    class Feet:
+        pass
+
+    units.implements(combine, Metres, dk.Tensor, object)(lambda x, y, weight=1.0: never())
+    units.implements(choose, Metres, Feet)(lambda x, key, y: never())
+    report = dk.audit([Metres, Feet], protocol=units)
+    rows = {row.call: row.outcome for row in report[Metres, Feet].rows}
+    name = "test_a_protocol_of_ones_own"
+    assert rows == {
+        f"combine({name}.Metres, {name}.Feet)": "answers",
+        f"choose({name}.Metres, key, {name}.Feet)": "answers",
+    }
+    assert report[Metres, Feet]["choose"].share == "rule"
+    assert report[Metres, Metres]["combine"].outcome == "raises"
+
+
+def test_one_type_and_one_operation_need_no_list() -> None:
+    a = make("A", fallback=REWRAP)
+    assert [pair.left for pair in dk.audit(a, operations="add").pairs] == ["A"]
+    assert len(dk.audit(a, operations=dk.add)[a, a].rows) == 1
+
+
 class Bystander:
     """Takes no part."""
 
@@ -527,7 +565,7 @@ def test_a_fallback_whose_own_call_nobody_answers_raises() -> None:
     report = dk.audit([a, b, dk.Tensor], operations=[dk.add])
     row = report[a, b]["add"]
     assert (row.outcome, row.winner, row.share) == ("raises", "", "raises")
-    assert row.answer == "dense: to_dense() of A; no rule for add; its fallback is to refuse"
+    assert row.answer == "dense: to_dense() of A; B: no rule for add; B: its fallback is to refuse"
     with pytest.raises(dk.NoImplementationError), dk.densify(on="allow"):
         dk.add(a(dk.ones(1)), b(dk.ones(1)))
     dk.implements(dk.add, b)(handler())
