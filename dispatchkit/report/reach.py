@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, product
+from itertools import product
 from typing import Any
 
 from dispatchkit.protocol.explain import foretold
@@ -20,8 +20,9 @@ from dispatchkit.report.pairs import SEVERAL, Chains, arguments, key_of
 __all__ = ["Reach"]
 
 NONE = type(None)
-# Combinations of types that are tried for a rule and an operation; the first that reaches it ends the search.
-TRIED = 200
+# Combinations of types that are tried for a rule and an operation; where more would have to be, nothing is said.
+TRIED = 10_000
+BLOCKERS = 3  # that are named
 
 
 @dataclass
@@ -30,13 +31,14 @@ class _Met:
 
     Attributes
     ----------
-    before : the answers that come first, with the operations they come first in
+    before : the answers that come first
+    locations : files and lines of the rules among them
     refused : what the handler cannot be given
     raised : answers before it that raise
     tried : whether there was a call at all
     """
 
-    before: dict[str, dict[str, None]] = field(default_factory=dict)
+    before: dict[str, None] = field(default_factory=dict)
     locations: dict[str, None] = field(default_factory=dict)
     refused: dict[str, None] = field(default_factory=dict)
     raised: dict[str, None] = field(default_factory=dict)
@@ -93,15 +95,17 @@ class Reach:
             return self._unreachable(rule, operations, text)
         met = _Met()
         for operation in fitting:
-            for given in islice(self._calls(rule, operation), TRIED):
+            for count, given in enumerate(self._calls(rule, operation)):
                 met.tried = True
-                if self._reaches(rule, operation, given, met):
+                if count == TRIED or self._reaches(rule, operation, given, met):
                     return None
         return self._verdict(rule, operations, met)
 
     def _verdict(self, rule: Rule, operations: list[Overridable], met: _Met) -> Finding | None:
         if met.before:
-            first = " or ".join(met.before)
+            first = " or ".join([*met.before][:BLOCKERS])
+            if len(met.before) > BLOCKERS:
+                first += f" or, in other calls, one of {len(met.before) - BLOCKERS} more"
             text = f"{rule}: asked only where {first} declines"
             return self._finding("shadowed", rule, operations, text, met.locations)
         if met.refused:
@@ -141,7 +145,7 @@ class Reach:
                 if own and there and not refused:
                     if blocker is None:
                         return True
-                    self._note(blocker, operation, met)
+                    self._note(blocker, met)
                 elif entry.rule is rule:
                     met.refused = met.refused or dict.fromkeys(rule.refusal(args, kwargs))
                 if entry.source in (Source.AMBIGUOUS, Source.FOREIGN):
@@ -151,8 +155,8 @@ class Reach:
                     blocker = entry
         return False
 
-    def _note(self, blocker: Step, operation: Overridable, met: _Met) -> None:
-        met.before.setdefault(blocker.text, {})[operation.qualified_name] = None
+    def _note(self, blocker: Step, met: _Met) -> None:
+        met.before[blocker.text] = None
         if blocker.rule is not None:
             met.locations[blocker.rule.location] = None
 

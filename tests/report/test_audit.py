@@ -479,7 +479,8 @@ def test_the_types_that_ship_have_no_faults() -> None:
     report = dk.audit([ScalarTensor, MetadataTensor, Wrapper, dk.Tensor])
     assert [one for one in report.findings if one.kind in FAULTS] == []
     assert report.of_kind("lossy") == report.of_kind("shadowed") == ()
-    assert report["ScalarTensor", "MetadataTensor"].winners == {"MetadataTensor": 75}
+    pair = report["ScalarTensor", "MetadataTensor"]
+    assert pair.winners == {"MetadataTensor": len(pair.rows)}
 
 
 def test_nothing_is_kept_in_the_protocol() -> None:

@@ -49,12 +49,15 @@ class Recorder:
 def make_every_call(recorder: Recorder, types: Sequence[Any]) -> None:
     """Make the calls that types, plain tensors and numbers can make of the targets."""
     values = [dk.ones(2) if cls is dk.Tensor else cls(dk.ones(2)) for cls in types]
+    # `add` and `negative` have no rule of their own, so that those of kinds are seen.
     for x in values:
         recorder.make(dk.exp, x)
+        recorder.make(dk.negative, x)
     for x, y in itertools.product(values, repeat=2):
         recorder.make(dk.concat, [x, y])
     for x, y in itertools.product([*values, 2.0], repeat=2):
         recorder.make(dk.multiply, x, y)
+        recorder.make(dk.add, x, y)
     for three in itertools.product([*values, 2.0], repeat=3):
         recorder.make(dk.where, *three)
     for x, low, high in itertools.product(values, [*values, None], [*values, None]):
