@@ -1,6 +1,6 @@
 """Neural networks: modules that hold parameters, parameters that may hold array types."""
 
-from dispatchkit.nn import init, utils
+from dispatchkit.nn import functional, init, utils
 from dispatchkit.nn.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from dispatchkit.nn.hooks import (
     register_module_forward_hook,
@@ -19,6 +19,7 @@ __all__ = [
     "ParameterDict",
     "ParameterList",
     "Sequential",
+    "functional",
     "init",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",

@@ -1,0 +1,18 @@
+"""What layers compute, as functions: overridable operations with derivatives."""
+
+from dispatchkit.nn.functional import (
+    affine,
+    lookup,
+)
+from dispatchkit.nn.functional.affine import *  # noqa: F403
+from dispatchkit.nn.functional.lookup import *  # noqa: F403
+
+# Not spelled `__all__ =`: type checkers then follow the star imports, and an operation is named in its chapter alone.
+vars()["__all__"] = [
+    name
+    for chapter in (
+        affine,
+        lookup,
+    )
+    for name in chapter.__all__
+]

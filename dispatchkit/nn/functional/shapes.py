@@ -1,0 +1,64 @@
+"""What the functionals share: checks of shapes and parameters that name the function and the argument."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dispatchkit.graph.arrays import holds_complex
+from dispatchkit.ops.arguments import Named, integer
+from dispatchkit.ops.matrices import shape_of
+
+__all__ = ["FUNCTIONAL", "expect", "pair", "real_numbers"]
+
+FUNCTIONAL = "dispatchkit.nn.functional"
+
+
+def expect(op: Named, parameter: str, x: Any, right: bool, wanted: str) -> None:
+    """Raise if an argument has not the shape that a function is for.
+
+    Parameters
+    ----------
+    op : that was called
+    parameter : name of the argument
+    x : the argument
+    right : whether its shape is
+    wanted : the shape that would be
+
+    Raises
+    ------
+    ValueError : naming function, argument, the shape found and the one expected
+    """
+    if not right:
+        raise ValueError(f"{op.__name__}: argument '{parameter}' has shape {shape_of(x)}, expected {wanted}")
+
+
+def real_numbers(op: Named, parameter: str, x: Any) -> None:
+    """Raise if an argument is of complex numbers.
+
+    Raises
+    ------
+    TypeError : naming function, argument and dtype
+    """
+    if holds_complex(x):
+        found = getattr(x, "dtype", type(x).__name__)
+        raise TypeError(f"{op.__name__}: argument '{parameter}' must be of real numbers, found {found}")
+
+
+def pair(op: Named, parameter: str, value: Any, *, least: int = 1) -> tuple[int, int]:
+    """Return a parameter for both axes of images as two ints: an int counts for both.
+
+    Raises
+    ------
+    TypeError : if it is neither an int nor two of them
+    ValueError : if one is less than `least`
+    """
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        if len(value) == 1:
+            value = (value[0], value[0])
+        if len(value) != 2:
+            raise ValueError(f"{op.__name__}: {parameter} must be an int or a pair of ints, found {value!r}")
+        first, second = value
+        return integer(op, parameter, first, least=least), integer(op, parameter, second, least=least)
+    found = integer(op, parameter, value, least=least)
+    return found, found
