@@ -17,7 +17,7 @@ __all__ = ["linear"]
 
 
 @operation(
-    kind=kinds.linalg,
+    kind=kinds.function,
     namespace=FUNCTIONAL,
     samples=[
         sample(draw(2, 3), draw(4, 3), draw(4)),

@@ -17,12 +17,12 @@ __all__ = ["embedding", "one_hot"]
 
 
 @operation(
-    kind=kinds.indexing,
+    kind=kinds.function,
     namespace=FUNCTIONAL,
     samples=[
         sample(draw(4, low=0, high=2, content="integer"), draw(3, 2)),
-        sample(draw(2, 2, low=0, high=2, content="integer"), draw(3, 2), padding_idx=1),
-        sample(draw(low=0, high=2, content="integer"), draw(3, 2), padding_idx=-1),
+        sample(draw(2, 2, low=0, high=2, content="integer"), draw(3, 2), padding_idx=1, differentiable=False),
+        sample(draw(low=0, high=2, content="integer"), draw(3, 2), padding_idx=-1, differentiable=False),
         sample(draw(0, 2, low=0, high=2, content="integer"), draw(3, 2)),
     ],
 )
@@ -47,8 +47,8 @@ def embedding(xp: Namespace, x: Array, weight: Array, /, *, padding_idx: int | N
 
     Notes
     -----
-    Linear in the weight: each row receives the sum of the cotangents of its copies. Source: PyTorch,
-    `torch.nn.functional.embedding`.
+    Linear in the weight: each row receives the sum of the cotangents of its copies, that of `padding_idx` none, which
+    then is no gradient in the strict sense. Source: PyTorch, `torch.nn.functional.embedding`.
 
     Examples
     --------
@@ -64,14 +64,26 @@ def embedding(xp: Namespace, x: Array, weight: Array, /, *, padding_idx: int | N
     return xp.reshape(xp.take(weight, xp.reshape(x, (-1,)), axis=0), (*x.shape, weight.shape[1]))
 
 
-@embedding.def_transpose("weight")
-def embedding_transpose_weight(
-    xp: Namespace, g: Array, x: Array, weight: Array, *, padding_idx: int | None = None
+@embedding.def_vjp("weight")
+def embedding_vjp_weight(
+    xp: Namespace, g: Array, y: Array, x: Array, weight: Array, *, padding_idx: int | None = None
 ) -> Array:
-    if padding_idx is not None:
-        g = xp.where((x == _padding(padding_idx, weight))[..., None], xp.zeros_like(g), g)
     zeros = xp.zeros(tuple(weight.shape), dtype=g.dtype)
-    return xp.index_put(zeros, x, g, accumulate=True)
+    return xp.index_put(zeros, x, _without_padding(xp, g, x, weight, padding_idx), accumulate=True)
+
+
+@embedding.def_jvp("weight")
+def embedding_jvp_weight(
+    xp: Namespace, t: Array, y: Array, x: Array, weight: Array, *, padding_idx: int | None = None
+) -> Array:
+    rows = xp.reshape(xp.take(t, xp.reshape(x, (-1,)), axis=0), y.shape)
+    return _without_padding(xp, rows, x, weight, padding_idx)
+
+
+def _without_padding(xp: Namespace, rows: Any, x: Any, weight: Any, padding_idx: int | None) -> Any:
+    """Return rows that belong to numbers, zeros for those of the padding."""
+    row = _padding(padding_idx, weight)
+    return rows if row is None else xp.where((x == row)[..., None], xp.zeros_like(rows), rows)
 
 
 def _padding(padding_idx: int | None, weight: Any) -> int | None:
@@ -103,7 +115,7 @@ def _numbers_below(xp: Namespace, op: Named, x: Any, count: int, what: str) -> N
 
 
 @operation(
-    kind=kinds.indexing,
+    kind=kinds.function,
     namespace=FUNCTIONAL,
     differentiable=False,
     samples=[

@@ -1,0 +1,133 @@
+"""Averages of values, weighted by how queries meet keys: `scaled_dot_product_attention`."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+from dispatchkit.nn.functional.dropping import dropped
+from dispatchkit.nn.functional.shapes import FUNCTIONAL, expect, real_numbers
+from dispatchkit.ops.declare import operation
+from dispatchkit.ops.matrices import shape_of
+from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.ops.random import Generator
+from dispatchkit.ops.samples import draw, sample
+from dispatchkit.ops.typing import Array, Namespace
+from dispatchkit.ops.wrapping import holds_everywhere
+from dispatchkit.protocol.kinds import kinds
+
+__all__ = ["scaled_dot_product_attention"]
+
+
+@operation(
+    kind=kinds.function,
+    namespace=FUNCTIONAL,
+    samples=[
+        sample(draw(2, 3), draw(2, 3), draw(2, 2)),
+        sample(draw(2, 2, 2), draw(1, 3, 2), draw(1, 3, 1), is_causal=True),
+        sample(draw(2, 2), draw(3, 2), draw(3, 2), draw(2, 3), scale=0.5),
+        sample(draw(2, 2), draw(3, 2), draw(3, 2), draw(2, 3, content="boolean")),
+    ],
+)
+def scaled_dot_product_attention(
+    xp: Namespace,
+    query: Array,
+    key: Array,
+    value: Array,
+    /,
+    attn_mask: Array | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    generator: Generator | None = None,
+) -> Array:
+    """Average values with the softmax of the products of queries and keys as weights.
+
+    Parameters
+    ----------
+    query : array of shape (..., L, E), of real numbers
+    key : array of shape (..., S, E)
+    value : array of shape (..., S, Ev)
+    attn_mask : array that broadcasts to (..., L, S): booleans, whether a key takes part, or numbers to add to the
+        products; all take part if None
+    dropout_p : probability that a weight is replaced by zero
+    is_causal : whether query i meets the keys up to i alone
+    scale : of the products; 1 / sqrt(E) if None
+    generator : to draw from where weights are replaced, the default one if None
+
+    Returns
+    -------
+    array of shape (..., L, Ev); zeros for a query that no key takes part in
+
+    Raises
+    ------
+    TypeError : for complex numbers
+    ValueError : if shapes do not fit, both a mask is given and `is_causal`, or the probability is not between 0 and 1
+
+    Notes
+    -----
+    ``softmax(query @ key.T * scale + mask) @ value``. Source: Vaswani et al., 2017, equation 1; PyTorch,
+    `torch.nn.functional.scaled_dot_product_attention`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.asarray([[1.0, 0.0], [0.0, 1.0]])
+    >>> dk.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True)
+    tensor([[1.0000, 0.0000],
+            [0.3302, 0.6698]])
+    """
+    _check(query, key, value, attn_mask)
+    if is_causal and attn_mask is not None:
+        raise ValueError(f"{scaled_dot_product_attention.__name__}: attn_mask must be None where is_causal=True")
+    factor = 1 / sqrt(max(query.shape[-1], 1)) if scale is None else scale
+    scores = xp.matmul(query * factor, xp.matrix_transpose(key))
+    mask = attn_mask
+    if is_causal:
+        mask = xp.tril(xp.ones(scores.shape[-2:], dtype=xp.bool))
+    if mask is None:
+        weights = _softmax(xp, scores)
+    else:
+        if xp.isdtype(mask.dtype, "bool"):
+            scores = xp.where(mask, scores, -float("inf"))
+        else:
+            scores = scores + mask
+        weights = _softmax_of_some(xp, scores)
+    weights = dropped(xp, scaled_dot_product_attention, weights, dropout_p, dropout_p != 0, generator)
+    return xp.matmul(weights, value)
+
+
+def _check(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
+    """Raise if shapes do not fit, or numbers are complex."""
+    op = scaled_dot_product_attention
+    for name, x in (("query", query), ("key", key), ("value", value), ("attn_mask", attn_mask)):
+        real_numbers(op, name, x)
+    of_query, of_key, of_value = shape_of(query), shape_of(key), shape_of(value)
+    expect(op, "query", query, len(of_query) >= 2, "(..., L, E)")
+    right = len(of_key) >= 2 and of_key[-1] == of_query[-1]
+    expect(op, "key", key, right, f"(..., S, {of_query[-1]}) for a query of shape {of_query}")
+    right = len(of_value) >= 2 and of_value[-2] == of_key[-2]
+    expect(op, "value", value, right, f"(..., {of_key[-2]}, Ev) for a key of shape {of_key}")
+    if attn_mask is not None:
+        wanted = (of_query[-2], of_key[-2])
+        own = shape_of(attn_mask)[-2:]
+        right = all(n in (1, length) for n, length in zip(own[::-1], wanted[::-1], strict=False))
+        expect(op, "attn_mask", attn_mask, right, f"one that broadcasts to (..., {wanted[0]}, {wanted[1]})")
+
+
+def _softmax(xp: Namespace, scores: Any) -> Any:
+    """Return softmax along the last axis: for tensors by the operation, whose derivative is short."""
+    if xp is tensor_namespace:
+        return xp.softmax(scores, axis=-1)
+    e = xp.exp(scores - xp.max(scores, axis=-1, keepdims=True))
+    return e / xp.sum(e, axis=-1, keepdims=True)
+
+
+def _softmax_of_some(xp: Namespace, scores: Any) -> Any:
+    """Return softmax where some elements are negative infinity, zeros where all of a row are."""
+    alive = xp.max(scores, axis=-1, keepdims=True) != -float("inf")
+    if holds_everywhere(alive):
+        return _softmax(xp, scores)
+    weights = _softmax(xp, xp.where(alive, scores, 0.0))
+    return xp.where(alive, weights, 0.0)

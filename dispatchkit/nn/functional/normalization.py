@@ -1,0 +1,369 @@
+"""Values brought to mean 0 and variance 1, or to length 1: the normalizations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, TypeAlias
+
+from dispatchkit.nn.functional.shapes import FUNCTIONAL, expect, real_numbers
+from dispatchkit.ops.arguments import Named, integer
+from dispatchkit.ops.axes import Axis, normal_axes
+from dispatchkit.ops.declare import operation
+from dispatchkit.ops.matrices import floating, shape_of
+from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.ops.samples import draw, sample
+from dispatchkit.ops.typing import Array, Namespace
+from dispatchkit.protocol.kinds import kinds
+
+__all__ = ["batch_norm", "group_norm", "layer_norm", "normalize", "standardize"]
+
+Lengths: TypeAlias = "int | Sequence[int]"
+
+
+@operation(
+    kind=kinds.function,
+    namespace=FUNCTIONAL,
+    samples=[
+        sample(draw(2, 3)),
+        sample(draw(3, 2), axis=0, eps=0.1),
+        sample(draw(2, 2, 3), axis=(0, 2)),
+        sample(draw(4), axis=None),
+        sample(draw(0, 3)),
+    ],
+)
+def standardize(xp: Namespace, x: Array, /, *, axis: Axis = -1, eps: float = 1e-5) -> Array:
+    """Subtract the mean along an axis and divide by the standard deviation.
+
+    Parameters
+    ----------
+    x : array of shape (...), of real numbers
+    axis : along which the elements are one sample, one or several; None means all
+    eps : added to the variance
+
+    Returns
+    -------
+    floating-point array of the shape of `x`
+
+    Raises
+    ------
+    TypeError : for complex numbers
+
+    Notes
+    -----
+    ``(x - mean) / sqrt(var + eps)`` with the variance divided by the number of elements. What `layer_norm` and
+    `batch_norm` are made of. With s the square root, the cotangent is ``(g - mean(g) - y * mean(g * y)) / s``.
+    Source: Ioffe and Szegedy, 2015, section 3.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.functional.standardize(dk.asarray([1.0, 2.0, 3.0]), eps=0.0)
+    tensor([-1.2247,  0.0000,  1.2247])
+    """
+    real_numbers(standardize, "x", x)
+    axes = normal_axes(axis, len(shape_of(x)), standardize.__name__)
+    x = floating(xp, x)
+    d = x - xp.mean(x, axis=axes, keepdims=True)
+    return d * _factor(xp, d, axes, eps)
+
+
+def _factor(xp: Namespace, d: Any, axes: tuple[int, ...], eps: float) -> Any:
+    """Return one divided by the standard deviation of deviations."""
+    return 1.0 / xp.sqrt(xp.mean(d * d, axis=axes, keepdims=True) + eps)
+
+
+@standardize.def_vjp
+def standardize_vjp(xp: Namespace, g: Array, y: Array, x: Array, /, *, axis: Axis = -1, eps: float = 1e-5) -> Array:
+    return _centred(xp, g, y, x, axis, eps)
+
+
+@standardize.def_jvp
+def standardize_jvp(xp: Namespace, t: Array, y: Array, x: Array, /, *, axis: Axis = -1, eps: float = 1e-5) -> Array:
+    return _centred(xp, t, y, x, axis, eps)
+
+
+def _centred(xp: Namespace, v: Any, y: Any, x: Any, axis: Axis, eps: float) -> Any:
+    """Return the product with the derivative, a symmetric matrix."""
+    axes = normal_axes(axis, x.ndim)
+    d = x - xp.mean(x, axis=axes, keepdims=True)
+    centred = v - xp.mean(v, axis=axes, keepdims=True) - y * xp.mean(v * y, axis=axes, keepdims=True)
+    return centred * _factor(xp, d, axes, eps)
+
+
+def _standardized(xp: Namespace, x: Any, axes: tuple[int, ...], eps: float) -> Any:
+    """Return a part of another operation: for tensors by the operation, whose derivative is short."""
+    if xp is tensor_namespace:
+        return xp.nn.functional.standardize(x, axis=axes, eps=eps)
+    d = x - xp.mean(x, axis=axes, keepdims=True)
+    return d * _factor(xp, d, axes, eps)
+
+
+def _scaled(xp: Namespace, y: Any, weight: Any, bias: Any, shape: tuple[int, ...]) -> Any:
+    """Return values multiplied and moved, each array of parameters brought to a shape."""
+    if weight is not None:
+        y = y * (weight if weight.shape == shape else xp.reshape(weight, shape))
+    if bias is not None:
+        y = y + (bias if bias.shape == shape else xp.reshape(bias, shape))
+    return y
+
+
+@operation(
+    kind=kinds.function,
+    namespace=FUNCTIONAL,
+    samples=[
+        sample(draw(2, 3), 3),
+        sample(draw(2, 3), (3,), draw(3), draw(3)),
+        sample(draw(2, 2, 3), (2, 3), draw(2, 3), eps=0.1),
+        sample(draw(0, 3), 3, None, draw(3)),
+    ],
+)
+def layer_norm(
+    xp: Namespace,
+    x: Array,
+    /,
+    normalized_shape: Lengths,
+    weight: Array | None = None,
+    bias: Array | None = None,
+    eps: float = 1e-5,
+) -> Array:
+    """Standardize the last axes of an array, then scale and move each of their elements.
+
+    Parameters
+    ----------
+    x : array of shape (..., *normalized_shape), of real numbers
+    normalized_shape : lengths of the axes that are one sample
+    weight : array of the normalized shape that the result is multiplied by; none if None
+    bias : array of the normalized shape that is added; none if None
+    eps : added to the variance
+
+    Returns
+    -------
+    floating-point array of the shape of `x`
+
+    Raises
+    ------
+    TypeError : for complex numbers
+    ValueError : if shapes do not fit
+
+    Notes
+    -----
+    Source: Ba, Kiros and Hinton, 2016; PyTorch, `torch.nn.functional.layer_norm`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.functional.layer_norm(dk.asarray([[1.0, 3.0], [2.0, 2.0]]), 2, eps=0.0001)
+    tensor([[-1.0000,  1.0000],
+            [ 0.0000,  0.0000]])
+    """
+    lengths = _lengths(normalized_shape)
+    shape = shape_of(x)
+    right = bool(lengths) and shape[-len(lengths) :] == lengths
+    expect(layer_norm, "x", x, right, f"(..., {', '.join(map(str, lengths))}) for normalized_shape={lengths}")
+    _check_parameters(layer_norm, {"x": x, "weight": weight, "bias": bias}, lengths)
+    axes = tuple(range(len(shape) - len(lengths), len(shape)))
+    return _scaled(xp, _standardized(xp, floating(xp, x), axes, eps), weight, bias, lengths)
+
+
+def _lengths(normalized_shape: Lengths) -> tuple[int, ...]:
+    given = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
+    return tuple(integer(layer_norm, "normalized_shape", one, least=0) for one in given)
+
+
+def _check_parameters(op: Named, given: dict[str, Any], shape: tuple[int, ...]) -> None:
+    """Raise if an array is complex, or one but the first has another shape."""
+    for name, value in given.items():
+        if value is not None:
+            real_numbers(op, name, value)
+            if name != "x" and shape_of(value) != shape:
+                expect(op, name, value, False, f"{shape} for x of shape {shape_of(given['x'])}")
+
+
+@operation(
+    kind=kinds.function,
+    namespace=FUNCTIONAL,
+    samples=[
+        sample(draw(4, 2), training=True),
+        sample(draw(3, 2), draw(2), draw(2, low=0.5), draw(2), draw(2)),
+        sample(draw(2, 2, 2, 1), None, None, draw(2), draw(2), training=True, eps=0.1),
+        sample(draw(2, 2, 3), draw(2), draw(2, low=0.5), None, draw(2)),
+    ],
+)
+def batch_norm(
+    xp: Namespace,
+    x: Array,
+    /,
+    running_mean: Array | None = None,
+    running_var: Array | None = None,
+    weight: Array | None = None,
+    bias: Array | None = None,
+    *,
+    training: bool = False,
+    eps: float = 1e-5,
+) -> Array:
+    """Standardize each channel over a batch, or by known means and variances, then scale and move it.
+
+    Parameters
+    ----------
+    x : array of shape (N, C, ...), of real numbers
+    running_mean, running_var : means and variances of the channels, arrays of shape (C,); they are not read in training
+    weight : array of shape (C,) that the channels are multiplied by; none if None
+    bias : array of shape (C,) that is added; none if None
+    training : whether mean and variance are those of the batch
+    eps : added to the variance
+
+    Returns
+    -------
+    floating-point array of the shape of `x`
+
+    Raises
+    ------
+    TypeError : for complex numbers
+    ValueError : if shapes do not fit, in training each channel has one value, or else a mean or variance is missing
+
+    Notes
+    -----
+    Unlike PyTorch's the function changes nothing: the layers keep the running statistics. Source: Ioffe and Szegedy,
+    2015; PyTorch, `torch.nn.functional.batch_norm`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.asarray([[1.0, 0.0], [3.0, 4.0]])
+    >>> dk.nn.functional.batch_norm(x, training=True, eps=0.0)
+    tensor([[-1., -1.],
+            [ 1.,  1.]])
+    >>> dk.nn.functional.batch_norm(x, dk.ones(2), dk.full(2, 4.0), eps=0.0)
+    tensor([[ 0.0000, -0.5000],
+            [ 1.0000,  1.5000]])
+    """
+    op, shape = batch_norm, shape_of(x)
+    expect(op, "x", x, len(shape) >= 2, "(N, C, ...)")
+    own = (shape[1],)
+    arrays = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
+    _check_parameters(op, {"x": x, **arrays}, own)
+    per_channel = (shape[1],) + (1,) * (len(shape) - 2)
+    x = floating(xp, x)
+    if training:
+        if prod(shape) <= shape[1]:
+            raise ValueError(
+                f"{op.__name__}: argument 'x' has shape {shape}, expected more than 1 value per channel when training"
+            )
+        axes = (0, *range(2, len(shape)))
+        return _scaled(xp, _standardized(xp, x, axes, eps), weight, bias, per_channel)
+    if running_mean is None or running_var is None:
+        name = "running_mean" if running_mean is None else "running_var"
+        raise ValueError(f"{op.__name__}: argument '{name}' is None, expected shape {own} when not training")
+    factor = 1.0 / xp.sqrt(running_var + eps)
+    if weight is not None:
+        factor = factor * weight
+    offset = -running_mean * factor
+    if bias is not None:
+        offset = offset + bias
+    return x * xp.reshape(factor, per_channel) + xp.reshape(offset, per_channel)
+
+
+@operation(
+    kind=kinds.function,
+    namespace=FUNCTIONAL,
+    samples=[
+        sample(draw(2, 4, 2), 2),
+        sample(draw(1, 4, 2, 1), 2, draw(4), draw(4)),
+        sample(draw(2, 3), 1, draw(3), eps=0.1),
+    ],
+)
+def group_norm(
+    xp: Namespace,
+    x: Array,
+    /,
+    num_groups: int,
+    weight: Array | None = None,
+    bias: Array | None = None,
+    eps: float = 1e-5,
+) -> Array:
+    """Standardize each group of channels of each sample, then scale and move each channel.
+
+    Parameters
+    ----------
+    x : array of shape (N, C, ...), of real numbers
+    num_groups : into which the channels are divided
+    weight : array of shape (C,) that the channels are multiplied by; none if None
+    bias : array of shape (C,) that is added; none if None
+    eps : added to the variance
+
+    Returns
+    -------
+    floating-point array of the shape of `x`
+
+    Raises
+    ------
+    TypeError : for complex numbers
+    ValueError : if shapes do not fit, or the groups do not divide the channels
+
+    Notes
+    -----
+    Source: Wu and He, 2018; PyTorch, `torch.nn.functional.group_norm`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.functional.group_norm(dk.asarray([[1.0, 3.0, 0.0, 4.0]]), 2, eps=0.0)
+    tensor([[-1.,  1., -1.,  1.]])
+    """
+    op, shape = group_norm, shape_of(x)
+    expect(op, "x", x, len(shape) >= 2, "(N, C, ...)")
+    groups = integer(op, "num_groups", num_groups, least=1)
+    if shape[1] % groups:
+        raise ValueError(
+            f"{op.__name__}: num_groups={groups} do not divide the {shape[1]} channels of x, shape {shape}"
+        )
+    _check_parameters(op, {"x": x, "weight": weight, "bias": bias}, (shape[1],))
+    grouped = xp.reshape(floating(xp, x), (shape[0], groups, prod(shape[1:]) // groups))
+    y = xp.reshape(_standardized(xp, grouped, (2,), eps), shape)
+    return _scaled(xp, y, weight, bias, (shape[1],) + (1,) * (len(shape) - 2))
+
+
+@operation(
+    kind=kinds.function,
+    namespace=FUNCTIONAL,
+    samples=[
+        sample(draw(2, 3, low=0.5)),
+        sample(draw(2, 3, low=0.5), 3.0, axis=0),
+        sample(draw(3, low=0.5), 1, axis=0),
+        sample(draw(2, 2), axis=1, eps=10.0),
+    ],
+)
+def normalize(xp: Namespace, x: Array, /, p: float = 2.0, axis: int = 1, eps: float = 1e-12) -> Array:
+    """Divide vectors by their norms.
+
+    Parameters
+    ----------
+    x : array with vectors along an axis
+    p : order of the norm
+    axis : of the vectors
+    eps : the least that is divided by
+
+    Returns
+    -------
+    floating-point array of the shape of `x`
+
+    Raises
+    ------
+    ValueError : if there is no such axis
+
+    Notes
+    -----
+    ``x / max(norm(x), eps)``. Source: PyTorch, `torch.nn.functional.normalize`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.functional.normalize(dk.asarray([[3.0, 4.0], [0.0, 0.0]]))
+    tensor([[0.6000, 0.8000],
+            [0.0000, 0.0000]])
+    """
+    normal_axes(axis, len(shape_of(x)), normalize.__name__)
+    x = floating(xp, x)
+    norms = xp.linalg.vector_norm(x, axis=axis, keepdims=True, ord=p)
+    return x / xp.maximum(norms, xp.asarray(eps, dtype=norms.dtype))
