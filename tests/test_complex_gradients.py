@@ -38,6 +38,7 @@ REAL_ONLY = {
     *("floor_divide", "remainder", "relu", "logaddexp", "hypot", "copysign", "nextafter", "atan2"),
     *("floor", "ceil", "trunc", "softmax", "log_softmax", "median", "quantile", "interp", "rfft", "rfftn", "ihfft"),
     *("erf", "erfc", "erfinv", "ndtr", "gammaln", "digamma", "polygamma", "xlogy", "logit"),
+    *("max_pool2d", "standardize", "layer_norm", "batch_norm", "group_norm", "scaled_dot_product_attention"),
 }
 PICKED: dict[str, Callable[[int], bool]] = {
     "all": lambda number: True,

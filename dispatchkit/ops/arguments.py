@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 __all__ = ["Named", "integer"]
 
 
-class Named(Protocol):
+class WithName(Protocol):
     """An operation, as messages see it."""
 
     __name__: str
+
+
+# What a message begins with the name of.
+Named: TypeAlias = WithName | type
 
 
 def integer(op: Named, parameter: str, value: Any, *, least: int | None = None) -> int:
@@ -19,7 +23,7 @@ def integer(op: Named, parameter: str, value: Any, *, least: int | None = None) 
 
     Parameters
     ----------
-    op : that was called
+    op : that was called, or the class that is made
     parameter : name of the argument
     value : the argument
     least : it may be; None for no bound

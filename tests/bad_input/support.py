@@ -19,7 +19,7 @@ def refuses(call: Callable[[], Any], error: type[Exception], name: str, *texts: 
     with pytest.raises(error) as caught:
         call()
     message = str(caught.value)
-    assert re.match(rf"(dispatchkit\.)?([a-z]+\.)?{re.escape(name.rpartition('.')[2])}(: |\(\) )", message), message
+    assert re.match(rf"(dispatchkit\.)?([a-z]+\.)*{re.escape(name.rpartition('.')[2])}(: |\(\) )", message), message
     for text in texts:
         assert text in message, message
     return caught.value

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.nn.functional import convolution_numpy
-from dispatchkit.nn.functional.shapes import FUNCTIONAL, expect, pair
+from dispatchkit.nn.functional.shapes import FUNCTIONAL, Padding, Pair, expect, pair
 from dispatchkit.nn.functional.windows import Windows, padded, places, summed_windows
-from dispatchkit.ops.arguments import integer
+from dispatchkit.ops.arguments import Named, integer
 from dispatchkit.ops.declare import operation
 from dispatchkit.ops.matrices import conjugate, shape_of
 from dispatchkit.ops.samples import draw, sample
@@ -17,10 +17,6 @@ from dispatchkit.ops.typing import Array, Namespace
 from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["conv2d"]
-
-# A number for both axes, or one for each.
-Pair: TypeAlias = "int | tuple[int, int]"
-Padding: TypeAlias = "Pair | Literal['valid', 'same']"
 
 
 @operation(
@@ -147,7 +143,7 @@ def _windows(
     if bias is not None and shape_of(bias) != of_weight[:1]:
         expect(conv2d, "bias", bias, False, f"{of_weight[:1]} for a weight of shape {of_weight}")
     steps, gaps = pair(conv2d, "stride", stride), pair(conv2d, "dilation", dilation)
-    ends = _padding(padding, steps, gaps, of_weight[2:])
+    ends = padding_of(conv2d, padding, steps, gaps, of_weight[2:])
     made = tuple(
         Windows.along(length, kernel, step, gap, *end)
         for length, kernel, step, gap, end in zip(of_x[-2:], of_weight[2:], steps, gaps, ends, strict=True)
@@ -162,20 +158,26 @@ def _windows(
     return made[0], made[1]
 
 
-def _padding(
-    padding: Padding, stride: tuple[int, int], dilation: tuple[int, int], kernel: tuple[int, ...]
+def padding_of(
+    op: Named, padding: Padding, stride: tuple[int, int], dilation: tuple[int, int], kernel: Sequence[int]
 ) -> tuple[tuple[int, int], ...]:
-    """Return how many zeros come before and after each axis."""
+    """Return how many elements come before and after each axis.
+
+    Raises
+    ------
+    TypeError, ValueError : naming what asks, and the padding
+    """
     if padding == "valid":
         return (0, 0), (0, 0)
     if padding == "same":
         if stride != (1, 1):
-            raise ValueError(f"{conv2d.__name__}: padding='same' is for stride 1, found stride={stride}")
+            raise ValueError(f"{op.__name__}: padding='same' is for stride 1, found stride={stride}")
         missing = [gap * (length - 1) for gap, length in zip(dilation, kernel, strict=True)]
         return tuple((n // 2, n - n // 2) for n in missing)
     if isinstance(padding, str):
-        raise ValueError(f"{conv2d.__name__}: padding must be an int, a pair, 'valid' or 'same', found {padding!r}")  # noqa: TRY004  # of all strings two are right
-    first, second = pair(conv2d, "padding", padding, least=0)
+        # Two strings are right, so that the type is.
+        raise ValueError(f"{op.__name__}: padding must be an int, a pair, 'valid' or 'same', found {padding!r}")  # noqa: TRY004
+    first, second = pair(op, "padding", padding, least=0)
     return (first, first), (second, second)
 
 

@@ -67,8 +67,7 @@ def dropped(xp: Namespace, op: Named, x: Any, p: float, training: bool, generato
     ------
     ValueError : naming the operation and the probability
     """
-    if not isinstance(p, (int, float)) or not 0 <= p <= 1:
-        raise ValueError(f"{op.__name__}: probability has to be between 0 and 1, found {p!r}")
+    probability(op, "dropout_p" if op is not dropout else "p", p)
     if not training or p == 0:
         return x * 1.0
     if p == 1:
@@ -78,3 +77,15 @@ def dropped(xp: Namespace, op: Named, x: Any, p: float, training: bool, generato
     if xp is not tensor_namespace:
         keep = xp.asarray(keep.array)
     return x * xp.astype(keep * (1.0 / (1.0 - p)), x.dtype)
+
+
+def probability(op: Named, parameter: str, p: Any) -> float:
+    """Return a probability.
+
+    Raises
+    ------
+    ValueError : if it is no number between 0 and 1
+    """
+    if not isinstance(p, (int, float)) or not 0 <= p <= 1:
+        raise ValueError(f"{op.__name__}: {parameter} has to be a probability between 0 and 1, found {p!r}")
+    return p

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from dispatchkit.graph.arrays import dtype_name, is_inexact
 from dispatchkit.graph.numpy_namespace import numpy_namespace
-from dispatchkit.nn.functional.shapes import FUNCTIONAL, expect, pair, real_numbers
+from dispatchkit.nn.functional.shapes import FUNCTIONAL, Pair, expect, pair, real_numbers
 from dispatchkit.nn.functional.windows import Windows, cropped, padded, places, summed_windows
 from dispatchkit.ops.arguments import Named, integer
 from dispatchkit.ops.declare import operation
@@ -19,9 +19,6 @@ from dispatchkit.ops.typing import Array, Namespace
 from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["adaptive_avg_pool2d", "avg_pool2d", "max_pool2d"]
-
-# A number for both axes, or one for each.
-Pair: TypeAlias = "int | tuple[int, int]"
 
 
 @operation(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from dispatchkit.graph.arrays import holds_complex
 from dispatchkit.ops.arguments import Named, integer
 from dispatchkit.ops.matrices import shape_of
 
-__all__ = ["FUNCTIONAL", "expect", "pair", "real_numbers"]
+__all__ = ["FUNCTIONAL", "Padding", "Pair", "expect", "pair", "real_numbers"]
 
 FUNCTIONAL = "dispatchkit.nn.functional"
+
+# A number for both axes of images, or one for each.
+Pair: TypeAlias = "int | tuple[int, int]"
+Padding: TypeAlias = "Pair | Literal['valid', 'same']"
 
 
 def expect(op: Named, parameter: str, x: Any, right: bool, wanted: str) -> None:

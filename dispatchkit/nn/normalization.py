@@ -1,0 +1,329 @@
+"""Layers that normalize: `BatchNorm1d`, `BatchNorm2d`, `LayerNorm`, `GroupNorm`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from typing_extensions import override
+
+from dispatchkit.graph.recording import no_grad
+from dispatchkit.nn.functional.normalization import batch_norm, group_norm, layer_norm
+from dispatchkit.nn.module import Module
+from dispatchkit.nn.parameter import Parameter
+from dispatchkit.ops.arguments import integer
+from dispatchkit.ops.namespace import tensor_namespace
+
+__all__ = ["BatchNorm1d", "BatchNorm2d", "GroupNorm", "LayerNorm"]
+
+
+class BatchNorm(Module):
+    """What batch normalization is for any number of axes.
+
+    Parameters
+    ----------
+    num_features : of channels
+    eps : added to the variance
+    momentum : share of a batch in the running statistics; None for the average over all batches
+    affine : whether there are a weight and a bias
+    track_running_stats : whether there are running statistics, by which evaluation normalizes
+    device, dtype : of the parameters; the default floating-point dtype if None
+
+    Attributes
+    ----------
+    weight, bias : parameters of shape (num_features,), or None
+    running_mean, running_var : buffers of shape (num_features,), or None
+    num_batches_tracked : buffer, the number of batches in training so far, or None
+    """
+
+    axes: ClassVar[tuple[int, ...]] = ()
+    weight: Any
+    bias: Any
+    running_mean: Any
+    running_var: Any
+    num_batches_tracked: Any
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_features = integer(type(self), "num_features", num_features, least=0)
+        self.eps, self.momentum = eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        own, made = (self.num_features,), {"device": device, "dtype": dtype}
+        _affine(self, own if affine else None, bias=affine, **made)
+        tracked = track_running_stats
+        self.register_buffer("running_mean", tensor_namespace.zeros(own, **made) if tracked else None)
+        self.register_buffer("running_var", tensor_namespace.ones(own, **made) if tracked else None)
+        count = tensor_namespace.zeros((), dtype="int64", device=device) if tracked else None
+        self.register_buffer("num_batches_tracked", count)
+
+    def reset_running_stats(self) -> None:
+        """Forget the running statistics."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1.0)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        """Forget the running statistics, and set the weight to ones and the bias to zeros."""
+        self.reset_running_stats()
+        _start(self)
+
+    def forward(self, x: Any) -> Any:
+        """Normalize a batch, and in training take it into the running statistics.
+
+        Parameters
+        ----------
+        x : array of shape (N, num_features, ...)
+        """
+        if len(x.shape) not in self.axes:
+            wanted = " or ".join(f"{n}-D" for n in self.axes)
+            raise ValueError(f"{type(self).__name__}: expected {wanted} input, found shape {tuple(x.shape)}")
+        if x.shape[1] != self.num_features:
+            raise ValueError(
+                f"{type(self).__name__}: expected {self.num_features} channels, (N, {self.num_features}, ...), found "
+                f"shape {tuple(x.shape)}"
+            )
+        by_batch = self.training or not self.track_running_stats
+        y = batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, training=by_batch, eps=self.eps)
+        if self.training and self.track_running_stats:
+            with no_grad():
+                self._track(x)
+        return y
+
+    def _track(self, x: Any) -> None:
+        """Take a batch into the running statistics."""
+        axes = (0, *range(2, len(x.shape)))
+        self.num_batches_tracked.add_(1)
+        share = 1.0 / self.num_batches_tracked.item() if self.momentum is None else self.momentum
+        mean = tensor_namespace.mean(x, axis=axes)
+        var = tensor_namespace.var(x, axis=axes, correction=1)
+        for running, found in ((self.running_mean, mean), (self.running_var, var)):
+            running.add_(share * (found - running))
+
+    @override
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
+
+
+class BatchNorm1d(BatchNorm):
+    """A layer that standardizes each channel of a batch of vectors or sequences, then scales and moves it.
+
+    Parameters
+    ----------
+    num_features, eps, momentum, affine, track_running_stats, device, dtype : as for `BatchNorm2d`
+
+    Notes
+    -----
+    Takes arrays of shape (N, C) or (N, C, L). Source: PyTorch, `torch.nn.BatchNorm1d`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> layer = dk.nn.BatchNorm1d(2, eps=0.0)
+    >>> layer(dk.asarray([[1.0, 0.0], [3.0, 4.0]])).detach()
+    tensor([[-1., -1.],
+            [ 1.,  1.]])
+    >>> layer.running_mean
+    tensor([0.2000, 0.2000])
+    """
+
+    axes = (2, 3)
+
+
+class BatchNorm2d(BatchNorm):
+    """A layer that standardizes each channel of a batch of images, then scales and moves it.
+
+    Parameters
+    ----------
+    num_features : of channels
+    eps : added to the variance
+    momentum : share of a batch in the running statistics; None for the average over all batches
+    affine : whether there are a weight and a bias
+    track_running_stats : whether there are running statistics, by which evaluation normalizes
+    device, dtype : of the parameters; the default floating-point dtype if None
+
+    Attributes
+    ----------
+    weight, bias : parameters of shape (num_features,), or None
+    running_mean, running_var : buffers of shape (num_features,), or None
+    num_batches_tracked : buffer, the number of batches in training so far, or None
+
+    Notes
+    -----
+    Takes arrays of shape (N, C, H, W). Training normalizes by the statistics of the batch, evaluation by the running
+    ones, whose variance is divided by the number of elements less 1. Source: PyTorch, `torch.nn.BatchNorm2d`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> layer = dk.nn.BatchNorm2d(8)
+    >>> layer
+    BatchNorm2d(8, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)
+    >>> layer(dk.ones((2, 8, 3, 3))).shape
+    (2, 8, 3, 3)
+    """
+
+    axes = (4,)
+
+
+class LayerNorm(Module):
+    """A layer that standardizes the last axes of an array, then scales and moves each of their elements.
+
+    Parameters
+    ----------
+    normalized_shape : lengths of the axes, one or several
+    eps : added to the variance
+    elementwise_affine : whether there are a weight and a bias
+    bias : whether there is a bias beside the weight
+    device, dtype : of the parameters; the default floating-point dtype if None
+
+    Attributes
+    ----------
+    weight, bias : parameters of the normalized shape, or None
+
+    Notes
+    -----
+    Source: PyTorch, `torch.nn.LayerNorm`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> layer = dk.nn.LayerNorm(2)
+    >>> layer
+    LayerNorm((2,), eps=1e-05, elementwise_affine=True)
+    >>> layer(dk.asarray([[1.0, 3.0]])).detach()
+    tensor([[-1.0000,  1.0000]])
+    """
+
+    weight: Any
+    bias: Any
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        given = normalized_shape if isinstance(normalized_shape, Sequence) else (normalized_shape,)
+        self.normalized_shape = tuple(integer(type(self), "normalized_shape", one, least=0) for one in given)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        shape = self.normalized_shape if elementwise_affine else None
+        _affine(self, shape, bias=bias, device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        """Set the weight to ones and the bias to zeros."""
+        _start(self)
+
+    def forward(self, x: Any) -> Any:
+        """Normalize the last axes.
+
+        Parameters
+        ----------
+        x : array of shape (..., *normalized_shape)
+        """
+        return layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    @override
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class GroupNorm(Module):
+    """A layer that standardizes each group of channels, then scales and moves each channel.
+
+    Parameters
+    ----------
+    num_groups, num_channels : of which each group has as many
+    eps : added to the variance
+    affine : whether there are a weight and a bias
+    device, dtype : of the parameters; the default floating-point dtype if None
+
+    Attributes
+    ----------
+    weight, bias : parameters of shape (num_channels,), or None
+
+    Raises
+    ------
+    ValueError : if the groups do not divide the channels
+
+    Notes
+    -----
+    Source: PyTorch, `torch.nn.GroupNorm`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.GroupNorm(2, 4)
+    GroupNorm(2, 4, eps=1e-05, affine=True)
+    """
+
+    weight: Any
+    bias: Any
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_groups = integer(type(self), "num_groups", num_groups, least=1)
+        self.num_channels = integer(type(self), "num_channels", num_channels, least=1)
+        if self.num_channels % self.num_groups:
+            raise ValueError(
+                f"{type(self).__name__}: num_channels={num_channels} must be divisible by num_groups={num_groups}"
+            )
+        self.eps, self.affine = eps, affine
+        _affine(self, (self.num_channels,) if affine else None, bias=affine, device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        """Set the weight to ones and the bias to zeros."""
+        _start(self)
+
+    def forward(self, x: Any) -> Any:
+        """Normalize groups of channels.
+
+        Parameters
+        ----------
+        x : array of shape (N, num_channels, ...)
+        """
+        return group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
+
+    @override
+    def extra_repr(self) -> str:
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+
+
+def _affine(module: Any, shape: tuple[int, ...] | None, *, bias: bool, **made: Any) -> None:
+    """Give a module a weight of ones and a bias of zeros, or None in the place of either."""
+    weight = None if shape is None else Parameter(tensor_namespace.ones(shape, **made))
+    module.register_parameter("weight", weight)
+    offset = None if shape is None or not bias else Parameter(tensor_namespace.zeros(shape, **made))
+    module.register_parameter("bias", offset)
+
+
+def _start(module: Any) -> None:
+    with no_grad():
+        if module.weight is not None:
+            module.weight.fill_(1.0)
+        if module.bias is not None:
+            module.bias.zero_()
