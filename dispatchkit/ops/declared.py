@@ -41,8 +41,8 @@ __all__ = ["CREATING", "DeclaredOperation"]
 
 # What makes leaves: its functions take `requires_grad`, their bodies do not.
 CREATING = (kinds.creation, kinds.random)
-# Parameters that take more than a call of the body.
-MAKING = ("dtype", "requires_grad")
+# Parameters of functions that make arrays, which their handlers look at.
+MAKING = frozenset({"requires_grad", "dtype"})
 
 
 class DeclaredOperation(Overridable):
@@ -182,8 +182,8 @@ class DeclaredOperation(Overridable):
             handler = leading_handler(self, cls)
         elif parameters.gathering and names.isdisjoint(MAKING):
             handler = gathering_handler(self, cls)
-        elif parameters.positional and names.isdisjoint(MAKING):
-            handler = arrays_handler(self, cls)
+        elif parameters.positional > 1 and any(tensors) and names.isdisjoint(MAKING):
+            handler = arrays_handler(self, cls, tensors)
         else:
             handler = call_handler(self, cls)
         if self.kind is kinds.random:

@@ -184,6 +184,91 @@ def leading_handler(operation: DeclaredOperation, cls: type) -> Handler:
     return handler
 
 
+def arrays_handler(operation: DeclaredOperation, cls: type, tensors: Sequence[bool]) -> Handler:
+    """Return what computes an operation of several arrays, given first, with parameters.
+
+    Parameters
+    ----------
+    operation : to compute
+    cls : of the result
+    tensors : for each array argument, whether it is a tensor rather than a raw array, a scalar, or left out
+
+    Notes
+    -----
+    A call with arrays among its keywords is computed as any other.
+    """
+    compute, differentiable = operation.on_numpy, operation.differentiable
+    general = call_handler(operation, cls)
+    places = [i for i, tensor in enumerate(tensors) if tensor]
+    names = frozenset(p.name for p in operation.parameters.arrays)
+
+    def handler(*args: Any, **kwargs: Any) -> Any:
+        if foreign or (not names.isdisjoint(kwargs) and not PLAIN.issuperset(map(type, kwargs.values()))):
+            return general(*args, **kwargs)
+        opened = list(args)
+        flows = False
+        for i in places:
+            x = args[i]
+            opened[i] = x.array
+            if x._node is not None:
+                flows = True
+        try:
+            r = compute(*opened, **kwargs)
+        except MISTAKES as error:
+            reraise(operation, error, args, kwargs)
+        tracked = flows and differentiable and is_grad_enabled()
+        if type(r) is not ndarray:
+            if isinstance(r, (tuple, list)):
+                return _several(operation, cls, r, [args[i] for i in places], args, kwargs, tracked)
+            r = raw_array(r)
+        y = new(cls)
+        y.array = r
+        y._node = _node_of_arrays(operation, places, args, kwargs, r) if tracked else None
+        y._memory = None
+        if type(r) is not ndarray or r.base is not None or _is_among(r, opened):
+            _note_sharing(y, [args[i] for i in places])
+        return y
+
+    return handler
+
+
+def _is_among(r: Any, values: Sequence[Any]) -> bool:
+    for value in values:  # noqa: SIM110  # a generator takes longer than the loop
+        if value is r:
+            return True
+    return False
+
+
+def _node_of_arrays(
+    operation: DeclaredOperation, places: Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any], r: Any
+) -> CallNode | None:
+    """Return the node of a call with tensors at these places; None where the result has no derivative."""
+    if r.dtype is not DOUBLE and not is_inexact(r.dtype):
+        return None
+    plan = operation.plan
+    n = CallNode()
+    n.operation = operation
+    edges: list[Any] = [None] * operation.parameters.positional
+    for i in places:
+        edges[i] = args[i]._node
+    n.edges = tuple(edges)
+    saved = list(args)
+    for i, need in enumerate(plan.needs([edge is not None for edge in edges])):
+        if not need and i < len(saved):
+            saved[i] = spec_of(saved[i])
+    n.saved = tuple(saved)
+    n.keywords = kwargs
+    n.outputs = n.extras = None
+    n.shape = r.shape
+    n.dtype = r.dtype
+    n.output = r if plan.keeps_output else None
+    for i in places:
+        if args[i]._memory is not None:
+            note_versions(n)
+            break
+    return n
+
+
 def call_handler(operation: DeclaredOperation, cls: type) -> Handler:
     """Return what computes an operation of any signature: several arrays, sequences, none at all."""
     on_numpy, composite = operation.on_numpy, operation.composite
@@ -230,28 +315,6 @@ def call_handler(operation: DeclaredOperation, cls: type) -> Handler:
     return handler
 
 
-def arrays_handler(operation: DeclaredOperation, cls: type) -> Handler:
-    """Return what computes an operation of several arrays, each an argument of its own, with parameters."""
-    compute, general = operation.on_numpy, call_handler(operation, cls)
-
-    def handler(*args: Any, **kwargs: Any) -> Any:
-        if foreign or (kwargs and not UNTRACKED.issuperset(map(type, kwargs.values()))):
-            return general(*args, **kwargs)
-        raw, tracked = _raw_arrays(args)
-        try:
-            r = compute(*raw, **kwargs)
-        except MISTAKES as error:
-            reraise(operation, error, args, kwargs)
-        y = wrapped(cls, r if type(r) is ndarray else raw_array(r))
-        if tracked:
-            _record(operation, y, args, kwargs)
-        if y.array.base is not None or id(r) in map(id, raw):
-            _note_sharing(y, args)
-        return y
-
-    return handler
-
-
 def gathering_handler(operation: DeclaredOperation, cls: type) -> Handler:
     """Return what computes an operation of a sequence of arrays, given first, with parameters."""
     compute, general = operation.on_numpy, call_handler(operation, cls)
@@ -267,7 +330,7 @@ def gathering_handler(operation: DeclaredOperation, cls: type) -> Handler:
         y = wrapped(cls, r if type(r) is ndarray else raw_array(r))
         if tracked:
             _record(operation, y, (arrays, *args), kwargs)
-        if y.array.base is not None or id(r) in map(id, raw):
+        if y.array.base is not None or _is_among(r, raw):
             _note_sharing(y, arrays)
         return y
 

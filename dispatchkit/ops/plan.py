@@ -76,6 +76,8 @@ class Plan:
             return _binary(self.pulls, self.keeps, self.keeps_output)
         if parameters.leading:
             return _leading(self.pulls[0], self.keeps_output)
+        if parameters.positional > 1:
+            return _arrays(parameters, self.pulls, self.keeps_output)
         return _call(parameters, self.pulls, self.keeps_output)
 
 
@@ -172,6 +174,36 @@ def _leading(pull: Pull, keeps_output: bool) -> PullNode:
         if node.outputs is not None:
             g = all_cotangents(xp, node, g)
         return (pull(xp, g, node.output if keeps_output else None, x, *args, **node.keywords),)
+
+    return pull_raw
+
+
+def _arrays(parameters: Parameters, pulls: Sequence[Pull], keeps_output: bool) -> PullNode:
+    """Return the pull of several arrays, given first, with parameters."""
+    count, names = parameters.positional, frozenset(p.name for p in parameters.arrays)
+
+    def pull_raw(node: CallNode, g: Any) -> Sequence[Any]:
+        args: list[Any] = list(node.saved)  # type: ignore[arg-type]  # a graph that was freed does not come here
+        shared = node.extras is not None
+        for i, x in enumerate(args[:count]):
+            if isinstance(x, Storage):
+                shared = shared or x._memory is not None
+                args[i] = x.array
+        if shared:
+            node.check_versions()
+        keywords = node.keywords
+        if not names.isdisjoint(keywords):
+            keywords = {name: raw_values(value) for name, value in keywords.items()}
+        xp = numpy_namespace
+        if type(g) is not ndarray:
+            xp = namespace_of(next(one for one in g if one is not None) if type(g) is list else g)
+        if node.outputs is not None:
+            g = all_cotangents(xp, node, g)
+        y = node.output if keeps_output else None
+        return [
+            None if edge is None else pull(xp, g, y, *args, **keywords)
+            for edge, pull in zip(node.edges, pulls, strict=True)
+        ]
 
     return pull_raw
 

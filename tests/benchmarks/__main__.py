@@ -11,7 +11,7 @@ import numpy as np
 
 import dispatchkit as dk
 
-from . import memory, mlp, modules, operations, optimisers, overrides, peers, scaling, tensors, transforms
+from . import layers, memory, mlp, modules, operations, optimisers, overrides, peers, scaling, tensors, transforms
 from .harness import Effort, Row, Unavailable, measure, pytorch, same_results
 
 ROWS = [
@@ -19,6 +19,7 @@ ROWS = [
     *tensors.ROWS,
     *modules.ROWS,
     *mlp.ROWS,
+    *layers.ROWS,
     *optimisers.ROWS,
     *transforms.ROWS,
     *peers.ROWS,

@@ -279,7 +279,7 @@ def test_a_hook_that_raises_is_heard_and_named() -> None:
     net.first.register_forward_pre_hook(fails)
     with pytest.raises(KeyError, match="hook") as caught:
         net(dk.ones(2))
-    assert caught.value.__notes__ == ["in Scale, module 'first' of Net"]
+    assert caught.value.__notes__ == ["in Scale(factor=2.0), module 'first' of Net"]
 
 
 def test_hooks_that_do_not_fit_say_so() -> None:

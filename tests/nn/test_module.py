@@ -301,12 +301,12 @@ def test_an_error_names_the_module_and_the_path_to_it() -> None:
     net = Net()
     with pytest.raises(ValueError, match="broadcast") as caught:
         net(dk.ones(2), spoil=dk.ones((3, 5)))
-    assert caught.value.__notes__ == ["in Scale, module 'first' of Net"]
+    assert caught.value.__notes__ == ["in Scale(factor=2.0), module 'first' of Net"]
     copied = pickle.loads(pickle.dumps(caught.value))
     assert type(copied.__notes__[0]) is str
     with pytest.raises(ValueError, match="broadcast") as caught:
         Scale(1.0)(dk.ones(2), dk.ones((3, 5)))
-    assert caught.value.__notes__ == ["in Scale"]
+    assert caught.value.__notes__ == ["in Scale(factor=1.0)"]
 
 
 def test_names_come_from_the_outermost_module() -> None:
@@ -314,7 +314,7 @@ def test_names_come_from_the_outermost_module() -> None:
     outer[0][0].first.forward = None
     with pytest.raises(TypeError, match="not callable") as caught:
         outer(dk.ones(2))
-    assert caught.value.__notes__ == ["in Scale, module '0.0.first' of Sequential"]
+    assert caught.value.__notes__ == ["in Scale(factor=2.0), module '0.0.first' of Sequential"]
 
 
 def test_parameters_may_not_be_entered_behind_the_modules_back() -> None:

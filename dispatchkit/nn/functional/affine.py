@@ -65,11 +65,11 @@ def linear(xp: Namespace, x: Array, weight: Array, /, bias: Array | None = None)
 
 def _check(x: Any, weight: Any, bias: Any) -> None:
     of_x, of_weight = shape_of(x), shape_of(weight)
-    expect(linear, "weight", weight, len(of_weight) in (1, 2), "(out_features, in_features)")
+    expect(linear, "weight", of_weight, len(of_weight) in (1, 2), "(out_features, in_features)")
     right = bool(of_x) and of_x[-1] == of_weight[-1]
-    expect(linear, "x", x, right, f"(..., {of_weight[-1]}) for a weight of shape {of_weight}")
+    expect(linear, "x", of_x, right, f"(..., {of_weight[-1]}) for a weight of shape {of_weight}")
     if bias is not None and shape_of(bias) != of_weight[:-1]:
-        expect(linear, "bias", bias, False, f"{of_weight[:-1]} for a weight of shape {of_weight}")
+        expect(linear, "bias", shape_of(bias), False, f"{of_weight[:-1]} for a weight of shape {of_weight}")
 
 
 def _on_numpy(x: Any, weight: Any, bias: Any) -> Any:

@@ -104,16 +104,16 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
     for name, x in (("query", query), ("key", key), ("value", value), ("attn_mask", attn_mask)):
         real_numbers(op, name, x)
     of_query, of_key, of_value = shape_of(query), shape_of(key), shape_of(value)
-    expect(op, "query", query, len(of_query) >= 2, "(..., L, E)")
+    expect(op, "query", of_query, len(of_query) >= 2, "(..., L, E)")
     right = len(of_key) >= 2 and of_key[-1] == of_query[-1]
-    expect(op, "key", key, right, f"(..., S, {of_query[-1]}) for a query of shape {of_query}")
+    expect(op, "key", of_key, right, f"(..., S, {of_query[-1]}) for a query of shape {of_query}")
     right = len(of_value) >= 2 and of_value[-2] == of_key[-2]
-    expect(op, "value", value, right, f"(..., {of_key[-2]}, Ev) for a key of shape {of_key}")
+    expect(op, "value", of_value, right, f"(..., {of_key[-2]}, Ev) for a key of shape {of_key}")
     if attn_mask is not None:
         wanted = (of_query[-2], of_key[-2])
-        own = shape_of(attn_mask)[-2:]
-        right = all(n in (1, length) for n, length in zip(own[::-1], wanted[::-1], strict=False))
-        expect(op, "attn_mask", attn_mask, right, f"one that broadcasts to (..., {wanted[0]}, {wanted[1]})")
+        own = shape_of(attn_mask)
+        right = all(n in (1, length) for n, length in zip(own[:-3:-1], wanted[::-1], strict=False))
+        expect(op, "attn_mask", own, right, f"one that broadcasts to (..., {wanted[0]}, {wanted[1]})")
 
 
 def _softmax(xp: Namespace, scores: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from dispatchkit.graph.numpy_namespace import numpy_namespace
@@ -129,24 +130,38 @@ def _windows(
     ------
     TypeError, ValueError : as documented for the operation
     """
-    of_x, of_weight = shape_of(x), shape_of(weight)
-    count = integer(conv2d, "groups", groups, least=1)
-    expect(conv2d, "x", x, len(of_x) in (3, 4), "(N, in_channels, H, W) or (in_channels, H, W)")
-    channels = of_x[-3]
-    if channels % count:
-        raise ValueError(f"{conv2d.__name__}: groups={count} do not divide the {channels} channels of x, shape {of_x}")
-    right = len(of_weight) == 4 and of_weight[1] == channels // count and min(of_weight) > 0
-    divided = f"{channels}/{count}" if count > 1 else f"{channels}"
-    expect(conv2d, "weight", weight, right, f"(out_channels, {divided}, kh, kw) for x of shape {of_x}")
-    if of_weight[0] % count:
-        raise ValueError(f"{conv2d.__name__}: groups={count} do not divide the out_channels of a weight {of_weight}")
-    if bias is not None and shape_of(bias) != of_weight[:1]:
-        expect(conv2d, "bias", bias, False, f"{of_weight[:1]} for a weight of shape {of_weight}")
     steps, gaps = pair(conv2d, "stride", stride), pair(conv2d, "dilation", dilation)
-    ends = padding_of(conv2d, padding, steps, gaps, of_weight[2:])
+    around = padding if isinstance(padding, str) else pair(conv2d, "padding", padding, least=0)
+    count = integer(conv2d, "groups", groups, least=1)
+    of_bias = None if bias is None else shape_of(bias)
+    return _planned(shape_of(x), shape_of(weight), of_bias, steps, around, gaps, count)
+
+
+@lru_cache(maxsize=256)
+def _planned(
+    of_x: tuple[int, ...],
+    of_weight: tuple[int, ...],
+    of_bias: tuple[int, ...] | None,
+    stride: tuple[int, int],
+    padding: Padding,
+    dilation: tuple[int, int],
+    groups: int,
+) -> tuple[Windows, Windows]:
+    expect(conv2d, "x", of_x, len(of_x) in (3, 4), "(N, in_channels, H, W) or (in_channels, H, W)")
+    channels = of_x[-3]
+    if channels % groups:
+        raise ValueError(f"{conv2d.__name__}: groups={groups} do not divide the {channels} channels of x, shape {of_x}")
+    right = len(of_weight) == 4 and of_weight[1] == channels // groups and min(of_weight) > 0
+    divided = f"{channels}/{groups}" if groups > 1 else f"{channels}"
+    expect(conv2d, "weight", of_weight, right, f"(out_channels, {divided}, kh, kw) for x of shape {of_x}")
+    if of_weight[0] % groups:
+        raise ValueError(f"{conv2d.__name__}: groups={groups} do not divide the out_channels of a weight {of_weight}")
+    if of_bias is not None:
+        expect(conv2d, "bias", of_bias, of_bias == of_weight[:1], f"{of_weight[:1]} for a weight of shape {of_weight}")
+    ends = padding_of(conv2d, padding, stride, dilation, of_weight[2:])
     made = tuple(
         Windows.along(length, kernel, step, gap, *end)
-        for length, kernel, step, gap, end in zip(of_x[-2:], of_weight[2:], steps, gaps, ends, strict=True)
+        for length, kernel, step, gap, end in zip(of_x[-2:], of_weight[2:], stride, dilation, ends, strict=True)
     )
     if min(one.count for one in made) < 1:
         wanted = " x ".join(str(one.dilation * (one.kernel - 1) + 1) for one in made)

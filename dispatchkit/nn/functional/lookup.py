@@ -58,7 +58,7 @@ def embedding(xp: Namespace, x: Array, weight: Array, /, *, padding_idx: int | N
     tensor([[3., 4.],
             [1., 2.]])
     """
-    expect(embedding, "weight", weight, len(shape_of(weight)) == 2, "(num_embeddings, embedding_dim)")
+    expect(embedding, "weight", shape_of(weight), len(shape_of(weight)) == 2, "(num_embeddings, embedding_dim)")
     _padding(padding_idx, weight)
     _numbers_below(xp, embedding, x, weight.shape[0], f"a weight of shape {shape_of(weight)}")
     return xp.reshape(xp.take(weight, xp.reshape(x, (-1,)), axis=0), (*x.shape, weight.shape[1]))

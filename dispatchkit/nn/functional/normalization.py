@@ -160,7 +160,7 @@ def layer_norm(
     lengths = _lengths(normalized_shape)
     shape = shape_of(x)
     right = bool(lengths) and shape[-len(lengths) :] == lengths
-    expect(layer_norm, "x", x, right, f"(..., {', '.join(map(str, lengths))}) for normalized_shape={lengths}")
+    expect(layer_norm, "x", shape, right, f"(..., {', '.join(map(str, lengths))}) for normalized_shape={lengths}")
     _check_parameters(layer_norm, {"x": x, "weight": weight, "bias": bias}, lengths)
     axes = tuple(range(len(shape) - len(lengths), len(shape)))
     return _scaled(xp, _standardized(xp, floating(xp, x), axes, eps), weight, bias, lengths)
@@ -177,7 +177,7 @@ def _check_parameters(op: Named, given: dict[str, Any], shape: tuple[int, ...]) 
         if value is not None:
             real_numbers(op, name, value)
             if name != "x" and shape_of(value) != shape:
-                expect(op, name, value, False, f"{shape} for x of shape {shape_of(given['x'])}")
+                expect(op, name, shape_of(value), False, f"{shape} for x of shape {shape_of(given['x'])}")
 
 
 @operation(
@@ -239,7 +239,7 @@ def batch_norm(
             [ 1.0000,  1.5000]])
     """
     op, shape = batch_norm, shape_of(x)
-    expect(op, "x", x, len(shape) >= 2, "(N, C, ...)")
+    expect(op, "x", shape, len(shape) >= 2, "(N, C, ...)")
     own = (shape[1],)
     arrays = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     _check_parameters(op, {"x": x, **arrays}, own)
@@ -312,7 +312,7 @@ def group_norm(
     tensor([[-1.,  1., -1.,  1.]])
     """
     op, shape = group_norm, shape_of(x)
-    expect(op, "x", x, len(shape) >= 2, "(N, C, ...)")
+    expect(op, "x", shape, len(shape) >= 2, "(N, C, ...)")
     groups = integer(op, "num_groups", num_groups, least=1)
     if shape[1] % groups:
         raise ValueError(

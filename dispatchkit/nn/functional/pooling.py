@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -285,11 +286,23 @@ def _windows(
     ------
     TypeError, ValueError : as documented for the operations
     """
-    shape = shape_of(x)
-    expect(op, "x", x, len(shape) >= 2, "(..., H, W)")
     kernels = pair(op, "kernel_size", kernel_size)
     strides = kernels if stride is None else pair(op, "stride", stride)
     paddings, dilations = pair(op, "padding", padding, least=0), pair(op, "dilation", dilation)
+    return _planned(op, shape_of(x), kernels, strides, paddings, dilations, bool(ceil_mode))
+
+
+@lru_cache(maxsize=256)
+def _planned(
+    op: Named,
+    shape: tuple[int, ...],
+    kernels: tuple[int, int],
+    strides: tuple[int, int],
+    paddings: tuple[int, int],
+    dilations: tuple[int, int],
+    ceil_mode: bool,
+) -> tuple[Windows, Windows]:
+    expect(op, "x", shape, len(shape) >= 2, "(..., H, W)")
     if any(2 * n > kernel for n, kernel in zip(paddings, kernels, strict=True)):
         raise ValueError(f"{op.__name__}: padding must be at most half of kernel_size={kernels}, found {paddings}")
     made = []
@@ -349,7 +362,7 @@ def adaptive_avg_pool2d(xp: Namespace, x: Array, /, output_size: Pair | tuple[in
     tensor([[3.5000, 4.5000]])
     """
     op, shape = adaptive_avg_pool2d, shape_of(x)
-    expect(op, "x", x, len(shape) >= 2 and min(shape[-2:]) > 0, "(..., H, W) with elements")
+    expect(op, "x", shape, len(shape) >= 2 and min(shape[-2:]) > 0, "(..., H, W) with elements")
     asked: Any = output_size
     if isinstance(asked, (tuple, list)) and len(asked) == 2:
         asked = tuple(n if one is None else one for one, n in zip(asked, shape[-2:], strict=True))

@@ -7,7 +7,6 @@ from typing import Any, Literal, TypeAlias
 
 from dispatchkit.graph.arrays import holds_complex
 from dispatchkit.ops.arguments import Named, integer
-from dispatchkit.ops.matrices import shape_of
 
 __all__ = ["FUNCTIONAL", "Padding", "Pair", "expect", "pair", "real_numbers"]
 
@@ -18,15 +17,15 @@ Pair: TypeAlias = "int | tuple[int, int]"
 Padding: TypeAlias = "Pair | Literal['valid', 'same']"
 
 
-def expect(op: Named, parameter: str, x: Any, right: bool, wanted: str) -> None:
+def expect(op: Named, parameter: str, shape: tuple[int, ...], right: bool, wanted: str) -> None:
     """Raise if an argument has not the shape that a function is for.
 
     Parameters
     ----------
     op : that was called
     parameter : name of the argument
-    x : the argument
-    right : whether its shape is
+    shape : of the argument
+    right : whether it is one
     wanted : the shape that would be
 
     Raises
@@ -34,7 +33,7 @@ def expect(op: Named, parameter: str, x: Any, right: bool, wanted: str) -> None:
     ValueError : naming function, argument, the shape found and the one expected
     """
     if not right:
-        raise ValueError(f"{op.__name__}: argument '{parameter}' has shape {shape_of(x)}, expected {wanted}")
+        raise ValueError(f"{op.__name__}: argument '{parameter}' has shape {shape}, expected {wanted}")
 
 
 def real_numbers(op: Named, parameter: str, x: Any) -> None:
@@ -57,6 +56,8 @@ def pair(op: Named, parameter: str, value: Any, *, least: int = 1) -> tuple[int,
     TypeError : if it is neither an int nor two of them
     ValueError : if one is less than `least`
     """
+    if type(value) is int and value >= least:
+        return value, value
     if isinstance(value, Sequence) and not isinstance(value, str):
         if len(value) == 1:
             value = (value[0], value[0])
