@@ -17,6 +17,7 @@
     │   ├── GradcheckError                                derivatives that disagree
     │   ├── InplaceError                                  a change that would spoil a gradient
     │   └── TransformError                                what a function under vmap or jvp cannot do
+    │       └── RandomnessError                           ... because nobody said whose numbers it draws
     ├── DataLoaderError                    (RuntimeError) a batch that could not be made
     ├── StateDictError                     (RuntimeError) a saved state that does not fit a module
     └── LoadError                          (ValueError)   a file that is damaged, hostile or of unknown types
@@ -52,6 +53,7 @@ __all__ = [
     "MixedArraysError",
     "ModeError",
     "NoImplementationError",
+    "RandomnessError",
     "RegistrationError",
     "SignatureWarning",
     "StateDictError",
@@ -310,6 +312,10 @@ class AnomalyError(AutogradError):
 
 class TransformError(AutogradError):
     """A function that is transformed does what the transformation cannot follow."""
+
+
+class RandomnessError(TransformError):
+    """A function under `vmap` draws random numbers, and whether all elements get the same was not said."""
 
 
 @dataclass(eq=False)

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
-from dispatchkit.errors import TransformError
+from dispatchkit.errors import RandomnessError, TransformError
 from dispatchkit.func.containers import arrays_of, as_array, described, with_numbers, zipped
 from dispatchkit.lifted import Batched
 from dispatchkit.lifted.batched import ActiveBatch, active, in_batch, in_element, in_front
@@ -175,7 +175,7 @@ def _drawer(randomness: Randomness, level: int, size: int) -> Drawer | None:
 
     def draw(operation: Overridable, again: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if randomness == "error":
-            raise TransformError(
+            raise RandomnessError(
                 f"vmap: {operation.qualified_name} draws random numbers; say vmap(..., randomness='different') for "
                 f"numbers of its own for each element, or 'same' for the same numbers for all"
             )

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dispatchkit.errors import LoopWarning, TransformError
+from dispatchkit.errors import LoopWarning, RandomnessError, TransformError
 from dispatchkit.lifted.batching import BY_KIND, BY_NAME, Batch
 from dispatchkit.lifted.lifted import Lifted
 from dispatchkit.ops.declared import DeclaredOperation
@@ -98,6 +98,8 @@ class Batched(Lifted):
         if body is not None:
             try:
                 return body(*args, **kwargs)
+            except RandomnessError:
+                raise
             except TransformError:
                 pass
         return one_by_one(batch, args, kwargs)

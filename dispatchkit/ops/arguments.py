@@ -13,9 +13,6 @@ class WithName(Protocol):
 
     __name__: str
 
-    def __hash__(self) -> int:
-        """Tell it from others by identity."""
-
 
 # What a message begins with the name of.
 Named: TypeAlias = WithName | type

@@ -272,7 +272,7 @@ def avg_pool2d_transpose(
 
 
 def _windows(
-    op: Named,
+    op: Any,
     x: Any,
     kernel_size: Pair,
     stride: Pair | None = None,

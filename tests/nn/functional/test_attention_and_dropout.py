@@ -1,0 +1,177 @@
+"""`scaled_dot_product_attention` and `dropout`: values, gradients, repeatable draws, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.errors import RandomnessError
+from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
+from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
+
+ARRAYS = drawn(2, 3, 4, 5), drawn(2, 3, 6, 5, seed=1), drawn(2, 3, 6, 2, seed=2)
+MASK = np.random.default_rng(0).uniform(size=(4, 6)) < 0.6
+
+
+@pytest.mark.parametrize("parameters", [{}, {"is_causal": True}, {"scale": 0.3}])
+def test_attention_is_pytorchs(parameters: dict[str, Any]) -> None:
+    attention = torch_functional().scaled_dot_product_attention
+    agree_with_torch(
+        lambda *a: F.scaled_dot_product_attention(*a, **parameters), lambda *a: attention(*a, **parameters), *ARRAYS
+    )
+
+
+def test_masked_attention_is_pytorchs() -> None:
+    torch = pytest.importorskip("torch")
+    attention = torch.nn.functional.scaled_dot_product_attention
+    nobody = MASK.copy()
+    nobody[1] = False
+    for mask in (MASK, nobody, drawn(2, 1, 4, 6), np.where(nobody, 0.0, -np.inf)):
+        agree_with_torch(
+            lambda *a, m=mask: F.scaled_dot_product_attention(*a, dk.tensor(m)),
+            lambda *a, m=mask: attention(*a, torch.tensor(m)),
+            *ARRAYS,
+        )
+
+
+def test_attention_is_its_formula() -> None:
+    q, k, v = ARRAYS
+    scores = np.where(MASK, q @ k.swapaxes(-1, -2) / np.sqrt(5), -np.inf)
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    y = F.scaled_dot_product_attention(*map(dk.tensor, ARRAYS), dk.tensor(MASK))
+    np.testing.assert_allclose(y.numpy(), e / e.sum(-1, keepdims=True) @ v, rtol=1e-10)
+
+
+def test_what_attends_to_nothing_is_zero_and_gives_no_gradient() -> None:
+    mask = np.zeros((4, 6), dtype=bool)
+    y, found = gradients(lambda *a: F.scaled_dot_product_attention(*a, dk.tensor(mask)), ARRAYS)
+    assert not y.any()
+    assert not any(g.any() for g in found)
+
+
+def test_a_gradient_reaches_the_mask() -> None:
+    _, (*_, g) = gradients(F.scaled_dot_product_attention, [*ARRAYS, drawn(4, 6)])
+    assert g.shape == (4, 6)
+    np.testing.assert_allclose(g.sum(-1), 0, atol=1e-12)
+
+
+def test_causal_attention_does_not_look_ahead() -> None:
+    x = dk.tensor(drawn(4, 3))
+    first = F.scaled_dot_product_attention(x, x, x, is_causal=True)
+    changed = dk.concat([x[:3], x[3:] + 1.0])
+    again = F.scaled_dot_product_attention(changed, changed, changed, is_causal=True)
+    assert first[:3].tolist() == again[:3].tolist()
+    assert first[3].tolist() != again[3].tolist()
+
+
+def test_dropout_keeps_the_expected_value_and_scales() -> None:
+    x = dk.ones((200, 100))
+    y = F.dropout(x, 0.25, generator=dk.Generator(0)).numpy()
+    assert sorted(set(y.ravel())) == [0.0, pytest.approx(4 / 3)]
+    assert abs((y == 0).mean() - 0.25) < 0.02
+
+
+def test_draws_are_repeatable_with_and_without_gradient() -> None:
+    x = drawn(5, 6)
+    results = []
+    for tracked in (False, True):
+        for generator in (None, dk.Generator(3)):
+            dk.manual_seed(3)
+            results.append(F.dropout(dk.tensor(x, requires_grad=tracked), 0.5, generator=generator).tolist())
+    assert all(one == results[0] for one in results)
+    F.dropout(dk.tensor(x))
+    assert F.dropout(dk.tensor(x)).tolist() != results[0]
+
+
+def test_gradients_flow_where_values_do() -> None:
+    x = dk.tensor(drawn(5, 6), requires_grad=True)
+    y = F.dropout(x, 0.5)
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), np.where(y.detach().numpy() == 0, 0.0, 2.0))
+
+
+def test_dropout_of_attention_weights() -> None:
+    tensors = list(map(dk.tensor, ARRAYS))
+    dk.manual_seed(0)
+    first = F.scaled_dot_product_attention(*tensors, dropout_p=0.5)
+    dk.manual_seed(0)
+    assert first.tolist() == F.scaled_dot_product_attention(*tensors, dropout_p=0.5).tolist()
+    assert first.tolist() != F.scaled_dot_product_attention(*tensors).tolist()
+
+
+def test_vmap_is_told_who_draws() -> None:
+    x = dk.ones((3, 50))
+    with pytest.raises(RandomnessError, match="draws random numbers"):
+        dk.func.vmap(F.dropout)(x)
+    different = dk.func.vmap(F.dropout, randomness="different")(x)
+    same = dk.func.vmap(F.dropout, randomness="same")(x)
+    assert len({tuple(row) for row in different.tolist()}) == 3
+    assert len({tuple(row) for row in same.tolist()}) == 1
+
+
+@pytest.mark.parametrize(("p", "training", "expected"), [(0.5, False, 1.0), (0.0, True, 1.0), (1.0, True, 0.0)])
+def test_where_nothing_is_drawn(p: float, training: bool, expected: float) -> None:
+    dk.manual_seed(0)
+    x = dk.ones(3)
+    y = F.dropout(x, p, training)
+    assert y.tolist() == [expected] * 3
+    assert not np.may_share_memory(x.array, y.array)
+    before = dk.rand(1).item()
+    dk.manual_seed(0)
+    assert dk.rand(1).item() == before
+
+
+Q = dk.ones((2, 3))
+REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
+    "query": (
+        lambda: F.scaled_dot_product_attention(dk.ones(3), Q, Q),
+        ValueError,
+        "scaled_dot_product_attention: argument 'query' has shape (3,), expected (..., L, E)",
+    ),
+    "key": (
+        lambda: F.scaled_dot_product_attention(Q, dk.ones((2, 4)), Q),
+        ValueError,
+        "argument 'key' has shape (2, 4), expected (..., S, 3) for a query of shape (2, 3)",
+    ),
+    "value": (
+        lambda: F.scaled_dot_product_attention(Q, Q, dk.ones((3, 3))),
+        ValueError,
+        "argument 'value' has shape (3, 3), expected (..., 2, Ev) for a key of shape (2, 3)",
+    ),
+    "mask": (
+        lambda: F.scaled_dot_product_attention(Q, Q, Q, dk.ones((3, 2))),
+        ValueError,
+        "argument 'attn_mask' has shape (3, 2), expected one that broadcasts to (..., 2, 2)",
+    ),
+    "both": (
+        lambda: F.scaled_dot_product_attention(Q, Q, Q, dk.ones((2, 2)), is_causal=True),
+        ValueError,
+        "scaled_dot_product_attention: attn_mask must be None where is_causal=True",
+    ),
+    "probability of weights": (
+        lambda: F.scaled_dot_product_attention(Q, Q, Q, dropout_p=2.0),
+        ValueError,
+        "scaled_dot_product_attention: dropout_p has to be a probability between 0 and 1, found 2.0",
+    ),
+    "probability": (
+        lambda: F.dropout(Q, -0.1),
+        ValueError,
+        "dropout: p has to be a probability between 0 and 1, found -0.1",
+    ),
+    "complex": (
+        lambda: F.scaled_dot_product_attention(Q, Q.astype("complex128"), Q),
+        TypeError,
+        "scaled_dot_product_attention: argument 'key' must be of real numbers, found complex128",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bad_input_is_named(name: str) -> None:
+    call, error, text = REFUSED[name]
+    with pytest.raises(error, match=re.escape(text)):
+        call()

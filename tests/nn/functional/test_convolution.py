@@ -1,0 +1,182 @@
+"""`conv2d`: against loops, against PyTorch, in blocks, and what it refuses."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dispatchkit as dk
+from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
+from dispatchkit.nn.functional import convolution_numpy
+from tests.declared import OPERATIONS
+from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
+
+# Images, weight, parameters.
+CALLS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
+    "plain": ((2, 3, 7, 6), (4, 3, 3, 2), {}),
+    "stride, padding, groups": ((2, 4, 7, 6), (4, 2, 3, 2), {"stride": 2, "padding": 1, "groups": 2}),
+    "pairs": ((1, 2, 9, 9), (4, 2, 3, 3), {"stride": (2, 1), "padding": (1, 2), "dilation": [2, 1]}),
+    "pointwise": ((3, 2, 5, 5), (3, 2, 1, 1), {}),
+    "pointwise, padded": ((3, 2, 5, 5), (3, 2, 1, 1), {"padding": 1}),
+    "pointwise, strided": ((3, 2, 5, 5), (3, 2, 1, 1), {"stride": 2, "padding": 1}),
+    "pointwise, groups": ((3, 4, 3, 3), (6, 2, 1, 1), {"groups": 2}),
+    "same": ((2, 2, 5, 5), (2, 2, 3, 2), {"padding": "same", "dilation": 2}),
+    "valid": ((2, 2, 5, 5), (2, 2, 3, 2), {"padding": "valid"}),
+    "a filter for each channel": ((2, 3, 5, 5), (6, 1, 3, 3), {"groups": 3, "dilation": 2, "padding": 2}),
+    "one image": ((3, 5, 5), (2, 3, 2, 2), {}),
+    "the whole image": ((2, 3, 4, 4), (5, 3, 4, 4), {}),
+    "an end that no window reaches": ((2, 1, 6, 8), (1, 1, 2, 3), {"stride": 3}),
+}
+
+
+def looped(
+    x: Any, weight: Any, bias: Any, *, stride: int = 1, padding: int = 0, dilation: int = 1, groups: int = 1
+) -> Any:
+    x = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
+    n, c, height, width = x.shape
+    o, _, kh, kw = weight.shape
+    rows = (height - dilation * (kh - 1) - 1) // stride + 1
+    columns = (width - dilation * (kw - 1) - 1) // stride + 1
+    y = np.zeros((n, o, rows, columns))
+    for image, out, row, column in np.ndindex(*y.shape):
+        first = out // (o // groups) * (c // groups)
+        for channel, i, j in np.ndindex(*weight.shape[1:]):
+            value = x[image, first + channel, row * stride + i * dilation, column * stride + j * dilation]
+            y[image, out, row, column] += value * weight[out, channel, i, j]
+        y[image, out, row, column] += bias[out]
+    return y
+
+
+@given(
+    st.tuples(st.integers(1, 2), st.integers(1, 2), st.integers(1, 2)),
+    st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    st.tuples(st.integers(5, 7), st.integers(5, 6)),
+    st.fixed_dictionaries({"stride": st.integers(1, 3), "padding": st.integers(0, 2), "dilation": st.integers(1, 2)}),
+)
+def test_values_are_those_of_a_loop(
+    counts: tuple[int, int, int], kernel: tuple[int, int], size: tuple[int, int], parameters: dict[str, int]
+) -> None:
+    groups, channels, filters = counts
+    x, weight = drawn(2, groups * channels, *size), drawn(groups * filters, channels, *kernel)
+    bias = drawn(groups * filters)
+    y = F.conv2d(dk.tensor(x), dk.tensor(weight), dk.tensor(bias), groups=groups, **parameters)
+    np.testing.assert_allclose(y.numpy(), looped(x, weight, bias, groups=groups, **parameters), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_values_and_gradients_are_pytorchs(name: str) -> None:
+    functional = torch_functional()
+    shape, of_weight, parameters = CALLS[name]
+    agree_with_torch(
+        lambda *a: F.conv2d(*a, **parameters),
+        lambda *a: functional.conv2d(*a, **parameters),
+        drawn(*shape),
+        drawn(*of_weight),
+        drawn(of_weight[0]),
+    )
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("block", [1, 200])
+def test_blocks_of_images_give_what_all_at_once_give(name: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    shape, of_weight, parameters = CALLS[name]
+    arrays = drawn(*shape), drawn(*of_weight), drawn(of_weight[0])
+    y, found = gradients(lambda *a: F.conv2d(*a, **parameters), arrays)
+    monkeypatch.setattr(convolution_numpy, "BLOCK", block)
+    again, pieces = gradients(lambda *a: F.conv2d(*a, **parameters), arrays)
+    for one, other in zip((y, *found), (again, *pieces), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+def test_the_fast_way_is_that_of_the_standard() -> None:
+    """What NumPy arrays go through gives what the body gives in terms of the standard's functions."""
+    for shape, of_weight, parameters in CALLS.values():
+        arrays = drawn(*shape), drawn(*of_weight), drawn(of_weight[0])
+        y, found = gradients(lambda *a, p=parameters: F.conv2d(*a, **p), arrays)
+        decomposed = OPERATIONS["dispatchkit.nn.functional.conv2d"].decomposed
+        z, expected = gradients(lambda *a, p=parameters, f=decomposed: f(*a, **p), arrays)
+        for one, other in zip((y, *found), (z, *expected), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize(("first", "second"), [*itertools.product(("float32", "float64"), repeat=2)])
+def test_dtypes_are_promoted(first: str, second: str) -> None:
+    x, w = (
+        dk.ones((1, 1, 3, 3), dtype=first, requires_grad=True),
+        dk.ones((1, 1, 2, 2), dtype=second, requires_grad=True),
+    )
+    y = F.conv2d(x, w)
+    assert y.dtype == np.result_type(first, second)
+    y.sum().backward()
+    assert (x.grad.dtype, w.grad.dtype) == (x.dtype, w.dtype)
+
+
+def test_images_in_any_layout() -> None:
+    x, w = drawn(2, 3, 5, 6), drawn(2, 3, 2, 2)
+    expected = F.conv2d(dk.tensor(x), dk.tensor(w)).numpy()
+    for order in ("C", "F"):
+        strange = np.asarray(x[::-1, :, ::-1], order=order)[::-1, :, ::-1]
+        np.testing.assert_allclose(F.conv2d(dk.asarray(strange), dk.asarray(w)).numpy(), expected, atol=1e-12)
+    last = np.ascontiguousarray(x.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+    np.testing.assert_allclose(F.conv2d(dk.asarray(last), dk.asarray(w)).numpy(), expected, atol=1e-12)
+
+
+X, W = dk.ones((2, 3, 5, 5)), dk.ones((4, 3, 2, 2))
+REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
+    "too few axes": (
+        lambda: F.conv2d(dk.ones((5, 5)), W),
+        ValueError,
+        "argument 'x' has shape (5, 5), expected (N, in_",
+    ),
+    "channels": (
+        lambda: F.conv2d(dk.ones((2, 4, 5, 5)), W),
+        ValueError,
+        "argument 'weight' has shape (4, 3, 2, 2), expected (out_channels, 4, kh, kw) for x of shape (2, 4, 5, 5)",
+    ),
+    "channels of groups": (
+        lambda: F.conv2d(X, W, groups=3),
+        ValueError,
+        "argument 'weight' has shape (4, 3, 2, 2), expected (out_channels, 3/3, kh, kw)",
+    ),
+    "groups": (lambda: F.conv2d(X, W, groups=2), ValueError, "groups=2 do not divide the 3 channels of x"),
+    "groups of filters": (
+        lambda: F.conv2d(X, dk.ones((4, 1, 2, 2)), groups=3),
+        ValueError,
+        "groups=3 do not divide the out_channels of a weight (4, 1, 2, 2)",
+    ),
+    "weight": (
+        lambda: F.conv2d(X, W[0]),
+        ValueError,
+        "argument 'weight' has shape (3, 2, 2), expected (out_channels, 3",
+    ),
+    "bias": (
+        lambda: F.conv2d(X, W, dk.ones(3)),
+        ValueError,
+        "argument 'bias' has shape (3,), expected (4,) for a weight of shape (4, 3, 2, 2)",
+    ),
+    "small images": (
+        lambda: F.conv2d(X, dk.ones((4, 3, 6, 2))),
+        ValueError,
+        "argument 'x' of shape (2, 3, 5, 5) has images of 5 x 5 with padding, smaller than the windows of 6 x 2",
+    ),
+    "stride": (lambda: F.conv2d(X, W, stride=0), ValueError, "stride must be at least 1, found 0"),
+    "stride that is no int": (lambda: F.conv2d(X, W, stride=1.5), TypeError, "stride must be an int, found 1.5"),
+    "strides": (lambda: F.conv2d(X, W, stride=(1, 1, 1)), ValueError, "stride must be an int or a pair"),
+    "padding": (lambda: F.conv2d(X, W, padding=-1), ValueError, "padding must be at least 0, found -1"),
+    "name": (lambda: F.conv2d(X, W, padding="full"), ValueError, "padding must be an int, a pair, 'valid' or 'same'"),
+    "same": (lambda: F.conv2d(X, W, padding="same", stride=2), ValueError, "padding='same' is for stride 1, found"),
+    "no groups": (lambda: F.conv2d(X, W, groups=0), ValueError, "groups must be at least 1, found 0"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bad_input_is_named(name: str) -> None:
+    call, error, text = REFUSED[name]
+    with pytest.raises(error, match=r"conv2d: " + re.escape(text)):
+        call()

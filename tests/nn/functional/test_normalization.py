@@ -1,0 +1,170 @@
+"""The normalizations: against PyTorch, against their definitions, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
+from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
+
+
+def with_positive(index: int, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Call a function with the square of an argument in its place, for variances."""
+    return lambda *a: function(*[x * x + 0.1 if i == index else x for i, x in enumerate(a)])
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (4, 3, 5), (2, 3, 4, 5)])
+@pytest.mark.parametrize("affine", [False, True])
+def test_batch_norm_is_pytorchs(shape: tuple[int, ...], affine: bool) -> None:
+    functional = torch_functional()
+    parameters = [drawn(3, seed=i) for i in (1, 2)] if affine else []
+    agree_with_torch(
+        lambda x, *p: F.batch_norm(x, None, None, *p, training=True),
+        lambda x, *p: functional.batch_norm(x, None, None, *p, training=True),
+        drawn(*shape),
+        *parameters,
+    )
+    mean, var = drawn(3, seed=3), drawn(3, seed=4) ** 2 + 0.1
+    torch = pytest.importorskip("torch")
+    agree_with_torch(
+        lambda x, *p: F.batch_norm(x, dk.tensor(mean), dk.tensor(var), *p, eps=0.1),
+        lambda x, *p: functional.batch_norm(x, torch.tensor(mean), torch.tensor(var), *p, eps=0.1),
+        drawn(*shape),
+        *parameters,
+    )
+
+
+def test_layer_norm_and_group_norm_are_pytorchs() -> None:
+    functional = torch_functional()
+    x = drawn(2, 4, 3)
+    agree_with_torch(lambda *a: F.layer_norm(a[0], 3, *a[1:]), lambda *a: functional.layer_norm(a[0], (3,), *a[1:]), x)
+    agree_with_torch(
+        lambda x, w, b: F.layer_norm(x, (4, 3), w, b, 0.1),
+        lambda x, w, b: functional.layer_norm(x, (4, 3), w, b, 0.1),
+        x,
+        drawn(4, 3),
+        drawn(4, 3, seed=1),
+    )
+    for groups in (1, 2, 4):
+        agree_with_torch(
+            lambda x, w, b, n=groups: F.group_norm(x, n, w, b),
+            lambda x, w, b, n=groups: functional.group_norm(x, n, w, b),
+            x,
+            drawn(4),
+            drawn(4, seed=1),
+        )
+
+
+@pytest.mark.parametrize("p", [1, 2.0, 3.0, float("inf")])
+def test_normalize_is_pytorchs(p: float) -> None:
+    functional = torch_functional()
+    for axis in (0, 1, -1):
+        agree_with_torch(
+            lambda x, axis=axis: F.normalize(x, p, axis),
+            lambda x, axis=axis: functional.normalize(x, p, axis),
+            drawn(3, 4, 2),
+        )
+
+
+@pytest.mark.parametrize("axis", [0, -1, (0, 2), None])
+def test_standardize_gives_mean_0_and_variance_1(axis: Any) -> None:
+    y, _ = gradients(lambda x: F.standardize(x, axis=axis, eps=0.0), [drawn(3, 4, 5)])
+    np.testing.assert_allclose(y.mean(axis=axis), 0, atol=1e-12)
+    np.testing.assert_allclose(y.var(axis=axis), 1, atol=1e-12)
+
+
+def test_each_normalization_is_its_definition() -> None:
+    x, w, b = drawn(4, 6, 2), drawn(6), drawn(6, seed=1)
+    mean, var = x.mean((0, 2), keepdims=True), x.var((0, 2), keepdims=True)
+    expected = (x - mean) / np.sqrt(var + 1e-5) * w[:, None] + b[:, None]
+    given = dk.tensor(x), dk.tensor(w), dk.tensor(b)
+    np.testing.assert_allclose(F.batch_norm(given[0], None, None, *given[1:], training=True).numpy(), expected)
+    known = [dk.tensor(one.ravel()) for one in (mean, var)]
+    np.testing.assert_allclose(F.batch_norm(given[0], *known, *given[1:]).numpy(), expected)
+    grouped = x.reshape(4, 3, 4)
+    expected = ((grouped - grouped.mean(2, keepdims=True)) / np.sqrt(grouped.var(2, keepdims=True) + 1e-5)).reshape(
+        x.shape
+    )
+    np.testing.assert_allclose(F.group_norm(given[0], 3).numpy(), expected)
+    expected = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(F.layer_norm(given[0], 2).numpy(), expected)
+    np.testing.assert_allclose(F.normalize(given[0]).numpy(), x / np.linalg.norm(x, axis=1, keepdims=True))
+
+
+def test_vectors_of_zeros_stay_zeros() -> None:
+    y, (g,) = gradients(F.normalize, [np.zeros((2, 3))])
+    assert not y.any()
+    assert np.isfinite(g).all()
+
+
+def test_float32_stays_so() -> None:
+    x, p = dk.ones((2, 4), dtype="float32"), dk.ones(4, dtype="float32")
+    for y in (
+        F.standardize(x),
+        F.layer_norm(x, 4, p, p),
+        F.batch_norm(x, p, p, p, p),
+        F.batch_norm(x, None, None, p, p, training=True),
+        F.group_norm(x, 2, p, p),
+        F.normalize(x),
+    ):
+        assert y.dtype == np.float32
+
+
+X, P = dk.ones((2, 4, 3)), dk.ones(4)
+REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
+    "last axes": (
+        lambda: F.layer_norm(X, (4, 2)),
+        ValueError,
+        "layer_norm: argument 'x' has shape (2, 4, 3), expected (..., 4, 2) for normalized_shape=(4, 2)",
+    ),
+    "weight": (
+        lambda: F.layer_norm(X, 3, P),
+        ValueError,
+        "layer_norm: argument 'weight' has shape (4,), expected (3,) for x of shape (2, 4, 3)",
+    ),
+    "length": (lambda: F.layer_norm(X, 1.5), TypeError, "layer_norm: normalized_shape must be an int, found 1.5"),
+    "axes": (
+        lambda: F.batch_norm(P, training=True),
+        ValueError,
+        "batch_norm: argument 'x' has shape (4,), expected (N, C, ...)",
+    ),
+    "statistics": (
+        lambda: F.batch_norm(X, dk.ones(3), P),
+        ValueError,
+        "batch_norm: argument 'running_mean' has shape (3,), expected (4,) for x of shape (2, 4, 3)",
+    ),
+    "no statistics": (
+        lambda: F.batch_norm(X, P),
+        ValueError,
+        "batch_norm: argument 'running_var' is None, expected shape (4,) when not training",
+    ),
+    "one value": (
+        lambda: F.batch_norm(dk.ones((1, 4)), training=True),
+        ValueError,
+        "batch_norm: argument 'x' has shape (1, 4), expected more than 1 value per channel when training",
+    ),
+    "groups": (
+        lambda: F.group_norm(X, 3),
+        ValueError,
+        "group_norm: num_groups=3 do not divide the 4 channels of x, shape (2, 4, 3)",
+    ),
+    "complex": (
+        lambda: F.standardize(dk.ones(2, dtype="complex128")),
+        TypeError,
+        "standardize: argument 'x' must be of real numbers, found complex128",
+    ),
+    "axis": (lambda: F.normalize(P), ValueError, "normalize: axis 1 is out of bounds for array of dimension 1"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bad_input_is_named(name: str) -> None:
+    call, error, text = REFUSED[name]
+    with pytest.raises(error, match=re.escape(text)):
+        call()

@@ -1,0 +1,169 @@
+"""Pooling: against loops, against PyTorch, ties, and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
+from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
+
+SIZES = [4, 5, 7]
+WINDOWS = list(itertools.product((1, 2, 3, (2, 3)), (None, 1, 2, 3), (0, 1), (1, 2), (False, True)))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_max_pool2d_is_pytorchs(size: int) -> None:
+    functional = torch_functional()
+    x = np.random.default_rng(0).integers(0, 4, (2, 2, size, size + 1)).astype(float)  # with ties
+    compared = 0
+    for window in WINDOWS:
+        try:
+            F.max_pool2d(dk.tensor(x), *window)
+        except ValueError:
+            with pytest.raises(RuntimeError):
+                functional.max_pool2d(torch_tensor(x), *window)
+            continue
+        agree_with_torch(lambda a, w=window: F.max_pool2d(a, *w), lambda a, w=window: functional.max_pool2d(a, *w), x)
+        compared += 1
+    assert compared > 50
+
+
+def torch_tensor(x: Any) -> Any:
+    return pytest.importorskip("torch").tensor(x)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_avg_pool2d_is_pytorchs(size: int) -> None:
+    functional = torch_functional()
+    x = drawn(2, 2, size, size + 1)
+    compared = 0
+    for kernel, stride, padding, _, ceil_mode in WINDOWS[::2] + WINDOWS[1::2]:
+        for include, divisor in ((True, None), (False, None), (True, 3)):
+            window = (kernel, stride, padding, ceil_mode, include, divisor)
+            try:
+                F.avg_pool2d(dk.tensor(x), *window)
+            except ValueError:
+                with pytest.raises(RuntimeError):
+                    functional.avg_pool2d(torch_tensor(x), *window)
+                continue
+            agree_with_torch(
+                lambda a, w=window: F.avg_pool2d(a, *w), lambda a, w=window: functional.avg_pool2d(a, *w), x
+            )
+            compared += 1
+    assert compared > 50
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, (2, None), (5, 4), 7])
+def test_adaptive_avg_pool2d_is_pytorchs(size: Any) -> None:
+    functional = torch_functional()
+    for shape in ((2, 3, 5, 4), (1, 6, 7)):
+        agree_with_torch(
+            lambda a: F.adaptive_avg_pool2d(a, size), lambda a: functional.adaptive_avg_pool2d(a, size), drawn(*shape)
+        )
+
+
+@pytest.mark.parametrize("parameters", [{}, {"stride": 1}, {"stride": 3, "dilation": 2}, {"padding": 1}])
+def test_windows_are_those_of_a_loop(parameters: dict[str, int]) -> None:
+    x = drawn(2, 7, 8)
+    y = F.max_pool2d(dk.tensor(x), 2, **parameters).numpy()
+    step, gap, more = parameters.get("stride", 2), parameters.get("dilation", 1), parameters.get("padding", 0)
+    longer = np.pad(x, ((0, 0), (more, more), (more, more)), constant_values=-np.inf)
+    for image, row, column in np.ndindex(*y.shape):
+        i, j = row * step, column * step
+        assert y[image, row, column] == longer[image, i : i + gap + 1 : gap, j : j + gap + 1 : gap].max()
+    assert y.shape[1:] == tuple((n + 2 * more - gap - 1) // step + 1 for n in x.shape[1:])
+
+
+def test_of_equal_elements_the_first_in_a_row_gets_the_gradient() -> None:
+    x = np.array([[1.0, 2.0, 0.0], [2.0, 0.0, 2.0]])
+    _, (g,) = gradients(lambda a: F.max_pool2d(a, 2, 1), [x])
+    expected = np.zeros((2, 3))
+    expected[0, 1] = drawn(1, 2, seed=9).sum()
+    np.testing.assert_allclose(g, expected)
+
+
+def test_elements_beyond_the_last_window_get_nothing() -> None:
+    _, (g,) = gradients(lambda a: F.max_pool2d(a, 2), [drawn(5, 5)])
+    assert not g[4].any()
+    assert not g[:, 4].any()
+    assert np.count_nonzero(g) == 4
+
+
+def test_a_window_with_a_nan_is_one() -> None:
+    x = np.array([[1.0, np.nan, 3.0, 4.0], [0.0, 0.0, 0.0, 0.0]])
+    y, (g,) = gradients(lambda a: F.max_pool2d(a, 2), [x])
+    assert np.isnan(y[0, 0])
+    assert y[0, 1] == 4
+    assert not g[:, :2].any()
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "bool", "float32"])
+def test_dtypes(dtype: str) -> None:
+    x = dk.asarray(np.arange(16).reshape(4, 4) % 5 - (dtype == "int64") * 7).astype(dtype)
+    y = F.max_pool2d(x, 2, padding=1)
+    assert y.dtype == x.dtype
+    assert y[1, 1].item() == x[1:3, 1:3].max().item()
+    mean = F.avg_pool2d(x, 2)
+    assert mean.dtype == ("float32" if dtype == "float32" else "float64")
+
+
+def test_a_result_is_no_view() -> None:
+    x = dk.tensor(drawn(3, 3))
+    for y in (F.max_pool2d(x, 1), F.avg_pool2d(x, 1), F.adaptive_avg_pool2d(x, 3)):
+        assert not np.may_share_memory(y.array, x.array)
+        assert y.tolist() == x.tolist()
+
+
+X = dk.ones((2, 4, 4))
+REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
+    "axes": (
+        lambda: F.max_pool2d(dk.ones(4), 2),
+        ValueError,
+        "max_pool2d: argument 'x' has shape (4,), expected (..., H, W)",
+    ),
+    "size": (
+        lambda: F.max_pool2d(X, 5),
+        ValueError,
+        "max_pool2d: argument 'x' has shape (2, 4, 4), whose images are smaller than the windows of kernel_size=(5, 5)",
+    ),
+    "padding": (
+        lambda: F.avg_pool2d(X, 2, padding=2),
+        ValueError,
+        "avg_pool2d: padding must be at most half of kernel_size=(2, 2), found (2, 2)",
+    ),
+    "kernel": (lambda: F.max_pool2d(X, 0), ValueError, "max_pool2d: kernel_size must be at least 1, found 0"),
+    "no int": (lambda: F.max_pool2d(X, "2"), TypeError, "max_pool2d: kernel_size must be an int, found '2'"),
+    "divisor": (
+        lambda: F.avg_pool2d(X, 2, divisor_override=0),
+        ValueError,
+        "avg_pool2d: divisor_override must not be zero",
+    ),
+    "output": (
+        lambda: F.adaptive_avg_pool2d(X, (1, 2, 3)),
+        ValueError,
+        "adaptive_avg_pool2d: output_size must be an int or a pair of ints, found (1, 2, 3)",
+    ),
+    "empty": (
+        lambda: F.adaptive_avg_pool2d(dk.ones((2, 0, 3)), 1),
+        ValueError,
+        "adaptive_avg_pool2d: argument 'x' has shape (2, 0, 3), expected (..., H, W) with elements",
+    ),
+    "complex": (
+        lambda: F.max_pool2d(dk.ones((2, 2), dtype="complex128"), 2),
+        TypeError,
+        "max_pool2d: argument 'x' must be of real numbers, found complex128",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bad_input_is_named(name: str) -> None:
+    call, error, text = REFUSED[name]
+    with pytest.raises(error, match=re.escape(text)):
+        call()
