@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
-from dispatchkit.errors import RandomnessError, TransformError
+from dispatchkit.errors import RandomnessError
 from dispatchkit.func.containers import arrays_of, as_array, described, with_numbers, zipped
 from dispatchkit.lifted import Batched
 from dispatchkit.lifted.batched import ActiveBatch, active, in_batch, in_element, in_front

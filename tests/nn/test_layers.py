@@ -1,0 +1,310 @@
+"""Layers: what they hold, print, compute and refuse; beside PyTorch where that is installed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit import nn
+from tests.nn.functional.support import drawn
+
+# Of either library: how a layer is made, the shape it takes.
+LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
+    "Linear": (lambda nn: nn.Linear(3, 2), (4, 3)),
+    "Linear without bias": (lambda nn: nn.Linear(3, 2, bias=False), (2, 4, 3)),
+    "Conv2d": (lambda nn: nn.Conv2d(4, 6, (3, 2), stride=2, padding=1, groups=2), (2, 4, 6, 5)),
+    "Conv2d without bias": (lambda nn: nn.Conv2d(1, 2, 3, dilation=2, bias=False, padding="same"), (2, 1, 6, 6)),
+    "Conv2d, reflected": (lambda nn: nn.Conv2d(1, 2, 3, padding=(1, 2), padding_mode="reflect"), (2, 1, 6, 6)),
+    "Conv2d, replicated": (lambda nn: nn.Conv2d(1, 2, 2, padding="same", padding_mode="replicate"), (2, 1, 4, 5)),
+    "Conv2d, circular": (lambda nn: nn.Conv2d(1, 2, 3, padding=1, padding_mode="circular"), (2, 1, 4, 5)),
+    "MaxPool2d": (lambda nn: nn.MaxPool2d(2), (2, 3, 4, 4)),
+    "MaxPool2d with parameters": (lambda nn: nn.MaxPool2d((3, 2), 1, padding=1, ceil_mode=True), (2, 3, 5, 4)),
+    "AvgPool2d": (lambda nn: nn.AvgPool2d(3, 2, padding=1, count_include_pad=False), (2, 3, 5, 4)),
+    "AdaptiveAvgPool2d": (lambda nn: nn.AdaptiveAvgPool2d((2, 1)), (2, 3, 5, 4)),
+    "BatchNorm1d": (lambda nn: nn.BatchNorm1d(3), (4, 3)),
+    "BatchNorm1d of sequences": (lambda nn: nn.BatchNorm1d(3, affine=False, momentum=0.3), (4, 3, 2)),
+    "BatchNorm2d": (lambda nn: nn.BatchNorm2d(3, eps=0.1), (4, 3, 2, 2)),
+    "BatchNorm2d, averaging": (lambda nn: nn.BatchNorm2d(3, momentum=None), (4, 3, 2, 2)),
+    "BatchNorm2d without statistics": (lambda nn: nn.BatchNorm2d(3, track_running_stats=False), (4, 3, 2, 2)),
+    "LayerNorm": (lambda nn: nn.LayerNorm((3, 2)), (4, 3, 2)),
+    "LayerNorm without bias": (lambda nn: nn.LayerNorm(3, bias=False), (4, 3)),
+    "GroupNorm": (lambda nn: nn.GroupNorm(2, 4), (3, 4, 2)),
+    "Flatten": (lambda nn: nn.Flatten(), (2, 3, 4)),
+    "Identity": (lambda nn: nn.Identity(5, some="thing"), (2, 3)),
+}
+PLAIN = [name for name in LAYERS if not name.startswith("Identity")]
+
+
+@pytest.fixture
+def registrations() -> Iterator[None]:
+    with dk.local_registrations():
+        yield
+
+
+@pytest.fixture
+def torch() -> Any:
+    return pytest.importorskip("torch", reason="PyTorch is not installed")
+
+
+def pair_of(torch: Any, name: str) -> tuple[Any, Any]:
+    """Return a layer of either library with the same numbers, none of them at its starting value."""
+    make, _ = LAYERS[name]
+    ours, theirs = make(nn), make(torch.nn).double()
+    rng = np.random.default_rng(0)
+    for one, other in zip(ours.parameters(), theirs.parameters(), strict=True):
+        values = rng.standard_normal(one.shape)
+        one.data.copy_(dk.tensor(values))
+        other.data.copy_(torch.tensor(values))
+    return ours, theirs
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_computes_what_pytorchs_does(name: str, torch: Any) -> None:
+    ours, theirs = pair_of(torch, name)
+    for training in (True, True, False):
+        ours.train(training)
+        theirs.train(training)
+        x = drawn(*LAYERS[name][1], seed=int(training))
+        a, b = dk.tensor(x, requires_grad=True), torch.tensor(x, requires_grad=True)
+        y, z = ours(a), theirs(b)
+        np.testing.assert_allclose(y.detach().numpy(), z.detach().numpy(), rtol=1e-9, atol=1e-11)
+        (y * y).sum().backward()
+        (z * z).sum().backward()
+        for one, other in zip((a, *ours.parameters()), (b, *theirs.parameters()), strict=True):
+            np.testing.assert_allclose(one.grad.numpy(), other.grad.numpy(), rtol=1e-8, atol=1e-10)
+    states = ours.state_dict(), theirs.state_dict()
+    assert list(states[0]) == list(states[1])
+    for key, value in states[0].items():
+        np.testing.assert_allclose(value.numpy(), states[1][key].numpy(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_layer_prints_as_pytorchs(name: str, torch: Any) -> None:
+    make, _ = LAYERS[name]
+    printed = re.sub(r", bias=True\)$", ")", str(make(torch.nn))) if "Norm" in name else str(make(torch.nn))
+    assert str(make(nn)) == printed.replace(", bias=False", "") if "LayerNorm" in name else printed
+
+
+def test_dropout_and_embedding_print_themselves() -> None:
+    assert str(nn.Dropout(0.2)) == "Dropout(p=0.2)"
+    assert str(nn.Embedding(5, 2, padding_idx=-1)) == "Embedding(5, 2, padding_idx=4)"
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_state_can_be_loaded_and_a_dtype_chosen(name: str) -> None:
+    make, shape = LAYERS[name]
+    first, second = make(nn), make(nn)
+    first(dk.tensor(drawn(*shape)))
+    second.load_state_dict(first.state_dict())
+    x = dk.tensor(drawn(*shape, seed=1))
+    assert first.eval()(x).tolist() == second.eval()(x).tolist()
+    y = first.float()(x.float())
+    assert y.dtype == np.float32
+
+
+START: dict[str, tuple[Callable[[], Any], float]] = {
+    "Linear": (lambda: nn.Linear(100, 400), 0.1),
+    "Conv2d": (lambda: nn.Conv2d(4, 400, 5), 0.1),
+    "Conv2d in groups": (lambda: nn.Conv2d(8, 400, 5, groups=2), 0.1),
+}
+
+
+@pytest.mark.parametrize("name", START)
+def test_weights_start_uniform_by_the_number_of_inputs(name: str) -> None:
+    make, bound = START[name]
+    dk.manual_seed(0)
+    layer = make()
+    for p in (layer.weight, layer.bias):
+        values = p.detach().numpy()
+        assert np.abs(values).max() <= bound
+        assert values.std() == pytest.approx(bound / np.sqrt(3), rel=0.1)
+    first = layer.weight.tolist()
+    dk.manual_seed(0)
+    assert make().weight.tolist() == first
+
+
+def test_an_embedding_starts_normal_with_zeros_for_the_padding() -> None:
+    dk.manual_seed(0)
+    layer = nn.Embedding(200, 50, padding_idx=3)
+    values = layer.weight.detach().numpy()
+    assert not values[3].any()
+    assert np.delete(values, 3, axis=0).std() == pytest.approx(1, rel=0.05)
+    layer(dk.asarray([3, 4])).sum().backward()
+    assert layer.weight.grad[3].tolist() == [0.0] * 50
+    assert layer.weight.grad[4].tolist() == [1.0] * 50
+
+
+def test_running_statistics_without_pytorch() -> None:
+    x = drawn(5, 2, 3)
+    layer = nn.BatchNorm1d(2, momentum=0.25)
+    layer(dk.tensor(x))
+    np.testing.assert_allclose(layer.running_mean.numpy(), 0.25 * x.mean((0, 2)))
+    np.testing.assert_allclose(layer.running_var.numpy(), 0.75 + 0.25 * x.var((0, 2), ddof=1))
+    assert layer.num_batches_tracked.item() == 1
+    before = layer.running_mean.tolist()
+    layer.eval()(dk.tensor(x))
+    assert layer.running_mean.tolist() == before
+    layer.reset_running_stats()
+    assert layer.running_mean.tolist() == [0.0, 0.0]
+    assert layer.running_var.tolist() == [1.0, 1.0]
+    assert layer.num_batches_tracked.item() == 0
+
+
+def test_a_batch_that_is_refused_leaves_the_statistics() -> None:
+    layer = nn.BatchNorm1d(2)
+    with pytest.raises(ValueError, match="more than 1 value per channel"):
+        layer(dk.ones((1, 2)))
+    assert layer.num_batches_tracked.item() == 0
+    assert layer.running_mean.tolist() == [0.0, 0.0]
+
+
+def test_dropout_is_for_training() -> None:
+    layer = nn.Dropout(0.5)
+    x = dk.ones(100)
+    assert 0 in layer(x).tolist()
+    assert layer.eval()(x).tolist() == x.tolist()
+
+
+@pytest.mark.usefixtures("registrations")
+def test_a_weight_of_an_array_type_is_trained() -> None:
+    """A multiple of the identity, and a matrix of low rank, in the place of a plain weight."""
+    x = dk.tensor(drawn(20, 3))
+
+    @dk.array_type(fallback=dk.fallback.decompose)
+    class LowRank:
+        def __init__(self, left: Any, right: Any) -> None:
+            self.left, self.right = left, right
+            self.shape, self.dtype = (left.shape[0], right.shape[1]), left.dtype
+
+    @dk.implements(dk.matrix_transpose)
+    def transpose(x: LowRank, /) -> LowRank:
+        return LowRank(x.right.mT, x.left.mT)
+
+    @dk.implements(dk.matmul)
+    def product(x1: dk.Tensor, x2: LowRank, /) -> Any:
+        return (x1 @ x2.left) @ x2.right
+
+    weights = [dk.types.ScalarTensor(3, 0.5), LowRank(dk.tensor(drawn(3, 1)), dk.tensor(drawn(1, 3, seed=1)))]
+    targets = [3.0 * x, x @ dk.ones((3, 3)).T]
+    for weight, target in zip(weights, targets, strict=True):
+        layer = nn.Linear(3, 3)
+        layer.weight = nn.Parameter(weight)
+        assert type(layer.weight).__name__ == type(weight).__name__
+        optimiser = dk.optim.SGD(layer.parameters(), lr=0.05)
+        losses = []
+        for _ in range(400):
+            optimiser.zero_grad()
+            loss = ((layer(x) - target) ** 2).mean()
+            loss.backward()
+            optimiser.step()
+            losses.append(loss.item())
+        assert losses[-1] < 1e-3 * losses[0]
+        assert type(layer.weight).__name__ == type(weight).__name__
+
+
+def test_a_small_network_learns() -> None:
+    """Vertical and horizontal bars are told apart."""
+    rng = np.random.default_rng(0)
+    x = 0.3 * rng.standard_normal((60, 1, 8, 8))
+    kinds = rng.integers(0, 2, size=60)
+    for image, kind, place in zip(x, kinds, rng.integers(0, 8, size=60), strict=True):
+        image[(0, place) if kind else (0, slice(None), place)] += 2.0
+    dk.manual_seed(0)
+    net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 1))
+    optimiser = dk.optim.Adam(net.parameters(), lr=0.02)
+    target = dk.tensor(np.where(kinds, 1.0, -1.0))
+    for _ in range(40):
+        optimiser.zero_grad()
+        ((net(dk.tensor(x))[:, 0] - target) ** 2).mean().backward()
+        optimiser.step()
+    found = net.eval()(dk.tensor(x))[:, 0].detach().numpy() > 0
+    assert (found == kinds).mean() > 0.95
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "Linear": (
+        lambda: nn.Linear(3, 2)(dk.ones((4, 5))),
+        ValueError,
+        (
+            "linear: argument 'x' has shape (4, 5), expected (..., 3) for a weight of shape (2, 3)\n"
+            "in Linear(in_features=3, out_features=2, bias=True)"
+        ),
+    ),
+    "Linear inside": (
+        lambda: nn.Sequential(nn.Flatten(), nn.Linear(3, 2))(dk.ones((4, 5))),
+        ValueError,
+        "in Linear(in_features=3, out_features=2, bias=True), module '1' of Sequential",
+    ),
+    "Conv2d": (
+        lambda: nn.Conv2d(3, 8, 3)(dk.ones((2, 4, 5, 5))),
+        ValueError,
+        (
+            "conv2d: argument 'weight' has shape (8, 3, 3, 3), expected (out_channels, 4, kh, kw) for x of shape "
+            "(2, 4, 5, 5)\nin Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1))"
+        ),
+    ),
+    "MaxPool2d": (
+        lambda: nn.MaxPool2d(4)(dk.ones((2, 3, 3))),
+        ValueError,
+        "in MaxPool2d(kernel_size=4, stride=4, padding=0, dilation=1, ceil_mode=False)",
+    ),
+    "BatchNorm axes": (
+        lambda: nn.BatchNorm2d(3)(dk.ones((2, 3))),
+        ValueError,
+        "BatchNorm2d: expected 4-D input, found shape (2, 3)",
+    ),
+    "BatchNorm channels": (
+        lambda: nn.BatchNorm1d(3)(dk.ones((2, 4))),
+        ValueError,
+        "BatchNorm1d: expected 3 channels, (N, 3, ...), found shape (2, 4)",
+    ),
+    "LayerNorm": (
+        lambda: nn.LayerNorm(3)(dk.ones((2, 4))),
+        ValueError,
+        (
+            "layer_norm: argument 'x' has shape (2, 4), expected (..., 3) for normalized_shape=(3,)\n"
+            "in LayerNorm((3,), eps=1e-05, elementwise_affine=True)"
+        ),
+    ),
+    "Embedding": (
+        lambda: nn.Embedding(3, 2)(dk.asarray([3])),
+        IndexError,
+        "embedding: argument 'x' must be of integers from 0 to 2 for a weight of shape (3, 2)\nin Embedding(3, 2)",
+    ),
+    "a length": (lambda: nn.Linear(2.5, 1), TypeError, "Linear: in_features must be an int, found 2.5"),  # type: ignore[arg-type]
+    "a negative length": (lambda: nn.Linear(2, -1), ValueError, "Linear: out_features must be at least 0, found -1"),
+    "groups": (lambda: nn.Conv2d(3, 4, 3, groups=2), ValueError, "Conv2d: in_channels=3 must be divisible by groups=2"),
+    "groups out": (lambda: nn.Conv2d(4, 3, 3, groups=2), ValueError, "Conv2d: out_channels=3 must be divisible by"),
+    "kernel": (lambda: nn.Conv2d(1, 1, (1, 2, 3)), ValueError, "Conv2d: kernel_size must be an int or a pair of ints"),  # type: ignore[arg-type]
+    "padding": (lambda: nn.Conv2d(1, 1, 3, padding="some"), ValueError, "Conv2d: padding must be an int, a pair, "),  # type: ignore[arg-type]
+    "same": (lambda: nn.Conv2d(1, 1, 3, 2, padding="same"), ValueError, "Conv2d: padding='same' is for stride 1"),
+    "mode": (
+        lambda: nn.Conv2d(1, 1, 3, padding_mode="edge"),
+        ValueError,
+        "Conv2d: padding_mode must be one of 'zeros', ",
+    ),
+    "probability": (
+        lambda: nn.Dropout(1.5),
+        ValueError,
+        "Dropout: p has to be a probability between 0 and 1, found 1.5",
+    ),
+    "row of padding": (
+        lambda: nn.Embedding(3, 2, 3),
+        ValueError,
+        "Embedding: padding_idx must be within num_embeddings=3",
+    ),
+    "groups of channels": (lambda: nn.GroupNorm(2, 3), ValueError, "GroupNorm: num_channels=3 must be divisible by"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bad_input_is_named_with_the_layer(name: str) -> None:
+    call, error, text = REFUSED[name]
+    with pytest.raises(error) as caught:
+        call()
+    assert text in "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
