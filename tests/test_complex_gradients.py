@@ -39,6 +39,10 @@ REAL_ONLY = {
     *("floor", "ceil", "trunc", "softmax", "log_softmax", "median", "quantile", "interp", "rfft", "rfftn", "ihfft"),
     *("erf", "erfc", "erfinv", "ndtr", "gammaln", "digamma", "polygamma", "xlogy", "logit"),
     *("max_pool2d", "standardize", "layer_norm", "batch_norm", "group_norm", "scaled_dot_product_attention"),
+    *("leaky_relu", "prelu", "hardtanh", "relu6", "hardsigmoid", "hardswish", "threshold", "elu", "selu", "celu"),
+    *("gelu", "silu", "mish", "softplus", "softsign", "logsigmoid", "glu", "mse_loss", "l1_loss", "huber_loss"),
+    *("smooth_l1_loss", "kl_div", "cross_entropy", "nll_loss"),
+    *("binary_cross_entropy", "binary_cross_entropy_with_logits"),
 }
 PICKED: dict[str, Callable[[int], bool]] = {
     "all": lambda number: True,

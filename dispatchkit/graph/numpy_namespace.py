@@ -152,6 +152,12 @@ class NumpyNamespace:
         return np.where(infinite, np.floor(np.divide(x1, x2, dtype=y.dtype)), y)
 
     @staticmethod
+    def logaddexp(x1: Any, x2: Any, /) -> Any:
+        """Add numbers given by their logarithms; NaN stays NaN, of which NumPy warns."""
+        with np.errstate(invalid="ignore"):
+            return np.logaddexp(x1, x2)
+
+    @staticmethod
     def expm1(x: Any, /) -> Any:
         """Raise e to a power and subtract one; complex zeros and infinities go by ``exp(x) - 1``."""
         y = np.expm1(x)

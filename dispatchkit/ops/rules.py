@@ -102,8 +102,8 @@ def _from_partial(rule: Callable[..., Any]) -> ArgumentRule:
         pull = _constant(rule)
         return ArgumentRule(pull, seen, factor=1 if pull is _pass_on else -1 if pull is _negate else 0)
 
-    def pull_partial(xp: Any, g: Any, y: Any, *args: Any) -> Any:
-        partial = rule(xp, y, *args)
+    def pull_partial(xp: Any, g: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+        partial = rule(xp, y, *args, **kwargs)
         if g.dtype is not DOUBLE and is_complex(g.dtype):
             partial = xp.conj(xp.asarray(partial))
         return g * partial
@@ -122,21 +122,21 @@ def _constant(rule: Callable[..., Any]) -> Pull:
     if factor == 0:
         return _vanish
 
-    def scale(xp: Any, g: Any, y: Any, *args: Any) -> Any:
+    def scale(xp: Any, g: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
         return g * factor
 
     return scale
 
 
-def _pass_on(xp: Any, g: Any, y: Any, *args: Any) -> Any:
+def _pass_on(xp: Any, g: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
     return g
 
 
-def _vanish(xp: Any, g: Any, y: Any, *args: Any) -> Any:
+def _vanish(xp: Any, g: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
     return xp.zeros_like(xp.asarray(g))
 
 
-def _negate(xp: Any, g: Any, y: Any, *args: Any) -> Any:
+def _negate(xp: Any, g: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
     return -g
 
 

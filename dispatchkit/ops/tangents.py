@@ -88,7 +88,7 @@ def _from_argument(
     if name in rules.jvps:
         return rules.jvps[name](xp, t, y, *args, **kwargs)
     if name in rules.partials:
-        factor = rules.partials[name](xp, y, *args)
+        factor = rules.partials[name](xp, y, *args, **kwargs)
         if type(factor) in (int, float):
             return t if factor == 1 else -t if factor == -1 else None if factor == 0 else t * factor
         return t * factor

@@ -1,0 +1,201 @@
+"""Losses for two classes: `binary_cross_entropy`, of probabilities, and the same of scores."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from dispatchkit.graph.arrays import project
+from dispatchkit.nn.functional.losses_reduction import Reduction, alike, check_reduction, check_weight, reduced
+from dispatchkit.nn.functional.shapes import FUNCTIONAL
+from dispatchkit.ops.declare import operation
+from dispatchkit.ops.samples import draw, sample
+from dispatchkit.ops.typing import Array, Namespace
+from dispatchkit.ops.wrapping import holds_everywhere
+from dispatchkit.protocol.kinds import kinds
+
+__all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits"]
+
+SHARE = draw(2, 3, low=0.1, high=0.9)
+WEIGHTS = draw(3, low=0.5, high=1.5)
+
+
+@operation(
+    kind=kinds.function,
+    namespace=FUNCTIONAL,
+    samples=[
+        sample(SHARE, SHARE),
+        sample(SHARE, SHARE, WEIGHTS),
+        sample(SHARE, SHARE, draw(2, 1, low=0.5, high=1.5), reduction="none"),
+        sample(draw(low=0.1, high=0.9), draw(low=0.1, high=0.9), reduction="sum"),
+    ],
+)
+def binary_cross_entropy(
+    xp: Namespace, x: Array, target: Array, /, weight: Array | None = None, *, reduction: Reduction = "mean"
+) -> Array:
+    """Compare probabilities with whether, or how probably, something is so.
+
+    Parameters
+    ----------
+    x : probabilities, array of real numbers from 0 to 1, of any shape
+    target : probabilities, mostly 0 or 1, array of the shape of `x`
+    weight : factors for the losses, array that broadcasts to the shape of `x`
+    reduction : ``"mean"`` or ``"sum"`` of all losses, or ``"none"``
+
+    Returns
+    -------
+    0-D array, or one of the shape of `x` without a reduction; floating-point also for integers
+
+    Raises
+    ------
+    TypeError : for complex numbers
+    ValueError : if elements of `x` are not from 0 to 1; if shapes do not fit; for another reduction
+
+    Notes
+    -----
+    ``-target * log(x) - (1 - target) * log(1 - x)`` with logarithms of -100 at least, so that the loss stays finite;
+    derivative ``(x - target) / (x * (1 - x))`` with a denominator of 1e-12 at least. `binary_cross_entropy_with_logits`
+    is more accurate. Source: PyTorch, `torch.nn.functional.binary_cross_entropy`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.functional.binary_cross_entropy(dk.asarray([0.5, 0.9]), dk.asarray([0.0, 1.0]), reduction="none")
+    tensor([0.6931, 0.1054])
+    """
+    check_reduction(binary_cross_entropy, reduction)
+    x, target = alike(xp, binary_cross_entropy, x, target)
+    if not holds_everywhere((x >= 0) & (x <= 1)):
+        raise ValueError(f"{binary_cross_entropy.__name__}: x must be of probabilities, from 0 to 1")
+    if weight is not None:
+        check_weight(binary_cross_entropy, "weight", weight, x)
+    loss = -(target * _logarithm(xp, x) + (1.0 - target) * _logarithm(xp, 1.0 - x))
+    return _weighed(xp, loss, weight, reduction)
+
+
+def _logarithm(xp: Namespace, x: Any) -> Any:
+    """Return the logarithms of numbers from 0 on, -100 at least."""
+    zero = x <= 0
+    return xp.where(zero, -100.0, xp.maximum(xp.log(xp.where(zero, 1.0, x)), -100.0))
+
+
+def _weighed(xp: Namespace, loss: Any, weight: Any, reduction: str) -> Any:
+    return reduced(xp, loss if weight is None else loss * weight, reduction)
+
+
+def _slope(xp: Namespace, x: Any, target: Any) -> Any:
+    """Return the derivative of each loss by its probability."""
+    return (x - target) / xp.maximum(x * (1.0 - x), 1e-12)
+
+
+def _spread(xp: Namespace, g: Any, x: Any, reduction: str) -> Any:
+    """Return the cotangent of each loss."""
+    return g / max(prod(x.shape), 1) if reduction == "mean" else g
+
+
+@binary_cross_entropy.def_vjp("x")
+def binary_cross_entropy_vjp_x(
+    xp: Namespace, g: Array, y: Array, x: Array, target: Array, weight: Any = None, *, reduction: Reduction = "mean"
+) -> Array:
+    slope = _slope(xp, x, target)
+    return _spread(xp, g, x, reduction) * (slope if weight is None else slope * weight)
+
+
+@binary_cross_entropy.def_jvp("x")
+def binary_cross_entropy_jvp_x(
+    xp: Namespace, t: Array, y: Array, x: Array, target: Array, weight: Any = None, *, reduction: Reduction = "mean"
+) -> Array:
+    return _weighed(xp, t * _slope(xp, x, target), weight, reduction)
+
+
+@binary_cross_entropy.def_vjp("target")
+def binary_cross_entropy_vjp_target(
+    xp: Namespace, g: Array, y: Array, x: Array, target: Array, weight: Any = None, *, reduction: Reduction = "mean"
+) -> Array:
+    odds = _logarithm(xp, 1.0 - x) - _logarithm(xp, x)
+    return _spread(xp, g, x, reduction) * (odds if weight is None else odds * weight)
+
+
+@binary_cross_entropy.def_jvp("target")
+def binary_cross_entropy_jvp_target(
+    xp: Namespace, t: Array, y: Array, x: Array, target: Array, weight: Any = None, *, reduction: Reduction = "mean"
+) -> Array:
+    return _weighed(xp, t * (_logarithm(xp, 1.0 - x) - _logarithm(xp, x)), weight, reduction)
+
+
+@binary_cross_entropy.def_vjp("weight")
+def binary_cross_entropy_vjp_weight(
+    xp: Namespace, g: Array, y: Array, x: Array, target: Array, weight: Any = None, *, reduction: Reduction = "mean"
+) -> Array:
+    loss = -(target * _logarithm(xp, x) + (1.0 - target) * _logarithm(xp, 1.0 - x))
+    return project(xp, _spread(xp, g, x, reduction) * loss, weight.shape, weight.dtype)
+
+
+@binary_cross_entropy.def_jvp("weight")
+def binary_cross_entropy_jvp_weight(
+    xp: Namespace, t: Array, y: Array, x: Array, target: Array, weight: Any = None, *, reduction: Reduction = "mean"
+) -> Array:
+    loss = -(target * _logarithm(xp, x) + (1.0 - target) * _logarithm(xp, 1.0 - x))
+    return reduced(xp, loss * t, reduction)
+
+
+@operation(
+    kind=kinds.function,
+    namespace=FUNCTIONAL,
+    samples=[
+        sample(draw(2, 3), SHARE),
+        sample(draw(2, 3), SHARE, WEIGHTS, pos_weight=draw(3, low=0.5, high=2.0)),
+        sample(draw(2, 3), SHARE, draw(2, 1, low=0.5, high=1.5), reduction="none"),
+        sample(draw(), draw(low=0.1, high=0.9), pos_weight=draw(low=0.5, high=2.0), reduction="sum"),
+    ],
+)
+def binary_cross_entropy_with_logits(
+    xp: Namespace,
+    x: Array,
+    target: Array,
+    /,
+    weight: Array | None = None,
+    *,
+    reduction: Reduction = "mean",
+    pos_weight: Array | None = None,
+) -> Array:
+    """Compare scores with whether, or how probably, something is so.
+
+    Parameters
+    ----------
+    x : scores (logits), array of real numbers of any shape; their logistic function is the probability
+    target : probabilities, mostly 0 or 1, array of the shape of `x`
+    weight : factors for the losses, array that broadcasts to the shape of `x`
+    reduction : ``"mean"`` or ``"sum"`` of all losses, or ``"none"``
+    pos_weight : factors for the part of the target that is 1, array that broadcasts to the shape of `x`
+
+    Returns
+    -------
+    0-D array, or one of the shape of `x` without a reduction; floating-point also for integers
+
+    Raises
+    ------
+    TypeError : for complex numbers
+    ValueError : if shapes do not fit; for another reduction
+
+    Notes
+    -----
+    ``-pos_weight * target * logsigmoid(x) - (1 - target) * logsigmoid(-x)``, with derivative ``sigmoid(x) - target``
+    where all weights are 1. Source: PyTorch, `torch.nn.functional.binary_cross_entropy_with_logits`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> scores, target = dk.asarray([0.0, 50.0]), dk.asarray([1.0, 0.0])
+    >>> dk.nn.functional.binary_cross_entropy_with_logits(scores, target, reduction="none")
+    tensor([ 0.6931, 50.0000])
+    """
+    op = binary_cross_entropy_with_logits
+    check_reduction(op, reduction)
+    x, target = alike(xp, op, x, target)
+    for parameter, value in (("weight", weight), ("pos_weight", pos_weight)):
+        if value is not None:
+            check_weight(op, parameter, value, x)
+    share = 1.0 if pos_weight is None else 1.0 + (pos_weight - 1.0) * target
+    loss = (1.0 - target) * x + share * xp.logaddexp(-x, 0.0)
+    return _weighed(xp, loss, weight, reduction)

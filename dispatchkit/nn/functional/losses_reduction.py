@@ -1,0 +1,80 @@
+"""What losses share: arguments that are checked before anything is computed, and the reduction at the end."""
+
+from __future__ import annotations
+
+import math
+from math import prod
+from typing import Any, Literal
+
+import numpy as np
+
+from dispatchkit.graph.arrays import is_inexact
+from dispatchkit.nn.functional.bodies import real_floats
+from dispatchkit.nn.functional.shapes import expect, real_numbers
+from dispatchkit.ops.arguments import Named
+from dispatchkit.ops.matrices import shape_of
+from dispatchkit.ops.typing import Namespace
+
+__all__ = ["REDUCTIONS", "Reduction", "alike", "check_reduction", "check_weight", "reduced", "weighted_mean"]
+
+Reduction = Literal["none", "mean", "sum"]
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def check_reduction(op: Named, reduction: str, accepted: tuple[str, ...] = REDUCTIONS) -> None:
+    """Raise if a loss is to be reduced in a way there is not.
+
+    Raises
+    ------
+    ValueError : naming the loss, what was found, and what is accepted
+    """
+    if reduction not in accepted:
+        *others, last = map(repr, accepted)
+        raise ValueError(f"{op.__name__}: reduction must be {', '.join(others)} or {last}, found {reduction!r}")
+
+
+def alike(xp: Namespace, op: Named, x: Any, target: Any, wanted: str = "") -> tuple[Any, Any]:
+    """Return input and target of a loss as real numbers that can be subtracted, of one shape.
+
+    Raises
+    ------
+    TypeError : for complex numbers
+    ValueError : if the shapes differ: broadcasting would sum over pairs that do not belong together
+    """
+    real_numbers(op, "x", x)
+    real_numbers(op, "target", target)
+    expect(op, "target", target, shape_of(target) == shape_of(x), wanted or f"{shape_of(x)}, that of x")
+    if not (is_inexact(x.dtype) or is_inexact(target.dtype)):
+        # Differences of unsigned integers and of booleans are none.
+        return real_floats(xp, op, x), real_floats(xp, op, target)
+    return x, target
+
+
+def check_weight(op: Named, parameter: str, weight: Any, x: Any) -> None:
+    """Raise if weights do not broadcast to the shape of a loss's input.
+
+    Raises
+    ------
+    TypeError : for complex numbers
+    ValueError : naming the loss, the argument and both shapes
+    """
+    real_numbers(op, parameter, weight)
+    shape = shape_of(x)
+    try:
+        fits = np.broadcast_shapes(shape_of(weight), shape) == shape
+    except ValueError:
+        fits = False
+    expect(op, parameter, weight, fits, f"one that broadcasts to {shape}, that of x")
+
+
+def reduced(xp: Namespace, loss: Any, reduction: str) -> Any:
+    """Return the losses as they are, their sum or their mean; the mean of none is NaN."""
+    if reduction == "none":
+        return loss
+    total = xp.sum(loss)
+    return total if reduction == "sum" else total / prod(loss.shape) if prod(loss.shape) else total * math.nan
+
+
+def weighted_mean(xp: Namespace, total: Any, weight: Any) -> Any:
+    """Return a sum divided by that of the weights; NaN where that is 0."""
+    return total / xp.where(weight == 0, math.nan, weight)
