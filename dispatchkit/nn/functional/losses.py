@@ -51,7 +51,7 @@ def mse_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction 
     >>> dk.nn.functional.mse_loss(dk.asarray([1.0, 2.0]), dk.asarray([1.0, 4.0]))
     tensor(2.)
     """
-    check_reduction(mse_loss, reduction)
+    check_reduction(mse_loss.__name__, reduction)
     x, target = alike(xp, mse_loss, x, target)
     d = x - target
     return reduced(xp, d * d, reduction)
@@ -87,7 +87,7 @@ def l1_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction =
     >>> dk.nn.functional.l1_loss(dk.asarray([1.0, 2.0]), dk.asarray([1.0, 4.0]))
     tensor(1.)
     """
-    check_reduction(l1_loss, reduction)
+    check_reduction(l1_loss.__name__, reduction)
     x, target = alike(xp, l1_loss, x, target)
     return reduced(xp, xp.abs(x - target), reduction)
 
@@ -125,7 +125,7 @@ def huber_loss(
     >>> dk.nn.functional.huber_loss(dk.asarray([1.0, 2.0]), dk.asarray([2.0, 12.0]), reduction="none")
     tensor([0.5000, 9.5000])
     """
-    check_reduction(huber_loss, reduction)
+    check_reduction(huber_loss.__name__, reduction)
     if not delta > 0:
         raise ValueError(f"{huber_loss.__name__}: delta must be greater than 0, found {delta}")
     return reduced(xp, _bounded_square(xp, *alike(xp, huber_loss, x, target), delta), reduction)
@@ -176,7 +176,7 @@ def smooth_l1_loss(
     >>> dk.nn.functional.smooth_l1_loss(dk.asarray([1.0, 2.0]), dk.asarray([2.0, 12.0]), reduction="none")
     tensor([0.5000, 9.5000])
     """
-    check_reduction(smooth_l1_loss, reduction)
+    check_reduction(smooth_l1_loss.__name__, reduction)
     if not beta >= 0:
         raise ValueError(f"{smooth_l1_loss.__name__}: beta must not be negative, found {beta}")
     x, target = alike(xp, smooth_l1_loss, x, target)
@@ -233,7 +233,7 @@ def kl_div(
     >>> dk.nn.functional.kl_div(x, dk.asarray([[1.0, 0.0]]), reduction="batchmean")
     tensor(0.6931)
     """
-    check_reduction(kl_div, reduction, ("none", "mean", "sum", "batchmean"))
+    check_reduction(kl_div.__name__, reduction, ("none", "mean", "sum", "batchmean"))
     x, target = alike(xp, kl_div, x, target)
     if log_target:
         loss = xp.exp(target) * (target - x)

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from dispatchkit.graph.arrays import project
-from dispatchkit.nn.functional.losses_reduction import Reduction, alike, check_reduction, check_weight, reduced
+from dispatchkit.nn.functional.losses_reduction import Reduction, alike, check_reduction, check_weight, found, reduced
 from dispatchkit.nn.functional.shapes import FUNCTIONAL
 from dispatchkit.ops.declare import operation
 from dispatchkit.ops.samples import draw, sample
@@ -63,10 +63,11 @@ def binary_cross_entropy(
     >>> dk.nn.functional.binary_cross_entropy(dk.asarray([0.5, 0.9]), dk.asarray([0.0, 1.0]), reduction="none")
     tensor([0.6931, 0.1054])
     """
-    check_reduction(binary_cross_entropy, reduction)
+    check_reduction(binary_cross_entropy.__name__, reduction)
     x, target = alike(xp, binary_cross_entropy, x, target)
     if not holds_everywhere((x >= 0) & (x <= 1)):
-        raise ValueError(f"{binary_cross_entropy.__name__}: x must be of probabilities, from 0 to 1")
+        first = found(x, lambda share: not 0 <= share <= 1)
+        raise ValueError(f"{binary_cross_entropy.__name__}: argument 'x' must be of probabilities, from 0 to 1{first}")
     if weight is not None:
         check_weight(binary_cross_entropy, "weight", weight, x)
     loss = -(target * _logarithm(xp, x) + (1.0 - target) * _logarithm(xp, 1.0 - x))
@@ -191,7 +192,7 @@ def binary_cross_entropy_with_logits(
     tensor([ 0.6931, 50.0000])
     """
     op = binary_cross_entropy_with_logits
-    check_reduction(op, reduction)
+    check_reduction(op.__name__, reduction)
     x, target = alike(xp, op, x, target)
     for parameter, value in (("weight", weight), ("pos_weight", pos_weight)):
         if value is not None:

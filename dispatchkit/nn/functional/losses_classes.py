@@ -8,13 +8,12 @@ import numpy as np
 
 from dispatchkit.graph.arrays import is_complex, is_inexact
 from dispatchkit.nn.functional.bodies import called, real_floats
-from dispatchkit.nn.functional.losses_reduction import Reduction, check_reduction, reduced, weighted_mean
+from dispatchkit.nn.functional.losses_reduction import Reduction, check_reduction, found, reduced, weighted_mean
 from dispatchkit.nn.functional.shapes import FUNCTIONAL, expect
 from dispatchkit.ops.arguments import Named, integer
 from dispatchkit.ops.declare import operation
 from dispatchkit.ops.extras_softmax import log_softmax
 from dispatchkit.ops.matrices import shape_of
-from dispatchkit.ops.mistakes import MISTAKES
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
 from dispatchkit.ops.wrapping import holds_everywhere
@@ -90,7 +89,7 @@ def cross_entropy(
     >>> dk.nn.functional.cross_entropy(scores, dk.asarray([0, 2]), reduction="none")
     tensor([0.2395, 1.0986])
     """
-    check_reduction(cross_entropy, reduction)
+    check_reduction(cross_entropy.__name__, reduction)
     if not 0 <= label_smoothing <= 1:
         raise ValueError(f"{cross_entropy.__name__}: label_smoothing must be from 0 to 1, found {label_smoothing}")
     x, axis = _scores(xp, cross_entropy, x, weight)
@@ -100,8 +99,8 @@ def cross_entropy(
         expect(cross_entropy, "target", target, shape_of(target) == shape_of(x), wanted)
         loss = _of_probabilities(xp, logarithms, target, weight, label_smoothing, axis)
         return reduced(xp, loss, reduction)
-    found = _Numbers(xp, cross_entropy, logarithms, target, axis, ignore_index)
-    return found.loss(weight, label_smoothing, reduction)
+    numbers = _Numbers(xp, cross_entropy, logarithms, target, axis, ignore_index)
+    return numbers.loss(weight, label_smoothing, reduction)
 
 
 @operation(
@@ -158,7 +157,7 @@ def nll_loss(
     >>> dk.nn.functional.nll_loss(x, dk.asarray([0, 1]), reduction="none")
     tensor([0.6931, 0.1054])
     """
-    check_reduction(nll_loss, reduction)
+    check_reduction(nll_loss.__name__, reduction)
     x, axis = _scores(xp, nll_loss, x, weight)
     return _Numbers(xp, nll_loss, x, target, axis, ignore_index).loss(weight, 0.0, reduction)
 
@@ -219,10 +218,10 @@ class _Numbers:
         ignore_index = integer(op, "ignore_index", ignore_index)
         shape = shape_of(logarithms)
         if not hasattr(target, "dtype") or not xp.isdtype(target.dtype, "integral"):
-            found = getattr(target, "dtype", type(target).__name__)
+            dtype = getattr(target, "dtype", type(target).__name__)
             others = ", or probabilities (floating-point numbers)" if op is cross_entropy else ""
             raise TypeError(
-                f"{op.__name__}: argument 'target' must be numbers of classes (integers){others}, found {found}"
+                f"{op.__name__}: argument 'target' must be numbers of classes (integers){others}, found {dtype}"
             )
         wanted = (*shape[:axis], *shape[axis + 1 :])
         expect(
@@ -232,18 +231,11 @@ class _Numbers:
         self.counts = target != ignore_index
         self.numbers = xp.where(self.counts, target, xp.zeros_like(target))
         if not holds_everywhere((self.numbers >= 0) & (self.numbers < shape[axis])):
+            first = found(self.numbers, lambda number: not 0 <= number < shape[axis])
             raise IndexError(
                 f"{op.__name__}: argument 'target' must be numbers of the {shape[axis]} classes, from 0 to "
-                f"{shape[axis] - 1}, or ignore_index {ignore_index}{self._found(shape[axis])}"
+                f"{shape[axis] - 1}, or ignore_index {ignore_index}{first}"
             )
-
-    def _found(self, count: int) -> str:
-        """Return the first number that is none of a class, where that can be read."""
-        try:
-            numbers = np.asarray(getattr(self.numbers, "array", self.numbers)).ravel()
-            return f"; found {next(n for n in numbers.tolist() if not 0 <= n < count)}"
-        except MISTAKES:
-            return ""
 
     def loss(self, weight: Any, smoothing: float, reduction: str) -> Any:
         """Return the losses, reduced."""

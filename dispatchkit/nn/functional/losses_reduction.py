@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from math import prod
 from typing import Any, Literal
 
@@ -13,16 +14,17 @@ from dispatchkit.nn.functional.bodies import real_floats
 from dispatchkit.nn.functional.shapes import expect, real_numbers
 from dispatchkit.ops.arguments import Named
 from dispatchkit.ops.matrices import shape_of
+from dispatchkit.ops.mistakes import MISTAKES
 from dispatchkit.ops.typing import Namespace
 
-__all__ = ["REDUCTIONS", "Reduction", "alike", "check_reduction", "check_weight", "reduced", "weighted_mean"]
+__all__ = ["REDUCTIONS", "Reduction", "alike", "check_reduction", "check_weight", "found", "reduced", "weighted_mean"]
 
 Reduction = Literal["none", "mean", "sum"]
 REDUCTIONS = ("none", "mean", "sum")
 
 
-def check_reduction(op: Named, reduction: str, accepted: tuple[str, ...] = REDUCTIONS) -> None:
-    """Raise if a loss is to be reduced in a way there is not.
+def check_reduction(name: str, reduction: str, accepted: tuple[str, ...] = REDUCTIONS) -> None:
+    """Raise if the loss of a name is to be reduced in a way there is not.
 
     Raises
     ------
@@ -30,7 +32,7 @@ def check_reduction(op: Named, reduction: str, accepted: tuple[str, ...] = REDUC
     """
     if reduction not in accepted:
         *others, last = map(repr, accepted)
-        raise ValueError(f"{op.__name__}: reduction must be {', '.join(others)} or {last}, found {reduction!r}")
+        raise ValueError(f"{name}: reduction must be {', '.join(others)} or {last}, found {reduction!r}")
 
 
 def alike(xp: Namespace, op: Named, x: Any, target: Any, wanted: str = "") -> tuple[Any, Any]:
@@ -65,6 +67,15 @@ def check_weight(op: Named, parameter: str, weight: Any, x: Any) -> None:
     except ValueError:
         fits = False
     expect(op, parameter, weight, fits, f"one that broadcasts to {shape}, that of x")
+
+
+def found(x: Any, wrong: Callable[[Any], bool]) -> str:
+    """Return the first element that is wrong as the end of a message; nothing where elements cannot be read."""
+    try:
+        elements = np.asarray(getattr(x, "array", x)).ravel().tolist()
+    except MISTAKES:
+        return ""
+    return next((f"; found {element}" for element in elements if wrong(element)), "")
 
 
 def reduced(xp: Namespace, loss: Any, reduction: str) -> Any:

@@ -41,7 +41,7 @@ def agree_with_torch(
     rtol, atol : of the comparison
     """
     mine: list[Any] = [x if x is None else dk.tensor(x, requires_grad=i in gradients) for i, x in enumerate(arrays)]
-    his = [x if x is None else torch.tensor(x, requires_grad=i in gradients) for i, x in enumerate(arrays)]
+    his: list[Any] = [x if x is None else torch.tensor(x, requires_grad=i in gradients) for i, x in enumerate(arrays)]
     y = ours(*mine, **{name: dk.tensor(v) if isinstance(v, np.ndarray) else v for name, v in kwargs.items()})
     wanted = theirs(*his, **as_torch(torch, kwargs))
     compare = f"{ours.__name__} {kwargs}"
@@ -52,5 +52,6 @@ def agree_with_torch(
     y.backward(dk.tensor(g))
     wanted.backward(torch.tensor(g))
     for i in gradients:
+        assert mine[i].grad is not None
         assert mine[i].grad.dtype == mine[i].dtype
         np.testing.assert_allclose(mine[i].grad.numpy(), his[i].grad.numpy(), rtol=rtol, atol=atol, err_msg=compare)
