@@ -8,6 +8,7 @@ installed says so in a comment, `<!-- needs: cc -->`, and is skipped where it is
 import doctest
 import re
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if page.exists()]
 BLOCK = re.compile(r"^```(?:python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEEDS = re.compile(r"^<!-- needs: (\S+) -->$", re.MULTILINE)
+IMPORTS = re.compile(r"^<!-- imports: (\S+) -->$", re.MULTILINE)
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -39,6 +41,7 @@ def run_block(page: Path, text: str, line: int, names: dict[str, Any]) -> None:
 def test_page(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     missing = [program for program in NEEDS.findall(text) if shutil.which(program) is None]
+    missing += [module for module in IMPORTS.findall(text) if find_spec(module) is None]
     if missing:
         pytest.skip(f"{', '.join(missing)} not installed")
     names: dict[str, Any] = {"__name__": page.stem}
