@@ -115,7 +115,7 @@ def train(
     name: str, model: nn.Module, images: dk.data.TensorDataset, asked: dk.data.TensorDataset, *, epochs: int = 6
 ) -> Run:
     """Train a model, and ask it about images it has not seen."""
-    loader = dk.data.DataLoader(images, batch_size=64, shuffle=True)
+    loader = dk.data.DataLoader(images, batch_size=64, shuffle=True, drop_last=True)
     optimizer = dk.optim.AdamW(model.parameters(), lr=1e-2, weight_decay=1e-2)
     schedule = dk.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=epochs * len(loader))
     losses = []
@@ -197,7 +197,7 @@ def main() -> None:
     except ImportError:
         print("pip install matplotlib draws the loss")
     else:
-        print(f"The loss: {path}")
+        print(f"The loss: {path.parent.name}/{path.name}")
 
 
 if __name__ == "__main__":

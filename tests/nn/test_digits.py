@@ -82,15 +82,19 @@ def test_a_bar_is_drawn_on_a_terminal_alone(
 
 def test_both_networks_learn_the_digits(digits: ModuleType, tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
+    # scikit-learn brings it. Beside other tests, threads of these small products mostly wait for each other.
+    threads = pytest.importorskip("threadpoolctl")
     images, asked = digits.load()
     runs = []
-    for name, make in (("dense", digits.network), ("low rank", digits.thin_network)):
-        dk.manual_seed(0)
-        runs.append(digits.train(name, make(), images, asked))
+    with threads.threadpool_limits(1):
+        for name, make in (("dense", digits.network), ("low rank", digits.thin_network)):
+            dk.manual_seed(0)
+            runs.append(digits.train(name, make(), images, asked))
     assert [run.parameters for run in runs] == [71754, 11338]
     for run in runs:
         assert run.accuracy > 0.97
-        assert np.mean(run.losses[-10:]) < 0.1 < 2.0 < run.losses[0]
+        assert run.losses[0] > 2.0
+        assert np.mean(run.losses[-10:]) < 0.1
     lines = digits.table(runs).splitlines()
     assert [line[:21] for line in lines] == ["weight    parameters ", "dense         71,754 ", "low rank      11,338 "]
     assert f"{runs[0].accuracy:.1%}" in lines[1]
