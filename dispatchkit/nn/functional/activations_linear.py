@@ -106,7 +106,7 @@ def prelu(xp: Namespace, x: Array, weight: Array, /) -> Array:
     else:
         channels = shape[1] if len(shape) > 1 else 1
         wanted = f"({channels},), a slope for each channel of an x of shape {shape}, or (1,), one for all"
-        expect(prelu, "weight", weight, shape_of(weight) == (channels,), wanted)
+        expect(prelu, "weight", shape_of(weight), shape_of(weight) == (channels,), wanted)
         slopes = xp.reshape(weight, (channels,) + (1,) * (len(shape) - 2))
     return xp.where(x > 0, x, x * slopes)
 

@@ -6,7 +6,14 @@ from math import prod
 from typing import Any
 
 from dispatchkit.graph.arrays import project
-from dispatchkit.nn.functional.losses_reduction import Reduction, alike, check_reduction, check_weight, found, reduced
+from dispatchkit.nn.functional.losses_reduction import (
+    Reduction,
+    alike,
+    check_reduction,
+    check_weight,
+    first_wrong,
+    reduced,
+)
 from dispatchkit.nn.functional.shapes import FUNCTIONAL
 from dispatchkit.ops.declare import operation
 from dispatchkit.ops.samples import draw, sample
@@ -66,7 +73,7 @@ def binary_cross_entropy(
     check_reduction(binary_cross_entropy.__name__, reduction)
     x, target = alike(xp, binary_cross_entropy, x, target)
     if not holds_everywhere((x >= 0) & (x <= 1)):
-        first = found(x, lambda share: not 0 <= share <= 1)
+        first = first_wrong(x, lambda share: not 0 <= share <= 1)
         raise ValueError(f"{binary_cross_entropy.__name__}: argument 'x' must be of probabilities, from 0 to 1{first}")
     if weight is not None:
         check_weight(binary_cross_entropy, "weight", weight, x)

@@ -8,7 +8,7 @@ import numpy as np
 
 from dispatchkit.graph.arrays import is_complex, is_inexact
 from dispatchkit.nn.functional.bodies import called, real_floats
-from dispatchkit.nn.functional.losses_reduction import Reduction, check_reduction, found, reduced, weighted_mean
+from dispatchkit.nn.functional.losses_reduction import Reduction, check_reduction, first_wrong, reduced, weighted_mean
 from dispatchkit.nn.functional.shapes import FUNCTIONAL, expect
 from dispatchkit.ops.arguments import Named, integer
 from dispatchkit.ops.declare import operation
@@ -96,7 +96,7 @@ def cross_entropy(
     logarithms = called(xp, log_softmax, x, axis=axis)
     if hasattr(target, "dtype") and is_inexact(target.dtype) and not is_complex(target.dtype):
         wanted = f"{shape_of(x)}, that of x, for probabilities"
-        expect(cross_entropy, "target", target, shape_of(target) == shape_of(x), wanted)
+        expect(cross_entropy, "target", shape_of(target), shape_of(target) == shape_of(x), wanted)
         loss = _of_probabilities(xp, logarithms, target, weight, label_smoothing, axis)
         return reduced(xp, loss, reduction)
     numbers = _Numbers(xp, cross_entropy, logarithms, target, axis, ignore_index)
@@ -171,12 +171,12 @@ def _scores(xp: Namespace, op: Named, x: Any, weight: Any) -> tuple[Any, int]:
     ValueError : if it has no such axis, or the weight another length
     """
     x = real_floats(xp, op, x)
-    expect(op, "x", x, x.ndim > 0, "(C,), (N, C) or (N, C, d1, ..., dK)")
+    expect(op, "x", shape_of(x), x.ndim > 0, "(C,), (N, C) or (N, C, d1, ..., dK)")
     axis = min(1, x.ndim - 1)
     if weight is not None:
         count = x.shape[axis]
         real_floats(xp, op, weight, "weight")
-        expect(op, "weight", weight, shape_of(weight) == (count,), f"({count},), a number for each class")
+        expect(op, "weight", shape_of(weight), shape_of(weight) == (count,), f"({count},), a number for each class")
     return x, axis
 
 
@@ -224,14 +224,13 @@ class _Numbers:
                 f"{op.__name__}: argument 'target' must be numbers of classes (integers){others}, found {dtype}"
             )
         wanted = (*shape[:axis], *shape[axis + 1 :])
-        expect(
-            op, "target", target, shape_of(target) == wanted, f"{wanted}, that of x without its {shape[axis]} classes"
-        )
+        given = shape_of(target)
+        expect(op, "target", given, given == wanted, f"{wanted}, that of x without its {shape[axis]} classes")
         target = xp.astype(target, xp.int64, copy=False)
         self.counts = target != ignore_index
         self.numbers = xp.where(self.counts, target, xp.zeros_like(target))
         if not holds_everywhere((self.numbers >= 0) & (self.numbers < shape[axis])):
-            first = found(self.numbers, lambda number: not 0 <= number < shape[axis])
+            first = first_wrong(self.numbers, lambda number: not 0 <= number < shape[axis])
             raise IndexError(
                 f"{op.__name__}: argument 'target' must be numbers of the {shape[axis]} classes, from 0 to "
                 f"{shape[axis] - 1}, or ignore_index {ignore_index}{first}"

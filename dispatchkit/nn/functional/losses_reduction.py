@@ -17,7 +17,16 @@ from dispatchkit.ops.matrices import shape_of
 from dispatchkit.ops.mistakes import MISTAKES
 from dispatchkit.ops.typing import Namespace
 
-__all__ = ["REDUCTIONS", "Reduction", "alike", "check_reduction", "check_weight", "found", "reduced", "weighted_mean"]
+__all__ = [
+    "REDUCTIONS",
+    "Reduction",
+    "alike",
+    "check_reduction",
+    "check_weight",
+    "first_wrong",
+    "reduced",
+    "weighted_mean",
+]
 
 Reduction = Literal["none", "mean", "sum"]
 REDUCTIONS = ("none", "mean", "sum")
@@ -35,7 +44,7 @@ def check_reduction(name: str, reduction: str, accepted: tuple[str, ...] = REDUC
         raise ValueError(f"{name}: reduction must be {', '.join(others)} or {last}, found {reduction!r}")
 
 
-def alike(xp: Namespace, op: Named, x: Any, target: Any, wanted: str = "") -> tuple[Any, Any]:
+def alike(xp: Namespace, op: Named, x: Any, target: Any) -> tuple[Any, Any]:
     """Return input and target of a loss as real numbers that can be subtracted, of one shape.
 
     Raises
@@ -45,7 +54,8 @@ def alike(xp: Namespace, op: Named, x: Any, target: Any, wanted: str = "") -> tu
     """
     real_numbers(op, "x", x)
     real_numbers(op, "target", target)
-    expect(op, "target", target, shape_of(target) == shape_of(x), wanted or f"{shape_of(x)}, that of x")
+    shape, found = shape_of(x), shape_of(target)
+    expect(op, "target", found, found == shape, f"{shape}, that of x")
     if not (is_inexact(x.dtype) or is_inexact(target.dtype)):
         # Differences of unsigned integers and of booleans are none.
         return real_floats(xp, op, x), real_floats(xp, op, target)
@@ -61,15 +71,15 @@ def check_weight(op: Named, parameter: str, weight: Any, x: Any) -> None:
     ValueError : naming the loss, the argument and both shapes
     """
     real_numbers(op, parameter, weight)
-    shape = shape_of(x)
+    shape, found = shape_of(x), shape_of(weight)
     try:
-        fits = np.broadcast_shapes(shape_of(weight), shape) == shape
+        fits = np.broadcast_shapes(found, shape) == shape
     except ValueError:
         fits = False
-    expect(op, parameter, weight, fits, f"one that broadcasts to {shape}, that of x")
+    expect(op, parameter, found, fits, f"one that broadcasts to {shape}, that of x")
 
 
-def found(x: Any, wrong: Callable[[Any], bool]) -> str:
+def first_wrong(x: Any, wrong: Callable[[Any], bool]) -> str:
     """Return the first element that is wrong as the end of a message; nothing where elements cannot be read."""
     try:
         elements = np.asarray(getattr(x, "array", x)).ravel().tolist()
