@@ -26,8 +26,11 @@ from dispatchkit.protocol.rules import (
     annotated_signatures,
     classes_of,
     departures,
+    never_called,
+    no_own_type,
     resolved_hints,
     type_name,
+    wrong_count,
 )
 
 __all__ = ["Registry"]
@@ -160,10 +163,7 @@ class Registry(Population):
         else:
             faults, remarks = departures(takes, target.parameters)
             if faults:
-                raise RegistrationError(
-                    f"{_name(handler)} can never be called for {target.qualified_name}"
-                    f"{target.parameters.signature}: {'; '.join(faults)}"
-                )
+                raise RegistrationError(never_called(_name(handler), target.qualified_name, target.parameters, faults))
             for remark in remarks:
                 warnings.warn(f"{_name(handler)} for {target.qualified_name}: {remark}", SignatureWarning, stacklevel=3)
         if types:
@@ -201,19 +201,12 @@ class Registry(Population):
             if not isinstance(cls, type):
                 raise RegistrationError(f"implements: {cls!r} is not a class")
         if not self._own_types(types):
-            wanted = ", ".join(map(type_name, types)) or "nothing"
-            raise RegistrationError(
-                f"{_name(handler)} names no type of its own (found: {wanted}); annotate the array parameters, as in "
-                f"def handler(x: MyType), or pass the type: implements(operation, MyType)"
-            )
+            raise RegistrationError(no_own_type(_name(handler), list(map(type_name, types))))
         one_array = isinstance(target, Kind) or len(target.parameters.arrays) == 1
         anywhere = len(types) == 1 and (explicit or one_array)
         count = len(types) if isinstance(target, Kind) else len(target.parameters.arrays)
         if not anywhere and not one_array and len(types) != count:
-            raise RegistrationError(
-                f"implements: {len(types)} types for {target!r}, which has {count} array parameters; give one type "
-                f"for any position, or {count}"
-            )
+            raise RegistrationError(wrong_count(len(types), target, count))
         fingerprint = target.parameters.fingerprint if isinstance(target, Overridable) else ""
         return Rule(target, types, anywhere, handler, takes, fingerprint)
 

@@ -27,9 +27,12 @@ __all__ = [
     "classes_of",
     "departures",
     "location_of",
+    "never_called",
+    "no_own_type",
     "position_distance",
     "resolved_hints",
     "type_name",
+    "wrong_count",
 ]
 
 ANY = object
@@ -319,6 +322,27 @@ def departures(takes: inspect.Signature, parameters: Parameters) -> tuple[list[s
     """
     theirs = parameters.signature.parameters
     return _faults(takes, list(theirs.values())), _remarks(takes, list(theirs.values()))
+
+
+def never_called(handler: str, operation: str, parameters: Parameters, faults: Sequence[str]) -> str:
+    """Say that a handler can never be called for its operation, and why."""
+    return f"{handler} can never be called for {operation}{parameters.signature}: {'; '.join(faults)}"
+
+
+def no_own_type(handler: str, found: Sequence[str]) -> str:
+    """Say that the types of a handler do not tell whom it is for."""
+    return (
+        f"{handler} names no type of its own (found: {', '.join(found) or 'nothing'}); annotate the array parameters, "
+        f"as in def handler(x: MyType), or pass the type: implements(operation, MyType)"
+    )
+
+
+def wrong_count(given: int, target: object, count: int) -> str:
+    """Say that as many types fit no call of an operation."""
+    return (
+        f"implements: {given} types for {target!r}, which has {count} array parameters; give one type "
+        f"for any position, or {count}"
+    )
 
 
 def _faults(takes: inspect.Signature, theirs: Sequence[inspect.Parameter]) -> list[str]:

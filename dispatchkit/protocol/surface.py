@@ -46,11 +46,13 @@ class Member:
     name : of the attribute on the class
     operation : that it views; None for an attribute that views several
     value : what stands on the class
+    varargs : the parameter that a method also takes spread out, if there is one
     """
 
     name: str
     operation: Overridable | None
     value: Any
+    varargs: str | None = None
 
 
 class Surface:
@@ -87,7 +89,7 @@ class Surface:
         if parameters.unary or parameters.binary or spread:
             self._enter(name, operation, operation.function)
         else:
-            self._enter(name, operation, _named(_method(operation, varargs), name, operation))
+            self._enter(name, operation, _named(_method(operation, varargs), name, operation), varargs)
 
     def add_property(self, name: str, operation: Overridable) -> None:
         """Enter a property: the operation on the instance alone."""
@@ -101,8 +103,8 @@ class Surface:
         """Enter something that views no single operation."""
         self._enter(name, None, value)
 
-    def _enter(self, name: str, operation: Overridable | None, value: Any) -> None:
-        member = self.members[name] = Member(name, operation, value)
+    def _enter(self, name: str, operation: Overridable | None, value: Any, varargs: str | None = None) -> None:
+        member = self.members[name] = Member(name, operation, value, varargs)
         for cls, keep in list(self._classes.items()):
             _give(cls, member, keep)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from dispatchkit.ops.declared import DeclaredOperation
 from dispatchkit.ops.inplace import apply_in_place, make_inplace
@@ -12,10 +12,12 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.surface import REFLECTED
 
-__all__ = ["install_inplace"]
+__all__ = ["with_inplace"]
+
+T = TypeVar("T", bound=type)
 
 
-def install_inplace(cls: type) -> None:
+def with_inplace(cls: T) -> T:
     """Give a class the in-place form of every elementwise method and operator it has, and the fillers."""
     for member in list(tensor_protocol.surface):
         operation = member.operation
@@ -34,6 +36,7 @@ def install_inplace(cls: type) -> None:
             setattr(cls, f"{member.name}_", method)
     for filler in (zero_, fill_, copy_, uniform_, normal_):
         setattr(cls, filler.__name__, filler)
+    return cls
 
 
 def _inplace_method(operation: DeclaredOperation) -> Callable[..., Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dispatchkit import fft, linalg, ops, random, special
 from dispatchkit.protocol.instance import tensor_protocol
@@ -10,7 +10,33 @@ from dispatchkit.tensor.numpy_calls import array_function, array_ufunc
 
 __all__ = ["ArrayMethods"]
 
+T = TypeVar("T", bound=type)
 
+# Every operation is declared before the surface is taken.
+CHAPTERS = (ops, fft, linalg, random, special)
+
+
+def truth(self: Any) -> bool:
+    """Return whether the one element is true; the truth of several is ambiguous."""
+    if self.size != 1:
+        raise ValueError(
+            f"the truth value of a {type(self).__name__} of shape {tuple(self.shape)} is ambiguous; use any() or all()"
+        )
+    return bool(self.reshape((1,))[0].item())
+
+
+def with_surface(cls: T) -> T:
+    """Give a class every operator, method and property, now and when further operations are declared."""
+    tensor_protocol.surface.install(cls)
+    return cls
+
+
+tensor_protocol.surface.add_attribute("__array_ufunc__", array_ufunc)
+tensor_protocol.surface.add_attribute("__array_function__", array_function)
+tensor_protocol.surface.add_attribute("__bool__", truth)
+
+
+@with_surface
 class ArrayMethods:
     """Mixin with every operator, method and property that views an operation.
 
@@ -63,20 +89,3 @@ class ArrayMethods:
         def __setitem__(self, key: Any, value: Any) -> None: ...
 
     __hash__ = object.__hash__
-
-
-def truth(self: Any) -> bool:
-    """Return whether the one element is true; the truth of several is ambiguous."""
-    if self.size != 1:
-        raise ValueError(
-            f"the truth value of a {type(self).__name__} of shape {tuple(self.shape)} is ambiguous; use any() or all()"
-        )
-    return bool(self.reshape((1,))[0].item())
-
-
-# Every operation is declared before the surface is taken.
-CHAPTERS = (ops, fft, linalg, random, special)
-tensor_protocol.surface.add_attribute("__array_ufunc__", array_ufunc)
-tensor_protocol.surface.add_attribute("__array_function__", array_function)
-tensor_protocol.surface.add_attribute("__bool__", truth)
-tensor_protocol.surface.install(ArrayMethods)

@@ -17,7 +17,7 @@ from dispatchkit.ops.wrapping import make_leaf, wrapped
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.conversion import ConversionMethods
 from dispatchkit.tensor.gradients import GradientMethods
-from dispatchkit.tensor.inplace import install_inplace
+from dispatchkit.tensor.inplace import with_inplace
 from dispatchkit.tensor.methods import ArrayMethods
 from dispatchkit.tensor.printing import format_tensor, html_of
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Tensor", "attributes_of", "twin"]
 
 
+@with_inplace
 class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
     """An array that gradients can flow through.
 
@@ -244,5 +245,4 @@ tensor_protocol.set_base(
     Tensor, (np.ndarray, np.generic), (np.generic,), _as_base, "convert it with dispatchkit.asarray"
 )
 tensor_protocol.surface.install(Tensor)
-install_inplace(Tensor)
 enter("Tensor", Tensor)

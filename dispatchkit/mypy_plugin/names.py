@@ -1,0 +1,38 @@
+"""Names by which mypy knows the parts of dispatchkit that the plugin looks for."""
+
+from __future__ import annotations
+
+from mypy.errorcodes import ErrorCode
+
+__all__ = [
+    "CALL",
+    "FALLBACKS",
+    "HANDLER",
+    "INPLACE",
+    "INSTANCE",
+    "KINDS",
+    "METHODS",
+    "OPERATION",
+    "OPERATION_DECORATOR",
+    "PARAMETER",
+    "PROTOCOL",
+    "SURFACE",
+    "TENSOR",
+    "TENSOR_PROTOCOL",
+]
+
+TENSOR = "dispatchkit.tensor.tensor.Tensor"
+METHODS = "dispatchkit.tensor.methods.ArrayMethods"
+INPLACE = "dispatchkit.tensor.inplace.with_inplace"
+SURFACE = "dispatchkit.tensor.methods.with_surface"
+OPERATION = "dispatchkit.ops.typing.Operation"
+OPERATION_DECORATOR = "dispatchkit.ops.declare.operation"
+INSTANCE = "dispatchkit.protocol.instance"
+TENSOR_PROTOCOL = f"{INSTANCE}.tensor_protocol"
+PARAMETER = "dispatchkit.nn.parameter.Parameter"
+PROTOCOL = "dispatchkit.protocol.engine.DispatchProtocol"
+KINDS = "dispatchkit.protocol.kinds.kinds"
+FALLBACKS = "dispatchkit.protocol.fallbacks.fallback"
+
+CALL = ErrorCode("dispatch", "A call that nobody answers, or that holds what is no array", "dispatchkit")
+HANDLER = ErrorCode("handler", "A handler that does not fit its operation", "dispatchkit")

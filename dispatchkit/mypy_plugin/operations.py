@@ -1,0 +1,186 @@
+"""What the plugin knows of operations: those of dispatchkit from the library itself, others from their code."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mypy.nodes import (
+    Expression,
+    FloatExpr,
+    FuncDef,
+    IntExpr,
+    NameExpr,
+    StrExpr,
+    TupleExpr,
+    UnaryExpr,
+)
+from mypy.types import AnyType, CallableType, Instance, Type, get_proper_type
+
+from dispatchkit import nn
+from dispatchkit.mypy_plugin.names import TENSOR
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.overridable import Overridable, of
+from dispatchkit.protocol.parameters import Form, Parameters
+from dispatchkit.protocol.surface import REFLECTED, Member, Property
+from dispatchkit.tensor import Tensor
+
+__all__ = [
+    "INPLACE",
+    "ORDERED",
+    "PROPERTIES",
+    "REVERSED",
+    "Target",
+    "built_in",
+    "literal",
+    "lookup",
+    "member",
+    "mentions_tensor",
+    "operation_parameters",
+    "overridable_parameters",
+    "signature_of",
+]
+
+# Every operation is declared before one is looked up.
+LIBRARY = (Tensor, nn)
+REVERSED = frozenset(REFLECTED.values())
+ORDERED = frozenset(REFLECTED) | REVERSED
+AUGMENTED = frozenset(f"__i{name[2:]}" for name in REFLECTED)
+KINDS = {
+    "ARG_POS": inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    "ARG_OPT": inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    "ARG_STAR": inspect.Parameter.VAR_POSITIONAL,
+    "ARG_NAMED": inspect.Parameter.KEYWORD_ONLY,
+    "ARG_NAMED_OPT": inspect.Parameter.KEYWORD_ONLY,
+    "ARG_STAR2": inspect.Parameter.VAR_KEYWORD,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """An overridable function.
+
+    Attributes
+    ----------
+    key : tells it from others
+    shown : how messages name it
+    parameters : its signature, and which parameters are arrays
+    kinds : names of its kind and of those around it, the narrowest first; empty where they cannot be told
+    decomposes : whether its body may answer; None where that cannot be told
+    method : by which types take part in its protocol; "" where that cannot be told
+    """
+
+    key: str
+    shown: str
+    parameters: Parameters
+    kinds: tuple[str, ...]
+    decomposes: bool | None
+    method: str = tensor_protocol.method
+
+    def __repr__(self) -> str:
+        return f"<operation {self.shown}>"
+
+    @property
+    def name(self) -> str:
+        """The last part of its name."""
+        return self.shown.rpartition(".")[2]
+
+
+def built_in(operation: Overridable) -> Target:
+    """Return what is known of an operation of the library."""
+    return Target(
+        operation.qualified_name,
+        operation.qualified_name,
+        operation.parameters,
+        tuple(kind.name for kind in operation.kind.lineage()),
+        operation.decomposition() is not None,
+    )
+
+
+def member(name: str) -> Member | None:
+    """Return the entry of the library's table of operators, methods and properties, None where there is none."""
+    found = tensor_protocol.surface.members.get(name)
+    return found if found is not None and found.operation is not None else None
+
+
+# The in-place operators and methods of tensors, each with the member that it is made of, None where there is none.
+INPLACE: dict[str, Member | None] = {
+    name: member(f"__{name[3:]}" if name in AUGMENTED else name.removesuffix("_"))
+    for name in vars(Tensor)
+    if name in AUGMENTED or (name.endswith("_") and not name.startswith("_"))
+}
+PROPERTIES = frozenset(m.name for m in tensor_protocol.surface if isinstance(m.value, Property))
+
+
+def lookup(fullname: str) -> Target | None:
+    """Return the operation of the library that a variable of one of its modules holds, None where it holds none."""
+    module, _, name = fullname.rpartition(".")
+    if not module.startswith("dispatchkit."):
+        return None
+    operation = of(getattr(sys.modules.get(module), name, None))
+    return None if operation is None else built_in(operation)
+
+
+def signature_of(function: FuncDef, skip: int = 0) -> inspect.Signature:
+    """Return a function's signature as `inspect` would; a default that is not written out is ``...``."""
+    typ = function.type
+    bare = typ.arg_names if isinstance(typ, CallableType) else function.arg_names
+    parameters: list[inspect.Parameter] = []
+    for index, (name, kind) in enumerate(zip(function.arg_names, function.arg_kinds, strict=True)):
+        own = function.arguments[index] if index < len(function.arguments) else None
+        absolute = kind.is_positional() and (bare[index] is None or (own is not None and own.pos_only))
+        default: Any = inspect.Parameter.empty
+        if kind.is_optional():
+            default = literal(None if own is None else own.initializer)
+        form = inspect.Parameter.POSITIONAL_ONLY if absolute else KINDS[kind.name]
+        parameters.append(inspect.Parameter(name or f"_{index}", form, default=default))
+    return inspect.Signature(parameters[skip:])
+
+
+def literal(written: Expression | None) -> Any:
+    """Return the value that is written out, ``...`` for one that has to be computed."""
+    match written:
+        case IntExpr() | FloatExpr() | StrExpr():
+            return written.value
+        case NameExpr(name="None" | "True" | "False"):
+            return {"None": None, "True": True, "False": False}[written.name]
+        case UnaryExpr(op="-", expr=IntExpr() | FloatExpr() as number):
+            return -number.value
+        case TupleExpr():
+            items = [literal(item) for item in written.items]
+            return ... if ... in items else tuple(items)
+    return ...
+
+
+def operation_parameters(function: FuncDef) -> Parameters:
+    """Return the parameters of an operation that is declared by this body, as `dk.operation` reads them."""
+    signature = signature_of(function, skip=1)
+    types = function.type.arg_types if isinstance(function.type, CallableType) else [None] * len(function.arg_names)
+    forms: dict[str, Form] = {}
+    for p, typ in zip(signature.parameters.values(), types[1:], strict=True):
+        hint = None if typ is None else get_proper_type(typ)
+        if hint is None or isinstance(hint, AnyType):
+            if p.kind is p.POSITIONAL_ONLY:
+                forms[p.name] = Form.ONE
+            elif p.kind is p.VAR_POSITIONAL:
+                forms[p.name] = Form.STAR
+        elif mentions_tensor(hint):
+            several = isinstance(hint, Instance) and hint.type.fullname != TENSOR
+            forms[p.name] = Form.STAR if p.kind is p.VAR_POSITIONAL else Form.SEQUENCE if several else Form.ONE
+    return Parameters(signature, forms)
+
+
+def overridable_parameters(function: FuncDef, arrays: Sequence[str] | None) -> Parameters:
+    """Return the parameters of a function made overridable."""
+    return Parameters(signature_of(function), None if arrays is None else dict.fromkeys(arrays, Form.LOOSE))
+
+
+def mentions_tensor(typ: Type) -> bool:
+    """Return whether a type is, or holds, plain tensors."""
+    hint: Any = get_proper_type(typ)
+    if isinstance(hint, Instance) and hint.type.fullname == TENSOR:
+        return True
+    return any(mentions_tensor(part) for part in getattr(hint, "args", getattr(hint, "items", ())))

@@ -1,0 +1,211 @@
+"""The operators, methods and properties that a class gets, with the signatures of their operations."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+
+from mypy.nodes import (
+    ARG_NAMED,
+    ARG_NAMED_OPT,
+    ARG_OPT,
+    ARG_POS,
+    ARG_STAR,
+    ARG_STAR2,
+    MDEF,
+    ArgKind,
+    Argument,
+    Block,
+    Decorator,
+    FuncDef,
+    OverloadedFuncDef,
+    SymbolNode,
+    SymbolTableNode,
+    TypeInfo,
+    Var,
+)
+from mypy.types import AnyType, CallableType, Instance, Overloaded, Type, TypeOfAny
+from mypy.typevars import fill_typevars
+
+from dispatchkit.mypy_plugin.names import METHODS
+from dispatchkit.mypy_plugin.operations import INPLACE, ORDERED, PROPERTIES
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.surface import Member
+
+__all__ = ["Lookup", "give_inplace", "give_surface"]
+
+Lookup = Callable[[str], SymbolNode | None]
+Formal = tuple[str, ArgKind, Type, bool]
+
+FILLERS = "dispatchkit.tensor.inplace"
+BY_NAME = {ARG_NAMED: ARG_POS, ARG_NAMED_OPT: ARG_OPT}
+KINDS = {
+    inspect.Parameter.VAR_POSITIONAL: (ARG_STAR, ARG_STAR),
+    inspect.Parameter.VAR_KEYWORD: (ARG_STAR2, ARG_STAR2),
+    inspect.Parameter.KEYWORD_ONLY: (ARG_NAMED, ARG_NAMED_OPT),
+    inspect.Parameter.POSITIONAL_ONLY: (ARG_POS, ARG_OPT),
+    inspect.Parameter.POSITIONAL_OR_KEYWORD: (ARG_POS, ARG_OPT),
+}
+
+
+def give_surface(info: TypeInfo, lookup: Lookup) -> None:
+    """Give a class the members of the library's table that neither it nor a superclass defines.
+
+    Parameters
+    ----------
+    info : the class
+    lookup : finds what a full name stands for
+    """
+    for member in tensor_protocol.surface:
+        if member.operation is not None and not _defined(info, member.name):
+            if member.name in PROPERTIES:
+                _add_property(info, member.name, _any())
+            else:
+                _add_method(info, member, lookup)
+    if info.fullname == METHODS:
+        # It stands for the members that are known now.
+        info.names.pop("__getattr__", None)
+        return
+    whole = _instance(lookup, "builtins.int")
+    shape = _instance(lookup, "builtins.tuple").copy_modified(args=[whole])
+    derived: dict[str, Type] = {"shape": shape, "dtype": _any(), "ndim": whole, "size": whole, "device": _any()}
+    for name, typ in derived.items():
+        if not _defined(info, name):
+            _add_property(info, name, typ)
+
+
+def give_inplace(info: TypeInfo, lookup: Lookup) -> None:
+    """Give a class the in-place operators and methods of tensors."""
+    for name, member in INPLACE.items():
+        if _defined(info, name):
+            continue
+        if member is None:
+            filler = lookup(f"{FILLERS}.{name}")
+            typ = filler.type if isinstance(filler, FuncDef) else None
+            assert isinstance(typ, CallableType)
+            assert isinstance(filler, FuncDef)
+            formals = [
+                (part or "", kind, hint, False)
+                for part, kind, hint in zip(filler.arg_names, typ.arg_kinds, typ.arg_types, strict=True)
+            ][1:]
+        else:
+            assert member.operation is not None
+            formals = _either_way(_formals(member.operation, lookup)[1:])
+        info.names[name] = SymbolTableNode(MDEF, _function(info, name, formals, lookup), plugin_generated=True)
+
+
+def _instance(lookup: Lookup, fullname: str) -> Instance:
+    node = lookup(fullname)
+    assert isinstance(node, TypeInfo)
+    return Instance(node, [])
+
+
+def _defined(info: TypeInfo, name: str) -> bool:
+    return any(name in base.names for base in info.mro[:-1])
+
+
+def _any() -> AnyType:
+    return AnyType(TypeOfAny.explicit)
+
+
+def _add_property(info: TypeInfo, name: str, typ: Type) -> None:
+    var = Var(name, typ)
+    var.info = info
+    var.is_property = True
+    var._fullname = f"{info.fullname}.{name}"
+    info.names[name] = SymbolTableNode(MDEF, var, plugin_generated=True)
+
+
+def _add_method(info: TypeInfo, member: Member, lookup: Lookup) -> None:
+    operation = member.operation
+    assert operation is not None
+    formals = _formals(operation, lookup)[1:]
+    if member.name in ORDERED:
+        formals = [("other", ARG_POS, _any(), True)]
+    elif member.value is not operation.function:
+        formals = _either_way(formals)
+    functions = [_function(info, member.name, formals, lookup)]
+    if member.varargs is not None:
+        spread = [
+            (name, ARG_STAR, _instance(lookup, "builtins.int"), False)
+            if name == member.varargs
+            else (name, BY_KEYWORD[kind], typ, False)
+            for name, kind, typ, _ in formals
+        ]
+        functions.append(_function(info, member.name, spread, lookup))
+    node: SymbolNode = functions[0] if len(functions) == 1 else _overloaded(info, functions)
+    info.names[member.name] = SymbolTableNode(MDEF, node, plugin_generated=True)
+
+
+BY_KEYWORD = {ARG_POS: ARG_NAMED, ARG_OPT: ARG_NAMED_OPT, ARG_NAMED: ARG_NAMED, ARG_NAMED_OPT: ARG_NAMED_OPT}
+
+
+def _formals(operation: Overridable, lookup: Lookup) -> list[Formal]:
+    """Return name, kind, type and whether it goes by position alone, of each parameter of an operation."""
+    parameters = operation.parameters
+    arrays = {p.name for p in parameters.arrays}
+    written = _written(operation, lookup)
+    found: list[Formal] = []
+    for p in parameters.signature.parameters.values():
+        required, optional = KINDS[p.kind]
+        kind = required if p.default is p.empty else optional
+        typ = _any() if p.name in arrays else written.get(p.name, _any())
+        found.append((p.name, kind, typ, p.kind is p.POSITIONAL_ONLY))
+    return found
+
+
+def _written(operation: Overridable, lookup: Lookup) -> dict[str, Type]:
+    """Return the types of an operation's parameters as its body is annotated."""
+    function = operation.function
+    node = lookup(f"{function.__module__}.{function.__name__}")
+    body = node.func if isinstance(node, Decorator) else node
+    if not isinstance(body, FuncDef) or not isinstance(body.type, CallableType):
+        return {}
+    return {name: typ for name, typ in zip(body.arg_names, body.type.arg_types, strict=True) if name is not None}
+
+
+def _either_way(formals: Sequence[Formal]) -> list[Formal]:
+    """Return parameters as methods take them: by position, too, as in ``x.sum(0)``."""
+    found: list[Formal] = []
+    optional = False
+    for name, kind, typ, absolute in formals:
+        free = BY_NAME.get(kind, kind)
+        if free is ARG_POS and optional:
+            free = kind
+        optional = optional or free is ARG_OPT
+        found.append((name, free, typ, absolute))
+    return found
+
+
+def _function(info: TypeInfo, name: str, formals: Sequence[Formal], lookup: Lookup) -> FuncDef:
+    fallback = _instance(lookup, "builtins.function")
+    own = fill_typevars(info)
+    parts: list[Formal] = [("self", ARG_POS, own, True), *formals]
+    names = [None if absolute else part for part, _, _, absolute in parts]
+    types, kinds = [typ for _, _, typ, _ in parts], [kind for _, kind, _, _ in parts]
+    arguments = [Argument(Var(part, typ), typ, None, kind, pos_only=absolute) for part, kind, typ, absolute in parts]
+    for argument in arguments:
+        argument.variable.info = info
+    function = FuncDef(name, arguments, Block([]))
+    function.info = info
+    function.type = CallableType(types, kinds, names, _any(), fallback, name=f"{name} of {info.name}")
+    function._fullname = f"{info.fullname}.{name}"
+    function.line = info.line
+    return function
+
+
+def _overloaded(info: TypeInfo, functions: Sequence[FuncDef]) -> OverloadedFuncDef:
+    items: list[Decorator | FuncDef] = []
+    for function in functions:
+        var = Var(function.name, function.type)
+        var.info = info
+        function.is_decorated = True
+        item = Decorator(function, [], var)
+        item.is_overload = True
+        items.append(item)
+    found = OverloadedFuncDef(items)
+    found.info = info
+    found._fullname = functions[0].fullname
+    found.type = Overloaded([f.type for f in functions if isinstance(f.type, CallableType)])
+    return found
