@@ -63,6 +63,11 @@ class Argument:
         """The name of its class."""
         return "None" if self.info is None else self.info.name
 
+    @property
+    def asked(self) -> bool:
+        """Whether it takes part: also plain tensors do, if last."""
+        return self.role is Role.TYPE or (self.info is not None and self.info.fullname == TENSOR)
+
 
 # What stands in one array position: one argument, or the members of a sequence.
 Entry = tuple[Argument, ...]

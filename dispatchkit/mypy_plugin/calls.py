@@ -236,7 +236,7 @@ class Calls:
                 continue
             answer = call.result(entries)
             if answer is None:
-                types = dict.fromkeys(a.name for e in entries for a in e if a.role is Role.TYPE)
+                types = dict.fromkeys(a.name for e in entries for a in e if a.asked)
                 error = NoImplementationError(target.shown, target.method, list(types))
                 api.fail(error.headline(), context, code=CALL)
                 return unknown()

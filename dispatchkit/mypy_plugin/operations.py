@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mypy.nodes import (
+    Argument,
     Expression,
     FloatExpr,
     FuncDef,
@@ -128,15 +129,19 @@ def signature_of(function: FuncDef, skip: int = 0) -> inspect.Signature:
     """Return a function's signature as `inspect` would; a default that is not written out is ``...``."""
     typ = function.type
     bare = typ.arg_names if isinstance(typ, CallableType) else function.arg_names
+    # Not there for a function that mypy has read from its cache.
+    arguments: Sequence[Argument] = getattr(function, "arguments", ())
     parameters: list[inspect.Parameter] = []
     for index, (name, kind) in enumerate(zip(function.arg_names, function.arg_kinds, strict=True)):
-        own = function.arguments[index] if index < len(function.arguments) else None
+        own = arguments[index] if arguments else None
         absolute = kind.is_positional() and (bare[index] is None or (own is not None and own.pos_only))
         default: Any = inspect.Parameter.empty
         if kind.is_optional():
             default = literal(None if own is None else own.initializer)
         form = inspect.Parameter.POSITIONAL_ONLY if absolute else KINDS[kind.name]
-        parameters.append(inspect.Parameter(name or f"_{index}", form, default=default))
+        # mypy keeps no names of what goes by position alone but in the code.
+        written = f"_{index}" if own is None else own.variable.name
+        parameters.append(inspect.Parameter(name or written, form, default=default))
     return inspect.Signature(parameters[skip:])
 
 

@@ -147,22 +147,22 @@ def _formals(operation: Overridable, lookup: Lookup) -> list[Formal]:
     arrays = {p.name for p in parameters.arrays}
     written = _written(operation, lookup)
     found: list[Formal] = []
-    for p in parameters.signature.parameters.values():
+    for index, p in enumerate(parameters.signature.parameters.values()):
         required, optional = KINDS[p.kind]
         kind = required if p.default is p.empty else optional
-        typ = _any() if p.name in arrays else written.get(p.name, _any())
+        typ = _any() if p.name in arrays or index >= len(written) else written[index]
         found.append((p.name, kind, typ, p.kind is p.POSITIONAL_ONLY))
     return found
 
 
-def _written(operation: Overridable, lookup: Lookup) -> dict[str, Type]:
+def _written(operation: Overridable, lookup: Lookup) -> list[Type]:
     """Return the types of an operation's parameters as its body is annotated."""
     function = operation.function
     node = lookup(f"{function.__module__}.{function.__name__}")
     body = node.func if isinstance(node, Decorator) else node
     if not isinstance(body, FuncDef) or not isinstance(body.type, CallableType):
-        return {}
-    return {name: typ for name, typ in zip(body.arg_names, body.type.arg_types, strict=True) if name is not None}
+        return []
+    return body.type.arg_types[1:]
 
 
 def _either_way(formals: Sequence[Formal]) -> list[Formal]:
@@ -190,6 +190,7 @@ def _function(info: TypeInfo, name: str, formals: Sequence[Formal], lookup: Look
     function = FuncDef(name, arguments, Block([]))
     function.info = info
     function.type = CallableType(types, kinds, names, _any(), fallback, name=f"{name} of {info.name}")
+    function.type.definition = function
     function._fullname = f"{info.fullname}.{name}"
     function.line = info.line
     return function
