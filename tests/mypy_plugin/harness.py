@@ -15,7 +15,7 @@ from pathlib import Path
 import mypy.api
 from mypy.test.data import expand_errors, parse_test_data
 
-__all__ = ["Case", "Workplace", "read_cases", "said_of"]
+__all__ = ["LINE", "ROOT", "Case", "Workplace", "read_cases", "revealed", "said_of"]
 
 ROOT = Path(__file__).parent.parent.parent
 HERE = Path(__file__).parent

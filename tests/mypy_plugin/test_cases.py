@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,20 +15,34 @@ pytest.importorskip("mypy.test.data")
 from mypy.test.helpers import assert_string_arrays_equal
 
 import dispatchkit as dk
-from tests.mypy_plugin.harness import LINE, Case, Workplace, read_cases, revealed, said_of
+from tests.mypy_plugin.harness import LINE, ROOT, Case, Workplace, read_cases, revealed, said_of
 from tests.mypy_plugin.running import run
 
 RESULTS, ERRORS, HANDLERS = map(read_cases, ("results.test", "errors.test", "handlers.test"))
+
+
+# In the documentation: a module, which begins with its name, and what mypy says of one.
+MODULE = re.compile(r"^```(?:python|py)\n(# (\w+\.py)\n.*?)^```$", re.MULTILINE | re.DOTALL)
+SHOWN = re.compile(r"^```text\n\$ mypy (\w+\.py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"  \[[a-z-]+\]$")
 
 
 # One test of all cases, so that with several workers one of them runs mypy, once.
 def test_mypy_reports_what_the_comments_say(tmp_path: Path, subtests: pytest.Subtests) -> None:
     cases = [*RESULTS, *ERRORS, *HANDLERS]
     workplace = Workplace(tmp_path)
-    for case in cases:
-        workplace.write(case.files)
-    output = workplace.run(*(file for case in cases for file in case.files))
+    page = (ROOT / "docs" / "static-typing.md").read_text(encoding="utf-8")
+    modules = {file: text for text, file in MODULE.findall(page)}
+    for files in (modules, *(case.files for case in cases)):
+        workplace.write(files)
+    output = workplace.run(*modules, *(file for case in cases for file in case.files))
     assert len(output) > 100
+    shown = dict(SHOWN.findall(page))
+    assert shown.keys() == modules.keys()
+    for file, text in shown.items():
+        with subtests.test(file):
+            told = [CODE.sub("", line) for line in text.splitlines()]
+            assert_string_arrays_equal(told, [line for line in output if line.startswith(f"{file}:")], file)
     for case in cases:
         with subtests.test(case.name):
             assert_string_arrays_equal(case.expected, said_of(case, output), case.name)
