@@ -14,16 +14,10 @@ from dispatchkit.graph.arrays import foreign, making_with, namespace_of
 from dispatchkit.graph.node import CallNode, Node, Output
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.storage import Storage
+from dispatchkit.ops.call_handlers import arrays_handler, call_handler, gathering_handler, making_handler
 from dispatchkit.ops.drawing import overseen
 from dispatchkit.ops.functions import binary_function, leading_function, unary_function
-from dispatchkit.ops.handlers import (
-    arrays_handler,
-    call_handler,
-    gathering_handler,
-    leading_handler,
-    making_handler,
-    plain_handler,
-)
+from dispatchkit.ops.handlers import leading_handler, plain_handler
 from dispatchkit.ops.libraries import making_for
 from dispatchkit.ops.mistakes import numbers_only
 from dispatchkit.ops.namespace import tensor_namespace

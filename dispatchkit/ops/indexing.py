@@ -14,10 +14,10 @@ from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, share_memory
 from dispatchkit.ops.declare import indexing
 from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.handlers import call_node
 from dispatchkit.ops.inplace import check_may_change, check_writeable, in_graph, touch, write_back
 from dispatchkit.ops.libraries import as_python, common_library
 from dispatchkit.ops.mistakes import MISTAKES, reraise
+from dispatchkit.ops.results import call_node
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Index, Namespace
 from dispatchkit.ops.wrapping import wrapped

@@ -1,0 +1,87 @@
+"""What becomes of the raw result of a call: tensors, their node in the graph, the memory they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dispatchkit.graph.arrays import is_inexact, may_share_memory, raw_array
+from dispatchkit.graph.node import CallNode, Output, note_versions
+from dispatchkit.graph.storage import Storage, share_memory
+from dispatchkit.ops.wrapping import wrapped
+from dispatchkit.protocol.parameters import Form
+
+if TYPE_CHECKING:
+    from dispatchkit.ops.declared import DeclaredOperation
+
+__all__ = ["call_node", "node_of_call", "note_sharing", "several_results"]
+
+ndarray = np.ndarray
+
+
+def note_sharing(y: Storage, sources: Sequence[Any]) -> None:
+    """Note which tensor's memory a new one looks at."""
+    r = y.array
+    base = r.base if type(r) is ndarray else r
+    for x in sources:
+        if not isinstance(x, Storage):
+            continue
+        a = x.array
+        if r is a or (base is not None and (base is a or base is getattr(a, "base", None) or may_share_memory(r, a))):
+            share_memory(y, x)
+            break
+
+
+def several_results(
+    operation: DeclaredOperation,
+    cls: type,
+    result: Any,
+    tensors: list[Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    tracked: bool,
+) -> Any:
+    """Wrap each of several outputs; they share one node."""
+    ys = [wrapped(cls, raw_array(r)) for r in result]
+    if tracked and any(is_inexact(y.array.dtype) for y in ys):
+        n = call_node(operation, args, kwargs)
+        n.shape, n.dtype = (), None
+        n.outputs = [(y.array.shape, y.array.dtype) for y in ys]
+        if operation.keeps_output:
+            n.output = tuple(y.array for y in ys)
+        for index, y in enumerate(ys):
+            if is_inexact(y.array.dtype):
+                y._node = Output(n, index, y.array.shape, y.array.dtype)
+    for y in ys:
+        note_sharing(y, tensors)
+    return type(result)(*ys) if hasattr(result, "_fields") else type(result)(ys)
+
+
+def node_of_call(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> CallNode:
+    """Return the node of a call that gave one array."""
+    n = call_node(operation, args, kwargs)
+    n.shape, n.dtype = result.shape, result.dtype
+    if operation.plan.keeps_output:
+        n.output = result
+    return n
+
+
+def call_node(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallNode:
+    """Return a node for a call, without what belongs to its output."""
+    n = CallNode()
+    n.operation = operation
+    edges: list[Any] = []
+    tracked: list[bool] = []
+    for p in operation.parameters.arrays:
+        value = p.find(args, kwargs)
+        members = () if p.form is Form.INDEX else (value,) if p.form is Form.ONE else p.members(value)
+        own = [getattr(member, "_node", None) for member in members]
+        edges += own
+        tracked.append(any(edge is not None for edge in own))
+    n.edges = tuple(edges)
+    n.saved, n.keywords = operation.save_call(args, kwargs, tracked)
+    n.outputs = n.extras = None
+    note_versions(n)
+    return n
