@@ -46,12 +46,14 @@ class ArrayParameter:
     name : of the parameter
     position : among the positional ones; None where it is keyword-only
     form : what it takes
+    default : what an absent argument counts as, where an operation takes one array there
     whole : tells the types whose instances are arrays themselves, though they are lists or tuples, too
     """
 
     name: str
     position: int | None
     form: Form
+    default: Any = None
     whole: Callable[[type], bool] = _never
 
     def holds_several(self, value: Any) -> bool:
@@ -62,14 +64,14 @@ class ArrayParameter:
         return isinstance(value, (list, tuple)) and not self.whole(cls)
 
     def find(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Return the argument of a call, None where it is absent."""
+        """Return the argument of a call, the default where it is absent."""
         position = self.position
         if position is not None:
             if self.form is Form.STAR:
                 return args[position:]
             if position < len(args):
                 return args[position]
-        return kwargs.get(self.name)
+        return kwargs.get(self.name, self.default)
 
     def key(self, value: Any) -> Any:
         """Return the type of an argument, or the distinct types of its members."""
@@ -206,9 +208,10 @@ def _array_parameters(signature: inspect.Signature, forms: Mapping[str, Form] | 
         if forms is not None and p.name not in forms:
             continue
         form = Form.LOOSE if forms is None else forms[p.name]
+        default = None if form is not Form.ONE or p.default is p.empty else p.default
         if p.kind is p.VAR_POSITIONAL:
             yield ArrayParameter(p.name, position, Form.STAR)
         elif p.kind is p.KEYWORD_ONLY:
-            yield ArrayParameter(p.name, None, form)
+            yield ArrayParameter(p.name, None, form, default)
         elif p.kind is not p.VAR_KEYWORD:
-            yield ArrayParameter(p.name, position, form)
+            yield ArrayParameter(p.name, position, form, default)

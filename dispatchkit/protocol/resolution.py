@@ -279,9 +279,7 @@ def _stranger(operation: Overridable, key: Key) -> Step | None:
     for p, entry in zip(parameters.arrays, key, strict=True):
         if p.form in (Form.INDEX, Form.LOOSE):
             continue
-        # What is absent, and has a default, reads as None.
-        named = parameters.signature.parameters[p.name]
-        optional = named.default is not named.empty
+        optional = parameters.signature.parameters[p.name].default is None
         for cls in flatten((entry,)):
             if not protocol.admits(cls) and not (optional and cls is type(None)):
                 return Step(Source.FOREIGN, cls, _refusal(operation, p.name, cls), f"{cls.__name__} is no array")
