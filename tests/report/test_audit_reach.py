@@ -40,8 +40,8 @@ class Recorder:
             function(*args, **kwargs)
         except dk.AmbiguousImplementationError:
             self.ambiguous = True
-        except dk.NoImplementationError:
-            pass
+        except (dk.NoImplementationError, ValueError):
+            pass  # numbers alone cannot be joined
         self.called.update(self.calls)
         self.first.update(self.calls[:1])
 
@@ -53,14 +53,13 @@ def make_every_call(recorder: Recorder, types: Sequence[Any]) -> None:
     for x in values:
         recorder.make(dk.exp, x)
         recorder.make(dk.negative, x)
-    for x, y in itertools.product(values, repeat=2):
-        recorder.make(dk.concat, [x, y])
     for x, y in itertools.product([*values, 2.0], repeat=2):
+        recorder.make(dk.concat, [x, y])
         recorder.make(dk.multiply, x, y)
         recorder.make(dk.add, x, y)
     for three in itertools.product([*values, 2.0], repeat=3):
         recorder.make(dk.where, *three)
-    for x, low, high in itertools.product(values, [*values, None], [*values, None]):
+    for x, low, high in itertools.product([*values, 2.0], [*values, 2.0, None], [*values, 2.0, None]):
         recorder.make(dk.clip, x, low, high)
 
 
