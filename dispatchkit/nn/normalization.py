@@ -13,6 +13,7 @@ from dispatchkit.nn.module import Module
 from dispatchkit.nn.parameter import Parameter
 from dispatchkit.ops.arguments import integer
 from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.tensor import Tensor
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "GroupNorm", "LayerNorm"]
 
@@ -96,18 +97,22 @@ class BatchNorm(Module):
         y = batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, training=by_batch, eps=self.eps)
         if self.training and self.track_running_stats:
             with no_grad():
-                self._track(x)
+                self._track(x.detach() if isinstance(x, Tensor) else x)
         return y
 
     def _track(self, x: Any) -> None:
         """Take a batch into the running statistics."""
         axes = (0, *range(2, len(x.shape)))
-        self.num_batches_tracked.add_(1)
-        share = 1.0 / self.num_batches_tracked.item() if self.momentum is None else self.momentum
+        count = self.num_batches_tracked + 1
+        share = 1.0 / count.item() if self.momentum is None else self.momentum
         mean = tensor_namespace.mean(x, axis=axes)
         var = tensor_namespace.var(x, axis=axes, correction=1)
-        for running, found in ((self.running_mean, mean), (self.running_var, var)):
-            running.add_(share * (found - running))
+        # All is computed before anything is changed.
+        new = [old + share * (found - old) for old, found in ((self.running_mean, mean), (self.running_var, var))]
+        for buffer, value in zip(
+            (self.running_mean, self.running_var, self.num_batches_tracked), (*new, count), strict=True
+        ):
+            buffer.copy_(value)
 
     @override
     def extra_repr(self) -> str:

@@ -87,6 +87,6 @@ def sides(make: Callable[[Any, int], list[Any]], size: int) -> tuple[Side, Side]
 ROWS = [
     Row("layers", "conv net step 64×28×28", "PyTorch", 1.3, partial(sides, convolutional, 28)),
     Row("layers", "conv net step 64×8×8", "PyTorch", 1.3, partial(sides, convolutional, 8)),
-    Row("layers", "MLP of layers step 64×28×28", "PyTorch", 0.85, partial(sides, perceptron, 28)),
-    Row("layers", "MLP of layers step 64×8×8", "PyTorch", 0.85, partial(sides, perceptron, 8)),
+    Row("layers", "MLP of layers step 64×28×28", "PyTorch", 1.0, partial(sides, perceptron, 28)),
+    Row("layers", "MLP of layers step 64×8×8", "PyTorch", 1.0, partial(sides, perceptron, 8)),
 ]

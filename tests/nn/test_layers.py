@@ -11,6 +11,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit import nn
+from dispatchkit.errors import TransformError
 from tests.nn.functional.support import drawn
 
 # Of either library: how a layer is made, the shape it takes.
@@ -161,6 +162,22 @@ def test_a_batch_that_is_refused_leaves_the_statistics() -> None:
         layer(dk.ones((1, 2)))
     assert layer.num_batches_tracked.item() == 0
     assert layer.running_mean.tolist() == [0.0, 0.0]
+
+
+def test_batch_norm_under_transformations() -> None:
+    x = dk.tensor(drawn(4, 2))
+    layer, followed = nn.BatchNorm1d(2), nn.BatchNorm1d(2)
+    layer(x)
+    _, t = dk.func.jvp(followed, (x,), (dk.ones((4, 2)),))
+    np.testing.assert_allclose(t.detach().numpy(), 0, atol=1e-12)
+    assert followed.running_mean.tolist() == layer.running_mean.tolist()
+    batches, before = dk.tensor(drawn(3, 4, 2)), layer.state_dict()["running_var"].tolist()
+    with pytest.raises(TransformError, match="cannot be assigned"):
+        dk.func.vmap(layer)(batches)
+    assert layer.running_var.tolist() == before
+    assert layer.num_batches_tracked.item() == 1
+    y = dk.func.vmap(layer.eval())(batches)
+    np.testing.assert_allclose(y[1].detach().numpy(), layer(batches[1]).detach().numpy())
 
 
 def test_dropout_is_for_training() -> None:

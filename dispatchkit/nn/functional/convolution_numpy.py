@@ -17,8 +17,8 @@ from dispatchkit.nn.functional.windows import Windows, cropped, padded, places
 
 __all__ = ["convolved", "gradient_of_images", "gradient_of_weight"]
 
-# Elements of a block: 2 MB in double precision.
-BLOCK = 1 << 18
+# Elements of a block: 1 MB in double precision.
+BLOCK = 1 << 17
 
 
 def convolved(x: Any, weight: Any, bias: Any, rows: Windows, columns: Windows, groups: int) -> Any:
