@@ -61,7 +61,7 @@ class Argument:
     @property
     def name(self) -> str:
         """The name of its class."""
-        return "None" if self.info is None else self.info.name
+        return "NoneType" if self.info is None else self.info.name
 
     @property
     def asked(self) -> bool:

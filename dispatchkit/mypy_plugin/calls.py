@@ -260,7 +260,7 @@ class Calls:
             for (p, _), entry in zip(given, entries, strict=True)
             if p.form not in (Form.INDEX, Form.LOOSE)
             for a in entry
-            if a.role is Role.STRANGER
+            if a.role is Role.STRANGER or (a.role is Role.NONE and not _may_be_left_out(target, p))
         ]
         for p, argument in demanding[:1]:
             sign = SIGNS.get(operator)
@@ -278,6 +278,10 @@ class Calls:
 
 SIGNS = {method: sign for sign, method in op_methods.items()}
 SIGNS |= {reflected: SIGNS[name] for name, reflected in REFLECTED.items()}
+
+
+def _may_be_left_out(target: Target, parameter: ArrayParameter) -> bool:
+    return target.parameters.signature.parameters[parameter.name].default is None
 
 
 def _relaxed(bound: CallableType, target: Target | None) -> CallableType:
