@@ -65,17 +65,20 @@ def linear(xp: Namespace, x: Array, weight: Array, /, bias: Array | None = None)
 
 def _check(x: Any, weight: Any, bias: Any) -> None:
     of_x, of_weight = shape_of(x), shape_of(weight)
+    of_bias = of_weight[:-1] if bias is None else shape_of(bias)
+    if len(of_weight) in (1, 2) and of_x and of_x[-1] == of_weight[-1] and of_bias == of_weight[:-1]:
+        return
     expect(linear, "weight", of_weight, len(of_weight) in (1, 2), "(out_features, in_features)")
-    right = bool(of_x) and of_x[-1] == of_weight[-1]
-    expect(linear, "x", of_x, right, f"(..., {of_weight[-1]}) for a weight of shape {of_weight}")
-    if bias is not None and shape_of(bias) != of_weight[:-1]:
-        expect(linear, "bias", shape_of(bias), False, f"{of_weight[:-1]} for a weight of shape {of_weight}")
+    right, behind = bool(of_x) and of_x[-1] == of_weight[-1], f"for a weight of shape {of_weight}"
+    expect(linear, "x", of_x, right, f"(..., {of_weight[-1]}) {behind}")
+    expect(linear, "bias", of_bias, False, f"{of_weight[:-1]} {behind}")
 
 
 def _on_numpy(x: Any, weight: Any, bias: Any) -> Any:
     """Compute without a second array for the sum, and with one product of matrices for all of a batch."""
     if weight.ndim == 2 and x.ndim > 2:
-        y = (x.reshape(-1, x.shape[-1]) @ weight.T).reshape(*x.shape[:-1], weight.shape[0])
+        rows = x.reshape(prod(x.shape[:-1]), x.shape[-1])
+        y = (rows @ weight.T).reshape(*x.shape[:-1], weight.shape[0])
     else:
         y = x @ weight.T
     if bias is None:

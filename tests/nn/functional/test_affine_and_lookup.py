@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.errors import InplaceError
 from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
 from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
 
@@ -20,6 +21,7 @@ LINEAR: dict[str, tuple[tuple[int, ...], ...]] = {
     "one output": ((2, 5, 3), (3,), ()),
     "one output of a vector": ((3,), (3,), ()),
     "nothing": ((0, 3), (4, 3), (4,)),
+    "no features": ((2, 2, 0), (4, 0), (4,)),
 }
 
 
@@ -42,6 +44,25 @@ def test_the_gradient_of_a_weight_lies_in_memory_as_the_weight() -> None:
     w = dk.tensor(drawn(4, 3), requires_grad=True)
     F.linear(dk.tensor(drawn(2, 3)), w).sum().backward()
     assert w.grad.array.flags.c_contiguous
+
+
+def test_a_bias_by_name_or_of_numpy_gives_the_same_gradients() -> None:
+    arrays = drawn(2, 3), drawn(4, 3), drawn(4)
+    _, expected = gradients(F.linear, arrays)
+    _, named = gradients(lambda x, w, b: F.linear(x, w, bias=b), arrays)
+    _, mixed = gradients(lambda x, w: F.linear(x, w, arrays[2]), arrays[:2])
+    for one, other in zip((*named, *mixed), (*expected, *expected[:2]), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("changed", ["x", "w"])
+def test_a_change_before_the_backward_pass_is_noticed(changed: str) -> None:
+    leaves = {"x": dk.tensor(drawn(2, 3), requires_grad=True), "w": dk.tensor(drawn(4, 3), requires_grad=True)}
+    y = F.linear(leaves["x"], leaves["w"], dk.ones(4))
+    with dk.no_grad():
+        leaves[changed].add_(1.0)
+    with pytest.raises(InplaceError, match="LinearBackward"):
+        y.sum().backward()
 
 
 def test_dtypes_of_linear_are_promoted() -> None:
