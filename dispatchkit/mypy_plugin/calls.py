@@ -86,11 +86,11 @@ class Calls:
         bare = _relaxed(bound, target)
         if isinstance(callee, (NameExpr, MemberExpr)):
             bare = bare.copy_modified(name=callee.name, definition=None)
-        with api.msg.filter_errors() as errors:
+        with api.msg.filter_errors(save_filtered_errors=True) as errors:
             api.expr_checker.check_call(bare, call.args, call.arg_kinds, call, call.arg_names)
         if errors.has_new_errors():
-            api.expr_checker.check_call(bare, call.args, call.arg_kinds, call, call.arg_names)
-            return bound.ret_type
+            api.msg.add_errors(errors.filtered_errors())
+            return unknown()
         formals = map_actuals_to_formals(
             call.arg_kinds, call.arg_names, bare.arg_kinds, bare.arg_names, lambda i: _type_of(api, call.args[i])
         )
@@ -112,7 +112,7 @@ class Calls:
         for typ, actuals in zip(bound.arg_types, formals, strict=False):
             if mentions_tensor(typ) or isinstance(get_proper_type(typ), AnyType):
                 given += [t for actual in actuals for t in _members(api, Form.LOOSE, call.args[actual])]
-        key = combinations([(Form.LOOSE, given)], (), tensor_protocol.method)
+        key = combinations([(Form.SEQUENCE, given)], (), tensor_protocol.method)
         plain = key is not None and all(
             a.role in (Role.PLAIN, Role.NONE) for entries in key for e in entries for a in e
         )

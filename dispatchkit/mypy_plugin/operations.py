@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 # Every operation is declared before one is looked up.
-LIBRARY = (Tensor, nn)
+DECLARING = (Tensor, nn)
 REVERSED = frozenset(REFLECTED.values())
 ORDERED = frozenset(REFLECTED) | REVERSED
 AUGMENTED = frozenset(f"__i{name[2:]}" for name in REFLECTED)

@@ -249,42 +249,44 @@ class Reader:
     def _register(self, call: CallExpr, handler: FuncDef | Expression, where: Context) -> None:
         """Note a handler, and what is wrong with it."""
         function = handler if isinstance(handler, FuncDef) else _function(handler)
-        given = [_class(arg) for arg in call.args[1:]]
-        explicit = None if None in given else [info for info in given if info is not None]
         kind, target = self.kind(call.args[0]), self.target(call.args[0])
-        key = f"kind:{kind}" if kind is not None else "?" if target is None else f"op:{target.key}"
-        complaints, fatal = ([], False) if target is None or function is None else fit.complaints(function, target)
-        found: list[list[TypeInfo | None]]
-        if explicit is None:
-            found = []
-        elif explicit:
-            found = [list(explicit)]
-        elif function is None or (target is None and kind is None):
-            found = []
-        else:
-            found = annotated(function, None if target is None else target.parameters)
+        explicit = len(call.args) > 1
         method = tensor_protocol.method if target is None else target.method
         declared = self.facts.types.keys() | self.program.declared_before(self.tree)
-        own = [types for types in found if fit.own_types(types, declared, method)] or found[:1]
-        if target is not None and function is not None and explicit is not None:
-            wrong = fit.complaints_of_types(function.name, target, own, bool(explicit), declared)
-            complaints, fatal = [*complaints, *wrong], fatal or bool(wrong)
-        one = kind is not None or (target is not None and len(target.parameters.arrays) == 1)
-        self.facts.complaints[id(call)] = [(where, text) for text in complaints]
+        found = self._signatures(call, function, kind, target)
+        # Of the members of unions those combinations count that name a type of one's own.
+        signatures = [types for types in found if fit.own_types(types, declared, method)] or found[:1]
+        fatal = False
+        if target is not None and function is not None:
+            complaints, fatal = fit.complaints(function, target)
+            wrong = fit.complaints_of_types(function.name, target, signatures, explicit, declared)
+            self.facts.complaints[id(call)] = [(where, text) for text in (*complaints, *wrong)]
+            fatal = fatal or bool(wrong)
         if fatal:
             return
-        if not own:
+        key = f"kind:{kind}" if kind is not None else "?" if target is None else f"op:{target.key}"
+        one = explicit or kind is not None or (target is not None and len(target.parameters.arrays) == 1)
+        if not signatures:
             self._note_rule(Rule(key, None, False, ""), None)
-        for types in own:
+        for types in signatures:
             names = [None if info is None else info.fullname for info in types]
-            anywhere = len(types) == 1 and (bool(explicit) or one)
             # What a function registers holds once it is called, and perhaps not for long: that can only be followed
             # for classes that the function defines as well.
-            passing = self.depth > 0 and not all(
-                "@" in info.fullname for info in fit.own_types(types, declared, method)
-            )
+            local = all("@" in info.fullname for info in fit.own_types(types, declared, method))
             name = "" if function is None or self.depth else function.fullname
-            self._note_rule(Rule(key, names, anywhere, name), None if passing else function)
+            followed = function if self.depth == 0 or local else None
+            self._note_rule(Rule(key, names, len(types) == 1 and one, name), followed)
+
+    def _signatures(
+        self, call: CallExpr, function: FuncDef | None, kind: str | None, target: Target | None
+    ) -> list[list[TypeInfo | None]]:
+        """Return the types that a handler is for, one signature for each choice; none where that cannot be told."""
+        given = [_class(arg) for arg in call.args[1:]]
+        if given:
+            return [] if None in given else [given]
+        if function is None or (target is None and kind is None):
+            return []
+        return annotated(function, None if target is None else target.parameters)
 
     def _note_rule(self, rule: Rule, function: FuncDef | None) -> None:
         typ = None
