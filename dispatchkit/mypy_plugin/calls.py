@@ -155,10 +155,10 @@ class Calls:
     def raw_operator(self, ctx: MethodContext, name: str) -> Type:
         """Return the result of an operator of a NumPy array: a tensor or array type on its other side answers."""
         tree: MypyFile = ctx.api.tree  # type: ignore[attr-defined]  # of the type checker
-        declared = self.program.view(tree.fullname).declared
+        asked = self.program.view(tree.fullname).asked
         for typ in ctx.arg_types[0] if ctx.arg_types else ():
             other = get_proper_type(typ)
-            if isinstance(other, Instance) and takes_part(other.type, declared, tensor_protocol.method):
+            if isinstance(other, Instance) and takes_part(other.type, asked, tensor_protocol.method):
                 return self.method(ctx, name)
         return ctx.default_return_type
 
@@ -188,11 +188,11 @@ class Calls:
     def parameter(self, ctx: FunctionContext) -> Type:
         """Return what `Parameter` makes: of an array type or subclass of Tensor one of the same class."""
         tree: MypyFile = ctx.api.tree  # type: ignore[attr-defined]  # of the type checker
-        declared = self.program.view(tree.fullname).declared
+        asked = self.program.view(tree.fullname).asked
         for typ in ctx.arg_types[0] if ctx.arg_types else ():
             data = get_proper_type(typ)
             if isinstance(data, Instance) and data.type.fullname != TENSOR:
-                return data if takes_part(data.type, declared, tensor_protocol.method) else ctx.default_return_type
+                return data if takes_part(data.type, asked, tensor_protocol.method) else ctx.default_return_type
         return ctx.default_return_type
 
     # All of them.
@@ -223,7 +223,7 @@ class Calls:
         """
         tree: MypyFile = api.tree
         view = self.program.view(tree.fullname)
-        key = combinations([(p.form, types) for p, types in given], view.declared, target.method)
+        key = combinations([(p.form, types) for p, types in given], view.asked, target.method)
         if key is None:
             return unknown()
         infer = _inference(api, context)

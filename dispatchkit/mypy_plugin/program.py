@@ -9,6 +9,8 @@ from mypy.nodes import Decorator, FuncDef, Import, ImportFrom, MypyFile, SymbolN
 from mypy.types import CallableType, Type, get_proper_type
 
 from dispatchkit.mypy_plugin.facts import Declared, Facts, Rule, load, store
+from dispatchkit.mypy_plugin.fit import is_companion
+from dispatchkit.mypy_plugin.names import TENSOR
 from dispatchkit.mypy_plugin.operations import (
     Target,
     built_in,
@@ -33,10 +35,12 @@ class View:
     ----------
     declared : array types by full name
     rules : the handlers, each with its type where that is known
+    asked : full names of the classes that take part: the declared ones, and those that handlers are for
     """
 
     declared: dict[str, Declared] = field(default_factory=dict)
     rules: list[tuple[Rule, CallableType | None]] = field(default_factory=list)
+    asked: set[str] = field(default_factory=set)
 
 
 class Program:
@@ -162,6 +166,10 @@ class Program:
             found.declared |= facts.types
             for index, rule in enumerate(facts.rules):
                 found.rules.append((rule, self._callable(facts, index, rule)))
+        named = {name for rule, _ in found.rules for name in rule.types or () if name is not None}
+        nodes = {name: self.find(name) for name in named}
+        mixing = {name for name, node in nodes.items() if isinstance(node, TypeInfo) and is_companion(node)}
+        found.asked = found.declared.keys() | (named - mixing - {TENSOR})
         return found
 
     def _callable(self, facts: Facts, index: int, rule: Rule) -> CallableType | None:
