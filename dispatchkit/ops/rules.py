@@ -113,8 +113,9 @@ def _from_partial(rule: Callable[..., Any]) -> ArgumentRule:
 
 def _constant(rule: Callable[..., Any]) -> Pull:
     """Return the pull of a partial derivative that is the same number everywhere."""
-    count = len(inspect.signature(rule).parameters)
-    factor = rule(*[None] * count)
+    parameters = inspect.signature(rule).parameters.values()
+    named = dict.fromkeys(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+    factor = rule(*[None] * (len(parameters) - len(named)), **named)
     if factor == 1:
         return _pass_on
     if factor == -1:

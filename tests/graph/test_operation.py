@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -236,3 +237,36 @@ def test_a_body_that_leaves_the_standard_raises_what_it_raises() -> None:
 
     with pytest.raises(LookupError, match="mine"):
         broken(X)
+
+
+def test_partial_derivatives_take_parameters_by_position_and_by_name() -> None:
+    with dk.local_registrations():
+
+        @dk.operation(kind=dk.kinds.elementwise)
+        def power(xp: Any, x: dk.Tensor, /, exponent: float = 2.0, *, factor: float = 1.0) -> Any:
+            return factor * x**exponent
+
+        @power.def_partial
+        def power_partial(xp: Any, y: Any, x: Any, exponent: float = 2.0, *, factor: float = 1.0) -> Any:
+            return factor * exponent * x ** (exponent - 1)
+
+        @dk.operation(kind=dk.kinds.elementwise)
+        def moved(xp: Any, x: dk.Tensor, /, *, by: float) -> Any:
+            return x + by
+
+        @moved.def_partial
+        def moved_partial(xp: Any, y: Any, x: Any, *, by: float) -> float:
+            return 1.0
+
+        calls: list[Callable[[Any], Any]] = [
+            lambda x: power(x, 3.0, factor=0.5),
+            lambda x: power(x, exponent=3.0),
+            lambda x: moved(x, by=2.0) ** 2,
+        ]
+        for call in calls:
+            assert gradcheck(call, (X,))
+            assert gradgradcheck(call, (X,))
+            (x, t), v = (X.detach(), dk.ones(3)), dk.tensor(X.detach().numpy(), requires_grad=True)
+            call(v).sum().backward()
+            assert v.grad is not None
+            np.testing.assert_allclose(dk.func.jvp(call, (x,), (t,))[1].numpy(), v.grad.numpy())

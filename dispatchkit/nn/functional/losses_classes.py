@@ -8,12 +8,13 @@ import numpy as np
 
 from dispatchkit.graph.arrays import is_complex, is_inexact
 from dispatchkit.nn.functional.bodies import called, real_floats
-from dispatchkit.nn.functional.losses_reduction import Reduction, check_reduction, first_wrong, reduced, weighted_mean
+from dispatchkit.nn.functional.losses_reduction import Reduction, check_reduction, first_wrong
+from dispatchkit.nn.functional.losses_targets import Classes, Probabilities
 from dispatchkit.nn.functional.shapes import FUNCTIONAL, expect
 from dispatchkit.ops.arguments import Named, integer
 from dispatchkit.ops.declare import operation
 from dispatchkit.ops.extras_softmax import log_softmax
-from dispatchkit.ops.matrices import shape_of
+from dispatchkit.ops.matrices import floating, shape_of
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
 from dispatchkit.ops.wrapping import holds_everywhere
@@ -93,14 +94,8 @@ def cross_entropy(
     if not 0 <= label_smoothing <= 1:
         raise ValueError(f"{cross_entropy.__name__}: label_smoothing must be from 0 to 1, found {label_smoothing}")
     x, axis = _scores(xp, cross_entropy, x, weight)
-    logarithms = called(xp, log_softmax, x, axis=axis)
-    if hasattr(target, "dtype") and is_inexact(target.dtype) and not is_complex(target.dtype):
-        wanted = f"{shape_of(x)}, that of x, for probabilities"
-        expect(cross_entropy, "target", shape_of(target), shape_of(target) == shape_of(x), wanted)
-        loss = _of_probabilities(xp, logarithms, target, weight, label_smoothing, axis)
-        return reduced(xp, loss, reduction)
-    numbers = _Numbers(xp, cross_entropy, logarithms, target, axis, ignore_index)
-    return numbers.loss(weight, label_smoothing, reduction)
+    found = _target(xp, cross_entropy, x, target, axis, ignore_index)
+    return found.loss(called(xp, log_softmax, x, axis=axis), weight, label_smoothing, reduction)
 
 
 @operation(
@@ -159,7 +154,7 @@ def nll_loss(
     """
     check_reduction(nll_loss.__name__, reduction)
     x, axis = _scores(xp, nll_loss, x, weight)
-    return _Numbers(xp, nll_loss, x, target, axis, ignore_index).loss(weight, 0.0, reduction)
+    return _target(xp, nll_loss, x, target, axis, ignore_index).loss(x, weight, 0.0, reduction)
 
 
 def _scores(xp: Namespace, op: Named, x: Any, weight: Any) -> tuple[Any, int]:
@@ -180,77 +175,167 @@ def _scores(xp: Namespace, op: Named, x: Any, weight: Any) -> tuple[Any, int]:
     return x, axis
 
 
-def _along(xp: Namespace, weight: Any, ndim: int, axis: int) -> Any:
-    """Return the weights of classes so that they broadcast with the scores."""
-    return xp.reshape(weight, (-1,) + (1,) * (ndim - 1 - axis))
-
-
-def _of_probabilities(xp: Namespace, logarithms: Any, target: Any, weight: Any, smoothing: float, axis: int) -> Any:
-    """Return the losses of targets that are probabilities."""
-    if smoothing:
-        target = target * (1.0 - smoothing) + smoothing / logarithms.shape[axis]
-    if weight is not None:
-        target = target * _along(xp, weight, logarithms.ndim, axis)
-    return -xp.sum(target * logarithms, axis=axis)
-
-
-class _Numbers:
-    """Targets that are numbers of classes.
+def _target(xp: Namespace, op: Named, x: Any, target: Any, axis: int, ignore_index: int) -> Classes | Probabilities:
+    """Return the target of a loss, numbers of classes or probabilities.
 
     Parameters
     ----------
     xp : namespace that computes on them
     op : the loss, for messages
-    logarithms : of probabilities
-    target : the numbers
+    x : its input
+    target : as it was given
     axis : of the classes
     ignore_index : number that does not count
 
     Raises
     ------
-    TypeError : if they are no integers
-    ValueError : if they have another shape
+    TypeError : if the target is neither, or its elements are complex
+    ValueError : if it has another shape
     IndexError : if there is no class of a number
     """
+    shape, given = shape_of(x), shape_of(target)
+    dtype = getattr(target, "dtype", None)
+    if op is cross_entropy and dtype is not None and is_inexact(dtype) and not is_complex(dtype):
+        expect(op, "target", given, given == shape, f"{shape}, that of x, for probabilities")
+        return Probabilities(xp, target, axis)
+    ignore_index = integer(op, "ignore_index", ignore_index)
+    if dtype is None or not xp.isdtype(dtype, "integral"):
+        others = ", or probabilities (floating-point numbers)" if op is cross_entropy else ""
+        raise TypeError(
+            f"{op.__name__}: argument 'target' must be numbers of classes (integers){others}, found "
+            f"{type(target).__name__ if dtype is None else dtype}"
+        )
+    count = shape[axis]
+    wanted = (*shape[:axis], *shape[axis + 1 :])
+    expect(op, "target", given, given == wanted, f"{wanted}, that of x without its {count} classes")
+    found = Classes(xp, target, axis, ignore_index)
+    if not holds_everywhere((found.numbers >= 0) & (found.numbers < count)):
+        first = first_wrong(found.numbers, lambda number: not 0 <= number < count)
+        raise IndexError(
+            f"{op.__name__}: argument 'target' must be numbers of the {count} classes, from 0 to {count - 1}, or "
+            f"ignore_index {ignore_index}{first}"
+        )
+    return found
 
-    def __init__(self, xp: Namespace, op: Named, logarithms: Any, target: Any, axis: int, ignore_index: int) -> None:
-        self.xp, self.logarithms, self.axis = xp, logarithms, axis
-        ignore_index = integer(op, "ignore_index", ignore_index)
-        shape = shape_of(logarithms)
-        if not hasattr(target, "dtype") or not xp.isdtype(target.dtype, "integral"):
-            dtype = getattr(target, "dtype", type(target).__name__)
-            others = ", or probabilities (floating-point numbers)" if op is cross_entropy else ""
-            raise TypeError(
-                f"{op.__name__}: argument 'target' must be numbers of classes (integers){others}, found {dtype}"
-            )
-        wanted = (*shape[:axis], *shape[axis + 1 :])
-        given = shape_of(target)
-        expect(op, "target", given, given == wanted, f"{wanted}, that of x without its {shape[axis]} classes")
-        target = xp.astype(target, xp.int64, copy=False)
-        self.counts = target != ignore_index
-        self.numbers = xp.where(self.counts, target, xp.zeros_like(target))
-        if not holds_everywhere((self.numbers >= 0) & (self.numbers < shape[axis])):
-            first = first_wrong(self.numbers, lambda number: not 0 <= number < shape[axis])
-            raise IndexError(
-                f"{op.__name__}: argument 'target' must be numbers of the {shape[axis]} classes, from 0 to "
-                f"{shape[axis] - 1}, or ignore_index {ignore_index}{first}"
-            )
 
-    def loss(self, weight: Any, smoothing: float, reduction: str) -> Any:
-        """Return the losses, reduced."""
-        xp, axis = self.xp, self.axis
-        weights = xp.astype(self.counts, self.logarithms.dtype)
-        if weight is not None:
-            chosen = xp.take(weight, xp.reshape(self.numbers, (-1,)), axis=0)
-            weights = xp.where(self.counts, xp.reshape(chosen, self.numbers.shape), 0.0)
-        own = xp.take_along_axis(self.logarithms, xp.expand_dims(self.numbers, axis=axis), axis=axis)
-        # What is ignored may be infinite, and shall not make the loss NaN.
-        own = xp.where(self.counts, xp.squeeze(own, axis=axis), 0.0)
-        loss = -weights * own
-        if smoothing:
-            of_all = _of_probabilities(xp, self.logarithms, xp.ones_like(self.logarithms), weight, 0.0, axis)
-            equal = xp.where(self.counts, of_all, 0.0) / self.logarithms.shape[axis]
-            loss = (1.0 - smoothing) * loss + smoothing * equal
-        if reduction != "mean":
-            return reduced(xp, loss, reduction)
-        return weighted_mean(xp, xp.sum(loss), xp.sum(weights))
+# The derivatives of `cross_entropy`. With p the softmax of x and T what the logarithms are multiplied with, the loss of
+# a place is -sum(T * log(p)), and its derivative by x is p * sum(T) - T.
+
+
+def _checked(xp: Namespace, x: Any, target: Any, ignore_index: int) -> tuple[Any, Any]:
+    """Return the parts of a call that was checked before: input and target."""
+    x, axis = floating(xp, x), min(1, x.ndim - 1)
+    if is_inexact(target.dtype):
+        return x, Probabilities(xp, target, axis)
+    return x, Classes(xp, target, axis, ignore_index)
+
+
+@cross_entropy.def_vjp("x")
+def cross_entropy_vjp_x(
+    xp: Namespace,
+    g: Array,
+    y: Array,
+    x: Array,
+    target: Array,
+    weight: Array | None = None,
+    *,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+    reduction: Reduction = "mean",
+) -> Array:
+    x, found = _checked(xp, x, target, ignore_index)
+    centred = found.centred(x, weight, label_smoothing)
+    return found.spread(g, x, weight, reduction) * centred
+
+
+@cross_entropy.def_jvp("x")
+def cross_entropy_jvp_x(
+    xp: Namespace,
+    t: Array,
+    y: Array,
+    x: Array,
+    target: Array,
+    weight: Array | None = None,
+    *,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+    reduction: Reduction = "mean",
+) -> Array:
+    x, found = _checked(xp, x, target, ignore_index)
+    centred = found.centred(x, weight, label_smoothing)
+    return found.reduced(xp.sum(centred * t, axis=found.axis), x, weight, reduction)
+
+
+@cross_entropy.def_vjp("target")
+def cross_entropy_vjp_target(
+    xp: Namespace,
+    g: Array,
+    y: Array,
+    x: Array,
+    target: Array,
+    weight: Array | None = None,
+    *,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+    reduction: Reduction = "mean",
+) -> Array:
+    x, found = _checked(xp, x, target, ignore_index)
+    slope = called(xp, log_softmax, x, axis=found.axis) * (label_smoothing - 1.0)
+    slope = slope if weight is None else slope * found.along(x, weight)
+    return found.spread(g, x, weight, reduction) * slope
+
+
+@cross_entropy.def_jvp("target")
+def cross_entropy_jvp_target(
+    xp: Namespace,
+    t: Array,
+    y: Array,
+    x: Array,
+    target: Array,
+    weight: Array | None = None,
+    *,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+    reduction: Reduction = "mean",
+) -> Array:
+    x, found = _checked(xp, x, target, ignore_index)
+    slope = called(xp, log_softmax, x, axis=found.axis) * (label_smoothing - 1.0)
+    slope = slope if weight is None else slope * found.along(x, weight)
+    return found.reduced(xp.sum(slope * t, axis=found.axis), x, weight, reduction)
+
+
+@cross_entropy.def_vjp("weight")
+def cross_entropy_vjp_weight(
+    xp: Namespace,
+    g: Array,
+    y: Array,
+    x: Array,
+    target: Array,
+    weight: Array,
+    *,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+    reduction: Reduction = "mean",
+) -> Array:
+    x, found = _checked(xp, x, target, ignore_index)
+    slope = found.slope_of_weight(x, y, label_smoothing, reduction)
+    others = tuple(i for i in range(x.ndim) if i != found.axis)
+    return xp.sum(found.spread(g, x, weight, reduction) * slope, axis=others)
+
+
+@cross_entropy.def_jvp("weight")
+def cross_entropy_jvp_weight(
+    xp: Namespace,
+    t: Array,
+    y: Array,
+    x: Array,
+    target: Array,
+    weight: Array,
+    *,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+    reduction: Reduction = "mean",
+) -> Array:
+    x, found = _checked(xp, x, target, ignore_index)
+    slope = found.slope_of_weight(x, y, label_smoothing, reduction) * found.along(x, t)
+    return found.reduced(xp.sum(slope, axis=found.axis), x, weight, reduction)

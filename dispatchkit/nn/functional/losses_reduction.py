@@ -25,7 +25,6 @@ __all__ = [
     "check_weight",
     "first_wrong",
     "reduced",
-    "weighted_mean",
 ]
 
 Reduction = Literal["none", "mean", "sum"]
@@ -94,8 +93,3 @@ def reduced(xp: Namespace, loss: Any, reduction: str) -> Any:
         return loss
     total = xp.sum(loss)
     return total if reduction == "sum" else total / prod(loss.shape) if prod(loss.shape) else total * math.nan
-
-
-def weighted_mean(xp: Namespace, total: Any, weight: Any) -> Any:
-    """Return a sum divided by that of the weights; NaN where that is 0."""
-    return total / xp.where(weight == 0, math.nan, weight)
