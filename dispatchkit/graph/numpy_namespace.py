@@ -43,7 +43,8 @@ def _clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
         return np.positive(x)
     if min is None or max is None:
         return np.minimum(x, max) if min is None else np.maximum(x, min)
-    if type(min) in NUMBERS and type(max) in NUMBERS and x.dtype.kind == "f" and x.size >= ONE_PASS:
+    many = type(x) is np.ndarray and x.dtype.kind == "f" and x.size >= ONE_PASS
+    if many and type(min) in NUMBERS and type(max) in NUMBERS:
         return np.clip(x, min, max)
     return np.minimum(np.maximum(x, min), max)
 

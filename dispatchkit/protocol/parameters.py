@@ -168,7 +168,7 @@ class Parameters:
         if count:
             if len(args) >= count:
                 return tuple(map(type, args[:count]))
-            return (*map(type, args), *[type(kwargs.get(p.name)) for p in self.arrays[len(args) :]])
+            return (*map(type, args), *[type(kwargs.get(p.name, p.default)) for p in self.arrays[len(args) :]])
         return tuple([p.key(p.find(args, kwargs)) for p in self.arrays])
 
     def values(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[ArrayParameter, Any]]:

@@ -107,6 +107,8 @@ def test_a_universal_function_that_is_none_here_takes_and_gives_arrays(call: Cal
 
 def test_scipys_universal_functions_are_the_special_ones() -> None:
     special = pytest.importorskip("scipy.special")
+    if not isinstance(special.erf, np.ufunc):
+        pytest.skip("SciPy was told to ask array namespaces instead")
     x = dk.tensor(A / 7, requires_grad=True)
     for theirs, ours in [(special.erf, dk.special.erf), (special.psi, dk.special.digamma)]:
         y = theirs(x)

@@ -87,7 +87,7 @@ def samples_of(call: Call, left: type, right: type) -> Iterator[tuple[tuple[Any,
             if name in (call.first.name, call.second.name):
                 cls = next(order) if call.first is call.second else left if name == call.first.name else right
                 return made(cls, value)
-            return value if name in NOT_ARRAYS else made(dk.Tensor, value)
+            return value if value is None or name in NOT_ARRAYS else made(dk.Tensor, value)
 
         yield parameters.replace(args, kwargs, changed)
 
