@@ -15,6 +15,7 @@ from mypy.plugin import Plugin
 import dispatchkit as dk
 from dispatchkit.mypy_plugin import plugin
 from dispatchkit.mypy_plugin.operations import INPLACE, PROPERTIES, lookup, member
+from tests.declared import OPERATIONS
 
 
 def test_the_entry_gives_a_plugin() -> None:
@@ -31,9 +32,7 @@ def test_without_mypy_the_error_says_what_is_missing(monkeypatch: pytest.MonkeyP
 
 
 def test_every_operation_is_found_under_the_name_that_mypy_has_for_it() -> None:
-    for name, operation in dk.tensor_protocol.operations.items():
-        if not name.startswith("dispatchkit."):
-            continue
+    for name, operation in OPERATIONS.items():
         found = lookup(f"{operation.function.__module__}.{operation.function.__name__}")
         assert found is not None, name
         assert found.key == operation.qualified_name
