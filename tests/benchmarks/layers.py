@@ -1,11 +1,12 @@
 """A training step of networks made of layers: a small convolutional one, and one of linear layers.
 
-Both sides start from the same numbers in float64 and compute the same: forward, mean square, backward, gradient
+Both sides start from the same numbers in float64 and compute the same: forward, cross-entropy, backward, gradient
 descent by the library's own optimiser.
 """
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 import dispatchkit as dk
 
 from .harness import Row, Side, pytorch
+from .mlp import LARGE, MIDDLE, SMALL
 
 __all__ = ["ROWS"]
 
@@ -52,16 +54,17 @@ def convolutional(nn: Any, size: int) -> list[Any]:
     ]
 
 
-def perceptron(nn: Any, size: int) -> list[Any]:
-    """Two linear layers for images of size × size."""
-    return [(nn.Flatten(), False), (nn.Linear(size * size, 256), True), (nn.Linear(256, 10), False)]
+def perceptron(nn: Any, *widths: int) -> list[Any]:
+    """Linear layers, with rectifiers between them."""
+    return [(nn.Linear(*pair), pair[1] != widths[-1]) for pair in pairwise(widths)]
 
 
-def stepping(net: Any, optimiser: Any, x: Any, target: Any) -> Callable[[], tuple[Any, list[Any]]]:
+def stepping(
+    net: Any, optimiser: Any, loss_of: Callable[[Any, Any], Any], x: Any, target: Any
+) -> Callable[[], tuple[Any, list[Any]]]:
     def step() -> tuple[Any, list[Any]]:
         optimiser.zero_grad()
-        difference = net(x) - target
-        loss = (difference * difference).mean()
+        loss = loss_of(net(x), target)
         loss.backward()
         optimiser.step()
         return loss, list(net.parameters())
@@ -69,24 +72,37 @@ def stepping(net: Any, optimiser: Any, x: Any, target: Any) -> Callable[[], tupl
     return step
 
 
-def sides(make: Callable[[Any, int], list[Any]], size: int) -> tuple[Side, Side]:
+def sides(make: Callable[..., list[Any]], shape: tuple[int, ...], *sizes: int) -> tuple[Side, Side]:
+    """Return the steps of both libraries, on inputs of a shape, one of ten classes for each."""
     torch = pytorch()
     rng = np.random.default_rng(0)
-    x, target = rng.standard_normal((64, 1, size, size)), rng.standard_normal((64, 10))
-    ours = network(dk, dk.relu, make(dk.nn, size))
-    theirs = network(torch, torch.relu, make(torch.nn, size)).double()
+    x, target = rng.standard_normal(shape), rng.integers(10, size=shape[0])
+    ours = network(dk, dk.relu, make(dk.nn, *sizes))
+    theirs = network(torch, torch.relu, make(torch.nn, *sizes)).double()
     for p, q in zip(ours.parameters(), theirs.parameters(), strict=True):
         q.data.copy_(torch.tensor(p.detach().numpy()))
-    optimisers = dk.optim.SGD(ours.parameters(), lr=RATE), torch.optim.SGD(theirs.parameters(), lr=RATE)
-    return (
-        Side("step()", {"step": stepping(ours, optimisers[0], dk.tensor(x), dk.tensor(target))}),
-        Side("step()", {"step": stepping(theirs, optimisers[1], torch.tensor(x), torch.tensor(target))}),
-    )
+    steps = [
+        stepping(
+            net,
+            library.optim.SGD(net.parameters(), lr=RATE),
+            library.nn.functional.cross_entropy,
+            library.tensor(x),
+            library.tensor(target),
+        )
+        for library, net in ((dk, ours), (torch, theirs))
+    ]
+    one, other = (Side("step()", {"step": step}) for step in steps)
+    return one, other
+
+
+def of_perceptron(batch: int, *widths: int) -> Row:
+    name = "×".join(map(str, (batch, *widths)))
+    build = partial(sides, perceptron, (batch, widths[0]), *widths)
+    return Row("layers", f"MLP of layers step {name}", "PyTorch", 0.85, build)
 
 
 ROWS = [
-    Row("layers", "conv net step 64×28×28", "PyTorch", 1.3, partial(sides, convolutional, 28)),
-    Row("layers", "conv net step 64×8×8", "PyTorch", 1.3, partial(sides, convolutional, 8)),
-    Row("layers", "MLP of layers step 64×28×28", "PyTorch", 1.0, partial(sides, perceptron, 28)),
-    Row("layers", "MLP of layers step 64×8×8", "PyTorch", 1.0, partial(sides, perceptron, 8)),
+    Row("layers", "conv net step 64×28×28", "PyTorch", 1.3, partial(sides, convolutional, (64, 1, 28, 28), 28)),
+    Row("layers", "conv net step 64×8×8", "PyTorch", 1.3, partial(sides, convolutional, (64, 1, 8, 8), 8)),
+    *(of_perceptron(*size) for size in (SMALL, MIDDLE, LARGE)),
 ]

@@ -17,7 +17,7 @@ import dispatchkit as dk
 
 from .harness import Row, Side, pytorch
 
-__all__ = ["ROWS"]
+__all__ = ["LARGE", "MIDDLE", "ROWS", "SMALL"]
 
 RATE = 1e-3  # small enough for thousands of timed steps to stay ordinary numbers
 
