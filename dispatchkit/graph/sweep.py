@@ -73,7 +73,8 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
         vertex = ready.pop()
         g = grads.pop(vertex, None)
         if g is not None:
-            if vertex.extras is not None:
+            extras = vertex.extras
+            if extras is not None and (extras.hooks or extras.retains):
                 g = _arrived(vertex, g, wrap, create_graph)
             if wanted is not None and vertex in wanted:
                 found[vertex] = g
@@ -149,7 +150,7 @@ def _deposit(grads: dict[Vertex, Any], vertex: Vertex, g: Any) -> None:
         arrived = grads.setdefault(vertex, [None] * len(vertex.outputs))
         arrived[index] = g if arrived[index] is None else arrived[index] + g
         return
-    if g.shape != vertex.shape or not same_dtype(g.dtype, vertex.dtype):
+    if g.shape != vertex.shape or (g.dtype is not vertex.dtype and not same_dtype(g.dtype, vertex.dtype)):
         g = project(namespace_of(g), g, vertex.shape, vertex.dtype)
     before = grads.get(vertex)
     grads[vertex] = g if before is None else before + g

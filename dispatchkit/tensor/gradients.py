@@ -323,7 +323,9 @@ def _cotangent(output: Storage, gradient: Any, create_graph: bool) -> Any:
     shape = tuple(array.shape)
     if gradient is None:
         if type(array) is np.ndarray and array.size == 1 and array.dtype.kind == "f" and not create_graph:
-            return np.ones(shape, array.dtype)
+            one = np.empty(shape, array.dtype)
+            one.fill(1)  # `numpy.ones` takes thrice the time
+            return one
         if math.prod(shape) != 1:
             raise AutogradError(
                 f"grad can be implicitly created only for scalar outputs; this one has shape {shape}: pass gradient="
