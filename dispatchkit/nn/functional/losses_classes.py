@@ -35,6 +35,8 @@ WEIGHTS = draw(3, low=0.5, high=1.5)
     namespace=FUNCTIONAL,
     samples=[
         sample(draw(4, 3), NUMBERS),
+        sample(draw(4, 3), OF_CLASSES),
+        sample(draw(4, 3), OF_CLASSES, reduction="sum"),
         sample(draw(4, 3), NUMBERS, WEIGHTS, reduction="sum"),
         sample(draw(2, 3, 2, 2), IMAGE, WEIGHTS),
         sample(draw(4, 3), OF_CLASSES, ignore_index=0, label_smoothing=0.2, reduction="none"),

@@ -375,3 +375,31 @@ def test_losses_take_array_types(loss: Any, reduction: str) -> None:
     dressed = loss(dk.types.MetadataTensor(x, {"run": 1}), dk.tensor(target), reduction=reduction)
     assert dressed.metadata == {"run": 1}
     np.testing.assert_array_equal(dressed.data.numpy(), wanted.numpy())
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@pytest.mark.parametrize("ignore_index", [-100, 1])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_short_way_of_numpy_is_the_long_one(
+    reduction: Any, ignore_index: int, dtype: str, rng: np.random.Generator
+) -> None:
+    numbers, target = rng.normal(size=(6, 4)).astype(dtype), dk.tensor([0, 3, 1, 2, 2, 0])
+    options = {"ignore_index": ignore_index, "reduction": reduction}
+    # Weights of 1 change nothing but the way.
+    short, long = (dk.tensor(numbers, requires_grad=True) for _ in range(2))
+    y = F.cross_entropy(short, target, **options)
+    z = F.cross_entropy(long, target, dk.ones(4, dtype=dtype), **options)
+    y.backward(dk.asarray(0.5, dtype=dtype))
+    z.backward(dk.asarray(0.5, dtype=dtype))
+    assert short.grad is not None
+    assert long.grad is not None
+    assert y.dtype == z.dtype == short.grad.dtype
+    rtol = 1e-12 if dtype == "float64" else 1e-5
+    np.testing.assert_allclose(y.detach().numpy(), z.detach().numpy(), rtol=rtol)
+    np.testing.assert_allclose(short.grad.numpy(), long.grad.numpy(), rtol=10 * rtol, atol=rtol)
+
+
+def test_scores_of_minus_infinity_have_no_probability() -> None:
+    x = dk.tensor([[-dk.inf, 0.0], [0.0, -dk.inf]])
+    assert F.cross_entropy(x, dk.tensor([1, 0])).item() == 0.0
+    assert F.cross_entropy(x, dk.tensor([0, 1])).item() == dk.inf
