@@ -37,32 +37,6 @@ def over_all(reduce: Callable[..., Any]) -> Callable[[Any], Any]:
     return whole
 
 
-def _clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
-    """Clip; many floating-point elements between two numbers in one pass."""
-    if min is None and max is None:
-        return np.positive(x)
-    if min is None or max is None:
-        return np.minimum(x, max) if min is None else np.maximum(x, min)
-    many = type(x) is np.ndarray and x.dtype.kind == "f" and x.size >= ONE_PASS
-    if many and type(min) in NUMBERS and type(max) in NUMBERS:
-        return np.clip(x, min, max)
-    return np.minimum(np.maximum(x, min), max)
-
-
-def _without_nan(reduce: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an extreme that leaves out NaN in one pass, from the reduction of NumPy's function of pairs that does."""
-
-    def extreme(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-        return reduce(x, axis, None, None, keepdims)
-
-    return extreme
-
-
-NUMBERS = (int, float)
-# Elements from which the fixed cost of NumPy's own function is less than that of a second pass.
-ONE_PASS = 2048
-
-
 class NumpyNamespace:
     """The array API namespace that bodies and rules receive for NumPy arrays."""
 
@@ -81,15 +55,6 @@ class NumpyNamespace:
             "prod": over_all(_prod),
             "max": over_all(_max),
             "min": over_all(_min),
-        }
-    )
-
-    # What NumPy has a shorter way for than the bodies of operations beyond the standard, or of several steps.
-    shortcuts: MappingProxyType[str, Callable[..., Any]] = MappingProxyType(
-        {
-            "clip": _clip,
-            "nanmax": _without_nan(np.fmax.reduce),
-            "nanmin": _without_nan(np.fmin.reduce),
         }
     )
 

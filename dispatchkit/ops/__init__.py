@@ -26,6 +26,7 @@ from dispatchkit.ops import (
     joining,
     linear_algebra,
     manipulation,
+    numpy_nan,  # noqa: F401  # shorter ways, declared on import
     permuting,
     random_arrays,
     reductions,

@@ -104,7 +104,7 @@ def operation(
     Returns
     -------
     the public function, with ``def_partial``, ``def_transpose``, ``def_vjp`` and ``def_jvp``; an operation without
-    rules is differentiated through its body
+    rules is differentiated through its body. With ``def_numpy`` it takes a shorter way for NumPy arrays
 
     Examples
     --------
@@ -206,6 +206,7 @@ def _dress(call: Any, fn: Callable[..., Any], signature: inspect.Signature) -> N
 def _attach_rules(call: Any, entry: DeclaredOperation) -> None:
     for kind in ("partial", "transpose", "vjp", "jvp"):
         setattr(call, f"def_{kind}", partial(_define, entry, kind))
+    call.def_numpy = partial(_define_numpy, entry)
 
 
 LEADING = {"partial": ("xp", "y"), "transpose": ("xp", "g"), "vjp": ("xp", "g", "y"), "jvp": ("xp", "t", "y")}
@@ -239,6 +240,19 @@ def _store(entry: DeclaredOperation, kind: str, name: str, rule: Rule) -> Rule:
     getattr(entry.derivatives, rules)[name] = rule
     entry.forget_rules()
     return rule
+
+
+def _define_numpy(entry: DeclaredOperation, way: Callable[..., Any], /) -> Callable[..., Any]:
+    """Compute NumPy arrays by a function that takes what the body takes but for the namespace."""
+    wanted = [p for p in entry.parameters.signature.parameters.values() if p.name != "requires_grad"]
+    found = inspect.signature(way).parameters.values()
+    if [(p.name, p.kind, p.default) for p in found] != [(p.name, p.kind, p.default) for p in wanted]:
+        right = str(inspect.Signature([p.replace(annotation=p.empty) for p in wanted]))
+        raise RegistrationError(
+            f"{way.__name__} cannot compute {entry.qualified_name} on NumPy arrays: write def {way.__name__}{right}"
+        )
+    entry.compute_on_numpy_by(way)
+    return way
 
 
 def _enter_names(

@@ -76,9 +76,9 @@ class DeclaredOperation(Overridable):
         path = _called_alone(body, parameters.signature)
         prefix = namespace.partition(".")[2]
         self.namesake = path == (f"{prefix}.{name}" if prefix else name)
-        self.kernel = _kernel(body, path, trusted=namespace.partition(".")[0] == "dispatchkit")
-        shortcut = numpy_namespace.shortcuts.get(name) if namespace == "dispatchkit" else None
-        self.on_numpy = shortcut or partial(body, numpy_namespace)
+        self._trusted = namespace.partition(".")[0] == "dispatchkit"
+        self.kernel = _kernel(body, path, trusted=self._trusted)
+        self.on_numpy: Callable[..., Any] = partial(body, numpy_namespace)
         self.whole = numpy_namespace.whole.get(name) if self.namesake else None
         self.samples: list[Sample] = []
         self.decomposes = True
@@ -106,6 +106,13 @@ class DeclaredOperation(Overridable):
     @override
     def make_operator(self) -> Callable[..., Any]:
         return binary_function(self, as_operator=True)
+
+    def compute_on_numpy_by(self, way: Callable[..., Any]) -> None:
+        """Compute NumPy arrays by a function of the same parameters in place of the body."""
+        self.on_numpy = way
+        if self.parameters.unary or self.parameters.binary:
+            self.kernel = way if self._trusted else _giving_new_memory(way)
+        self.forget_rules()
 
     def forget_rules(self) -> None:
         """Read the rules anew at the next call."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from dispatchkit.graph.arrays import holds_complex
 from dispatchkit.ops.declare import alias, elementwise
 from dispatchkit.ops.samples import draw, sample
@@ -160,6 +164,24 @@ def clip(xp: Namespace, x: Array, /, min: Array | float | None = None, max: Arra
         return xp.positive(x)
     raised = x if min is None else xp.maximum(x, min)
     return raised if max is None else xp.minimum(raised, max)
+
+
+NUMBERS = (int, float)
+# Elements from which the fixed cost of NumPy's own function is less than that of a second pass.
+ONE_PASS = 2048
+
+
+@clip.def_numpy
+def clip_numpy(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    """Clip; many floating-point elements between two numbers in one pass."""
+    if min is None and max is None:
+        return np.positive(x)
+    if min is None or max is None:
+        return np.minimum(x, max) if min is None else np.maximum(x, min)
+    many = type(x) is np.ndarray and x.dtype.kind == "f" and x.size >= ONE_PASS
+    if many and type(min) in NUMBERS and type(max) in NUMBERS:
+        return np.clip(x, min, max)
+    return np.minimum(np.maximum(x, min), max)
 
 
 @clip.def_vjp("x")

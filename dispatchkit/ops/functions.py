@@ -31,8 +31,9 @@ ndarray = np.ndarray
 
 def unary_function(operation: DeclaredOperation) -> Handler:
     """Return the public function of an operation of one array: plain tensors at once, all else by the table."""
-    kernel, table = operation.kernel, operation.table
+    table = operation.table
     base: Any = None
+    kernel: Any = None
     record: Any = None
 
     def call(x: Any, /) -> Any:
@@ -61,8 +62,8 @@ def unary_function(operation: DeclaredOperation) -> Handler:
         return result
 
     def settle() -> None:
-        nonlocal base, record
-        base = operation.fast_base
+        nonlocal base, kernel, record
+        base, kernel = operation.fast_base, operation.kernel
         record = recorder_of_one(operation) if operation.differentiable else _record_nothing
 
     operation.settlers.append(settle)
@@ -106,8 +107,9 @@ def binary_function(operation: DeclaredOperation, as_operator: bool = False) -> 
     operation : to compute
     as_operator : whether it is the operator, which leaves strangers to Python
     """
-    kernel, table = operation.kernel, operation.table
+    table = operation.table
     base: Any = None
+    kernel: Any = None
     record: Any = None
 
     def call(x1: Any, x2: Any, /) -> Any:
@@ -138,8 +140,8 @@ def binary_function(operation: DeclaredOperation, as_operator: bool = False) -> 
         return result
 
     def settle() -> None:
-        nonlocal base, record
-        base = operation.fast_base
+        nonlocal base, kernel, record
+        base, kernel = operation.fast_base, operation.kernel
         record = recorder_of_two(operation) if operation.differentiable else _record_nothing
 
     operation.settlers.append(settle)
