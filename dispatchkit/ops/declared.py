@@ -95,7 +95,7 @@ class DeclaredOperation(Overridable):
     @override
     def make_function(self) -> Callable[..., Any]:
         """Return the public function, which computes plain tensors without a look at the table."""
-        if self.parameters.unary:
+        if self.parameters.unary and self.kind is kinds.elementwise:
             return unary_function(self)
         if self.parameters.binary:
             return binary_function(self)
@@ -207,12 +207,8 @@ class DeclaredOperation(Overridable):
 
     @property
     def fast_base(self) -> type | None:
-        """The class that the public function computes itself; None where it cannot.
-
-        What is not elementwise may give a view, whose sharing of memory the longer way notes.
-        """
-        views = self.parameters.unary and self.kind is not kinds.elementwise
-        return None if self.composite or self.several or views else self.protocol.base
+        """The class that the public function computes itself; None where it cannot."""
+        return None if self.composite or self.several else self.protocol.base
 
     @override
     def decomposition(self) -> Callable[..., Any] | None:

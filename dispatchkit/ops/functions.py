@@ -12,21 +12,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dispatchkit.graph.arrays import foreign, raw_array
-from dispatchkit.graph.node import Node, note_versions
+from dispatchkit.graph.arrays import SCALARS, foreign, is_inexact, raw_array
+from dispatchkit.graph.node import CallNode, Node, note_versions
+from dispatchkit.graph.numpy_namespace import DOUBLE
 from dispatchkit.graph.recording import is_grad_enabled
-from dispatchkit.ops.mistakes import MISTAKES, reraise
+from dispatchkit.ops.mistakes import MISTAKES, check_numbers, reraise
+from dispatchkit.ops.results import note_view, several_results
+from dispatchkit.ops.wrapping import spec_of
 from dispatchkit.protocol.callers import ask_the_rest, decide
 from dispatchkit.protocol.modes import ask_modes, live
 
 if TYPE_CHECKING:
     from dispatchkit.ops.declared import DeclaredOperation
 
-__all__ = ["binary_function", "leading_function", "recorder_of_one", "recorder_of_two", "unary_function"]
+__all__ = [
+    "binary_function",
+    "leading_function",
+    "recorder_of_leading",
+    "recorder_of_one",
+    "recorder_of_two",
+    "unary_function",
+]
 
 Handler = Callable[..., Any]
 new: Callable[[Any], Any] = object.__new__
 ndarray = np.ndarray
+asarray = np.asarray
 
 
 def unary_function(operation: DeclaredOperation) -> Handler:
@@ -189,24 +200,37 @@ def recorder_of_two(operation: DeclaredOperation) -> Callable[[Any, Any, Any], N
 
 
 def leading_function(operation: DeclaredOperation) -> Handler:
-    """Return the public function of an operation of one array and parameters.
-
-    A reduction of a whole plain tensor is written out; all else goes by the table.
-    """
-    table, whole = operation.table, operation.whole
+    """Return the public function of an operation of one array and parameters: plain tensors at once, else by table."""
+    table = operation.table
+    takes_dtype = "dtype" in operation.parameters.signature.parameters
     base: Any = None
+    compute: Any = None
+    whole: Any = None
+    record: Any = None
 
     def call(x: Any, /, *args: Any, **kwargs: Any) -> Any:
         if live and (answer := ask_modes(operation, (x, *args), kwargs)) is not NotImplemented:
             return answer
         t = type(x)
-        if t is base and not args and not kwargs and x._node is None and not foreign:
-            y = new(t)
+        if t is base and not foreign:
+            a = x.array
             try:
-                y.array = whole(x.array)  # type: ignore[misc]  # there is a base only where there is this
+                r = compute(a, *args, **kwargs) if args or kwargs else whole(a)
+                if takes_dtype and (args or "dtype" in kwargs):
+                    check_numbers(operation, r, kwargs.get("dtype"))
             except MISTAKES as error:
-                reraise(operation, error, (x,), {})
-            y._node = y._memory = None
+                reraise(operation, error, (x, *args), kwargs)
+            if type(r) is not ndarray:
+                if isinstance(r, (tuple, list)):
+                    tracked = x._node is not None and operation.differentiable and is_grad_enabled()
+                    return several_results(operation, t, r, [x], (x, *args), kwargs, tracked)
+                r = asarray(r) if type(r) in SCALARS else raw_array(r)
+            y = new(t)
+            y.array = r
+            y._memory = None
+            y._node = None if x._node is None else record(r, x, args, kwargs)
+            if r.base is not None or r is a:
+                note_view(y, x)
             return y
         try:
             first = table[t]
@@ -218,8 +242,34 @@ def leading_function(operation: DeclaredOperation) -> Handler:
         return result
 
     def settle() -> None:
-        nonlocal base
-        base = None if whole is None else operation.fast_base
+        nonlocal base, compute, whole, record
+        base, compute = operation.fast_base, operation.on_numpy
+        whole = compute if operation.whole is None else operation.whole
+        record = recorder_of_leading(operation) if operation.differentiable else _record_nothing
 
     operation.settlers.append(settle)
     return call
+
+
+def recorder_of_leading(operation: DeclaredOperation) -> Callable[..., CallNode | None]:
+    """Return what makes the node of a call on a tracked tensor; None where recording is off or nothing can flow."""
+    plan = operation.plan
+    keep_x, keep_y = plan.keeps[0], plan.keeps_output
+
+    def record(r: Any, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallNode | None:
+        if not is_grad_enabled() or (r.dtype is not DOUBLE and not is_inexact(r.dtype)):
+            return None
+        n = CallNode()
+        n.operation = operation
+        n.edges = (x._node,)
+        n.saved = (x if keep_x else spec_of(x), *args)
+        n.keywords = kwargs
+        n.outputs = n.extras = None
+        n.shape = r.shape
+        n.dtype = r.dtype
+        n.output = r if keep_y else None
+        if keep_x and x._memory is not None:
+            note_versions(n)
+        return n
+
+    return record

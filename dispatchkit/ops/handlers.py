@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dispatchkit.graph.arrays import SCALARS, foreign, is_inexact, may_share_memory, namespace_of, raw_array
-from dispatchkit.graph.node import CallNode, Node, note_versions
-from dispatchkit.graph.numpy_namespace import DOUBLE, numpy_namespace
+from dispatchkit.graph.arrays import foreign, may_share_memory, namespace_of, raw_array
+from dispatchkit.graph.node import Node, note_versions
+from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
-from dispatchkit.ops.functions import recorder_of_one, recorder_of_two
+from dispatchkit.ops.functions import recorder_of_leading, recorder_of_one, recorder_of_two
 from dispatchkit.ops.libraries import as_python, common_library
 from dispatchkit.ops.mistakes import MISTAKES, check_numbers, reraise
-from dispatchkit.ops.results import note_sharing, several_results
-from dispatchkit.ops.wrapping import spec_of, wrapped
+from dispatchkit.ops.results import note_view, several_results
+from dispatchkit.ops.wrapping import wrapped
 
 if TYPE_CHECKING:
     from dispatchkit.ops.declared import DeclaredOperation
@@ -126,8 +126,8 @@ def _node(operation: DeclaredOperation, r: Any, edges: tuple[Any, ...], args: tu
 
 def leading_handler(operation: DeclaredOperation, cls: type) -> Handler:
     """Return what computes an operation of one tensor, given first, with parameters: reductions, shape changes."""
-    on_numpy, differentiable, whole = operation.on_numpy, operation.differentiable, operation.whole
-    keeps, keeps_output = operation.plan.keeps[0], operation.plan.keeps_output
+    on_numpy, whole = operation.on_numpy, operation.whole
+    record = recorder_of_leading(operation) if operation.differentiable else None
     takes_dtype = "dtype" in operation.parameters.signature.parameters
 
     def handler(x: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -144,33 +144,16 @@ def leading_handler(operation: DeclaredOperation, cls: type) -> Handler:
                 r = whole(a)
         except MISTAKES as error:
             reraise(operation, error, (x, *args), kwargs)
-        v = x._node
-        tracked = v is not None and differentiable and is_grad_enabled()
-        t = type(r)
-        if t is not ndarray:
-            if t in SCALARS:
-                r = np.asarray(r)
-            elif isinstance(r, (tuple, list)):
+        if type(r) is not ndarray:
+            if isinstance(r, (tuple, list)):
+                tracked = x._node is not None and operation.differentiable and is_grad_enabled()
                 return several_results(operation, cls, r, [x], (x, *args), kwargs, tracked)
-            else:
-                r = raw_array(r)
-        y = new(cls)
-        y.array = r
-        y._node = y._memory = None
-        if tracked and (r.dtype is DOUBLE or is_inexact(r.dtype)):
-            y._node = n = CallNode()
-            n.operation = operation
-            n.edges = (v,)
-            n.saved = (x if keeps else spec_of(x), *args)
-            n.keywords = kwargs
-            n.outputs = n.extras = None
-            n.shape = r.shape
-            n.dtype = r.dtype
-            n.output = r if keeps_output else None
-            if keeps and x._memory is not None:
-                note_versions(n)
+            r = raw_array(r)
+        y = wrapped(cls, r)
+        if record is not None and x._node is not None:
+            y._node = record(r, x, args, kwargs)
         if r is a or type(r) is not ndarray or r.base is not None:
-            note_sharing(y, (x,))
+            note_view(y, x)
         return y
 
     return handler

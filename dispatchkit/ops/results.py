@@ -16,22 +16,26 @@ from dispatchkit.protocol.parameters import Form
 if TYPE_CHECKING:
     from dispatchkit.ops.declared import DeclaredOperation
 
-__all__ = ["call_node", "node_of_call", "note_sharing", "several_results"]
+__all__ = ["call_node", "node_of_call", "note_sharing", "note_view", "several_results"]
 
 ndarray = np.ndarray
 
 
 def note_sharing(y: Storage, sources: Sequence[Any]) -> None:
     """Note which tensor's memory a new one looks at."""
-    r = y.array
-    base = r.base if type(r) is ndarray else r
     for x in sources:
-        if not isinstance(x, Storage):
-            continue
-        a = x.array
-        if r is a or (base is not None and (base is a or base is getattr(a, "base", None) or may_share_memory(r, a))):
-            share_memory(y, x)
+        if isinstance(x, Storage) and note_view(y, x):
             break
+
+
+def note_view(y: Storage, x: Storage) -> bool:
+    """Note that a new tensor looks at the memory of another, if it does, and return whether it does."""
+    r, a = y.array, x.array
+    base = r.base if type(r) is ndarray else r
+    if r is a or (base is not None and (base is a or base is getattr(a, "base", None) or may_share_memory(r, a))):
+        share_memory(y, x)
+        return True
+    return False
 
 
 def several_results(
