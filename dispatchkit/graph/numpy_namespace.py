@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,8 @@ __all__ = ["DOUBLE", "NumpyNamespace", "numpy_namespace"]
 
 
 DOUBLE = np.dtype("float64")
+ARRAY = {np.ndarray}
+WHOLE, REVERSED = slice(None), slice(None, None, -1)
 # The reductions of the universal functions, whose stubs do not know their positional form.
 _sum: Callable[..., Any] = np.add.reduce
 _prod: Callable[..., Any] = np.multiply.reduce
@@ -196,6 +198,40 @@ class NumpyNamespace:
         """Reorder axes without NumPy's dispatch layer."""
         return x.transpose(axes)
 
+    @staticmethod
+    def squeeze(x: Any, /, axis: Any) -> Any:
+        """Drop axes without NumPy's dispatch layer."""
+        return x.squeeze(axis)
+
+    @staticmethod
+    def flip(x: Any, /, *, axis: Any = None) -> Any:
+        """Reverse the order; along a single axis by the index of it."""
+        if type(axis) is int and -x.ndim <= axis < x.ndim:
+            return x[(*(WHOLE,) * (axis % x.ndim), REVERSED)]
+        return np.flip(x, axis)
+
+    @staticmethod
+    def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
+        """Move axes; a single one without NumPy's normal forms of several."""
+        n = x.ndim
+        if type(source) is type(destination) is int and -n <= source < n and -n <= destination < n:
+            order = list(range(n))
+            order.insert(destination % n, order.pop(source))
+            return x.transpose(order)
+        return np.moveaxis(x, source, destination)
+
+    @staticmethod
+    def concat(arrays: Any, /, *, axis: Any = 0) -> Any:
+        """Join arrays along an axis."""
+        return np.concatenate(arrays, axis)
+
+    @staticmethod
+    def stack(arrays: Any, /, *, axis: int = 0) -> Any:
+        """Join arrays along a new axis; along a new first one by the index of it."""
+        if axis or {*map(type, arrays)} != ARRAY or len({x.shape for x in arrays}) != 1:
+            return np.stack(arrays, axis)
+        return np.concatenate([x[None] for x in arrays])
+
     # NumPy 2.0 lacks the next three.
 
     @staticmethod
@@ -233,16 +269,15 @@ class NumpyNamespace:
     @staticmethod
     def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
         """Sort, also in descending order."""
-        kind: Literal["stable"] | None = "stable" if stable else None
-        if not descending:
-            return np.sort(x, axis=axis, kind=kind)
-        return np.flip(np.sort(x, axis=axis, kind=kind), axis=axis)
+        y = x.copy()
+        y.sort(axis, "stable" if stable else None)
+        return np.flip(y, axis) if descending else y
 
     @staticmethod
     def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
         """Return sorting indices, also in descending order; equal elements keep their order."""
         if not descending:
-            return np.argsort(x, axis=axis, kind="stable" if stable else None)
+            return x.argsort(axis, "stable" if stable else None)
         flipped = np.argsort(np.flip(x, axis=axis), axis=axis, kind="stable")
         return x.shape[axis] - 1 - np.flip(flipped, axis=axis)
 

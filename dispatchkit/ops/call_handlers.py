@@ -20,7 +20,7 @@ from dispatchkit.ops.wrapping import make_leaf, spec_of, wrapped
 if TYPE_CHECKING:
     from dispatchkit.ops.declared import DeclaredOperation
 
-__all__ = ["arrays_handler", "call_handler", "gathering_handler", "making_handler"]
+__all__ = ["PLAIN", "UNTRACKED", "arrays_handler", "call_handler", "gathering_handler", "is_among", "making_handler"]
 
 Handler = Callable[..., Any]
 new: Callable[[Any], Any] = object.__new__
@@ -28,7 +28,7 @@ ndarray = np.ndarray
 
 # Types of arguments that hold no tensors.
 DTYPES = {type(np.dtype(code)) for code in np.typecodes["All"]}
-PLAIN = frozenset({int, float, complex, bool, str, type(None), type, *DTYPES})
+PLAIN: frozenset[type] = frozenset({int, float, complex, bool, str, type(None), type, *DTYPES})
 # ... and axes or shapes, whose members are numbers.
 UNTRACKED = PLAIN | {tuple, list}
 
@@ -140,14 +140,15 @@ def arrays_handler(operation: DeclaredOperation, cls: type, tensors: Sequence[bo
         y.array = r
         y._node = _node_of_arrays(operation, places, args, kwargs, r) if tracked else None
         y._memory = None
-        if type(r) is not ndarray or r.base is not None or _is_among(r, opened):
+        if type(r) is not ndarray or r.base is not None or is_among(r, opened):
             note_sharing(y, [args[i] for i in places])
         return y
 
     return handler
 
 
-def _is_among(r: Any, values: Sequence[Any]) -> bool:
+def is_among(r: Any, values: Sequence[Any]) -> bool:
+    """Return whether a result is one of some arrays itself."""
     for value in values:  # noqa: SIM110  # a generator takes longer than the loop
         if value is r:
             return True
@@ -199,7 +200,7 @@ def gathering_handler(operation: DeclaredOperation, cls: type) -> Handler:
         y = wrapped(cls, r if type(r) is ndarray else raw_array(r))
         if tracked:
             _record(operation, y, (arrays, *args), kwargs)
-        if y.array.base is not None or _is_among(r, raw):
+        if y.array.base is not None or is_among(r, raw):
             note_sharing(y, arrays)
         return y
 

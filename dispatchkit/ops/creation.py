@@ -25,6 +25,9 @@ __all__ = [
 ]
 
 
+INT = {int}
+
+
 def shape_of(name: str, shape: Shape) -> tuple[int, ...]:
     """Return a shape as a tuple of ints.
 
@@ -38,6 +41,8 @@ def shape_of(name: str, shape: Shape) -> tuple[int, ...]:
     TypeError : if it is neither
     ValueError : if a length is negative
     """
+    if type(shape) is tuple and {*map(type, shape)} == INT and min(shape) >= 0:
+        return shape
     lengths = shape if isinstance(shape, (tuple, list)) else (shape,)
     try:
         found = tuple(map(operator.index, lengths))
@@ -215,7 +220,9 @@ def arange(
     if stop is None:
         start, stop = 0, start
     if dtype is None:
-        whole = all(dtype_of_scalar(value).kind in "biu" for value in (start, stop, step))
+        whole = type(start) is type(stop) is type(step) is int or all(
+            dtype_of_scalar(value).kind in "biu" for value in (start, stop, step)
+        )
         dtype = default_dtype_of("i" if whole else "f")
     return xp.arange(start, stop, step, dtype=dtype, device=device)
 

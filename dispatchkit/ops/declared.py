@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -12,8 +13,9 @@ from typing_extensions import override
 
 from dispatchkit.graph.arrays import foreign, making_with, namespace_of
 from dispatchkit.graph.node import CallNode, Node, Output
-from dispatchkit.graph.numpy_namespace import numpy_namespace
+from dispatchkit.graph.numpy_namespace import NumpyNamespace, numpy_namespace
 from dispatchkit.graph.storage import Storage
+from dispatchkit.ops.call_functions import gathering_function, untracked_function
 from dispatchkit.ops.call_handlers import arrays_handler, call_handler, gathering_handler, making_handler
 from dispatchkit.ops.drawing import overseen
 from dispatchkit.ops.functions import binary_function, leading_function, unary_function
@@ -73,12 +75,12 @@ class DeclaredOperation(Overridable):
         self.derivatives = Rules()
         self.differentiable = differentiable
         self.node_name = "".join(part.capitalize() for part in name.split("_")) + "Backward"
-        path = _called_alone(body, parameters.signature)
+        self._trusted = namespace.partition(".")[0] == "dispatchkit"
+        path = _called_alone(body, parameters.signature) if self._trusted or not _branches(body) else None
         prefix = namespace.partition(".")[2]
         self.namesake = path == (f"{prefix}.{name}" if prefix else name)
-        self._trusted = namespace.partition(".")[0] == "dispatchkit"
         self.kernel = _kernel(body, path, trusted=self._trusted)
-        self.on_numpy: Callable[..., Any] = partial(body, numpy_namespace)
+        self.on_numpy = _on_numpy(body, path, parameters.signature)
         self.whole = numpy_namespace.whole.get(name) if self.namesake else None
         self.samples: list[Sample] = []
         self.decomposes = True
@@ -99,9 +101,13 @@ class DeclaredOperation(Overridable):
             return unary_function(self)
         if self.parameters.binary:
             return binary_function(self)
-        if self.parameters.leading:
+        if self.parameters.leading and self.kind is not kinds.random:
             return leading_function(self)
-        return super().make_function()
+        general = super().make_function()
+        if self.parameters.gathering:
+            return gathering_function(self, general)
+        looks_inside = any(p.form is Form.INDEX for p in self.parameters.arrays) or self.kind is kinds.random
+        return general if looks_inside else untracked_function(self, general)
 
     @override
     def make_operator(self) -> Callable[..., Any]:
@@ -277,6 +283,12 @@ class _SeenNamespace:
         return _SeenCall(self._path, args, kwargs)
 
 
+def _branches(body: Callable[..., Any]) -> bool:
+    """Return whether a body may take another way for other arguments, which one call of it does not show."""
+    code = getattr(body, "__code__", None)
+    return code is None or any(i.opcode in dis.hasjrel or i.opcode in dis.hasjabs for i in dis.get_instructions(code))
+
+
 def _called_alone(body: Callable[..., Any], signature: inspect.Signature) -> str | None:
     """Return the function of the namespace that a body passes all its arguments to, if it does nothing else."""
     parameters = list(signature.parameters.values())
@@ -310,6 +322,22 @@ def _kernel(body: Callable[..., Any], path: str | None, *, trusted: bool) -> Cal
         for name in path.split("."):
             kernel = getattr(kernel, name)
     return kernel if trusted or isinstance(kernel, np.ufunc) else _giving_new_memory(kernel)
+
+
+def _on_numpy(body: Callable[..., Any], path: str | None, signature: inspect.Signature) -> Callable[..., Any]:
+    """Return what computes a body on NumPy arrays: the namespace's own function where it takes the same arguments."""
+    own = getattr(NumpyNamespace, path, None) if path is not None else None
+    if own is not None and _taken(inspect.signature(own)) == _taken(signature):
+        function: Callable[..., Any] = own
+        return function
+    return partial(body, numpy_namespace)
+
+
+def _taken(signature: inspect.Signature) -> tuple[list[Any], set[Any]]:
+    """Return what a call may pass by place, in order, and what by name alone, with the defaults."""
+    found = [(p.name, p.kind, p.default) for p in signature.parameters.values()]
+    named = {one for one in found if one[1] is inspect.Parameter.KEYWORD_ONLY}
+    return [one for one in found if one not in named], named
 
 
 def _giving_new_memory(kernel: Callable[..., Any]) -> Callable[..., Any]:

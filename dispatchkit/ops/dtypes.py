@@ -143,6 +143,8 @@ def default_dtype_of(kind: str) -> DType:
 
 def dtype_of_scalar(value: Any) -> DType:
     """Return the dtype that a Python scalar gives a new array; an array's own."""
+    if type(value) is builtins.float:
+        return _Defaults.real
     if hasattr(value, "dtype"):
         return value.dtype
     if isinstance(value, builtins.bool):

@@ -42,7 +42,7 @@ def several_results(
     operation: DeclaredOperation,
     cls: type,
     result: Any,
-    tensors: list[Any],
+    tensors: Sequence[Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     tracked: bool,

@@ -1,0 +1,136 @@
+"""The public functions of operations on several arrays, on a sequence of them, and on none: as in `functions`.
+
+A call on plain tensors outside the graph is computed at once; every other goes by the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dispatchkit.graph.arrays import foreign, raw_array
+from dispatchkit.ops.call_handlers import PLAIN, UNTRACKED, is_among
+from dispatchkit.ops.mistakes import MISTAKES, check_numbers, reraise
+from dispatchkit.ops.results import note_sharing, several_results
+from dispatchkit.protocol.modes import live
+from dispatchkit.protocol.parameters import Form
+
+if TYPE_CHECKING:
+    from dispatchkit.ops.declared import DeclaredOperation
+
+__all__ = ["gathering_function", "untracked_function"]
+
+Function = Callable[..., Any]
+new: Callable[[Any], Any] = object.__new__
+ndarray = np.ndarray
+
+
+def untracked_function(operation: DeclaredOperation, general: Function) -> Function:
+    """Return the public function of an operation of several arrays, or of none, with parameters.
+
+    Parameters
+    ----------
+    operation : to compute
+    general : answers every call that is not one on plain tensors outside the graph
+    """
+    signature = operation.parameters.signature.parameters
+    takes_dtype, makes_leaves = "dtype" in signature, "requires_grad" in signature
+    # Where sequences hold arrays, they are looked into elsewhere.
+    passed = UNTRACKED if all(p.form is Form.ONE for p in operation.parameters.arrays) else PLAIN
+    base: Any = None
+    compute: Any = None
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        opened = _opened(args, kwargs, base, passed)
+        if opened is None or (makes_leaves and "requires_grad" in kwargs):
+            return general(*args, **kwargs)
+        try:
+            r = compute(*opened, **kwargs)
+            if takes_dtype and "dtype" in kwargs:
+                check_numbers(operation, r, kwargs["dtype"])
+        except MISTAKES as error:
+            reraise(operation, error, args, kwargs)
+        if type(r) is not ndarray:
+            if isinstance(r, (tuple, list)):
+                return several_results(operation, base, r, args, args, kwargs, tracked=False)
+            r = raw_array(r)
+        y = new(base)
+        y.array = r
+        y._node = y._memory = None
+        if r.base is not None or is_among(r, opened):
+            note_sharing(y, args)
+        return y
+
+    def settle() -> None:
+        nonlocal base, compute
+        base, compute = operation.protocol.base, operation.on_numpy
+
+    operation.settlers.append(settle)
+    return call
+
+
+def _opened(args: tuple[Any, ...], kwargs: dict[str, Any], base: Any, passed: frozenset[type]) -> list[Any] | None:
+    """Return the arguments with raw arrays for tensors; None unless the call is one on plain tensors outside the graph.
+
+    Parameters
+    ----------
+    args, kwargs : of the call
+    base : the class of plain tensors
+    passed : types of arguments that hold no tensors
+    """
+    if live or foreign or base is None:
+        return None
+    opened = []
+    for x in args:
+        if type(x) is base:
+            if x._node is not None:
+                return None
+            opened.append(x.array)
+        elif type(x) in passed:
+            opened.append(x)
+        else:
+            return None
+    for x in kwargs.values():
+        if type(x) not in passed:
+            return None
+    return opened
+
+
+def gathering_function(operation: DeclaredOperation, general: Function) -> Function:
+    """Return the public function of an operation of a sequence of arrays, given first, with parameters.
+
+    Parameters
+    ----------
+    operation : to compute
+    general : answers every call that is not one on plain tensors outside the graph
+    """
+    base: Any = None
+    compute: Any = None
+
+    def call(arrays: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if live or foreign or (type(arrays) is not list and type(arrays) is not tuple) or base is None:
+            return general(arrays, *args, **kwargs)
+        raw = []
+        for x in arrays:
+            if type(x) is not base or x._node is not None:
+                return general(arrays, *args, **kwargs)
+            raw.append(x.array)
+        try:
+            r = compute(raw, *args, **kwargs)
+        except MISTAKES as error:
+            reraise(operation, error, (arrays, *args), kwargs)
+        y = new(base)
+        y.array = r if type(r) is ndarray else raw_array(r)
+        y._node = y._memory = None
+        if y.array.base is not None or is_among(r, raw):
+            note_sharing(y, arrays)
+        return y
+
+    def settle() -> None:
+        nonlocal base, compute
+        base, compute = operation.protocol.base, operation.on_numpy
+
+    operation.settlers.append(settle)
+    return call
