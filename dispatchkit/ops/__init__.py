@@ -26,7 +26,8 @@ from dispatchkit.ops import (
     joining,
     linear_algebra,
     manipulation,
-    numpy_nan,  # noqa: F401  # shorter ways, declared on import
+    numpy_creation,  # noqa: F401  # shorter ways, declared on import
+    numpy_nan,  # noqa: F401
     permuting,
     random_arrays,
     reductions,

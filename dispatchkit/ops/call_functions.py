@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dispatchkit.graph.arrays import foreign, raw_array
-from dispatchkit.ops.call_handlers import PLAIN, UNTRACKED, is_among
+from dispatchkit.ops.call_handlers import UNTRACKED, is_among
 from dispatchkit.ops.mistakes import MISTAKES, check_numbers, reraise
 from dispatchkit.ops.results import note_sharing, several_results
 from dispatchkit.protocol.modes import live
@@ -25,6 +25,9 @@ __all__ = ["gathering_function", "untracked_function"]
 Function = Callable[..., Any]
 new: Callable[[Any], Any] = object.__new__
 ndarray = np.ndarray
+# What may stand in the place of an array, and how many arguments of a parameter that takes any number are looked at.
+NUMBERS = frozenset({int, float, complex, bool})
+MOST = 8
 
 
 def untracked_function(operation: DeclaredOperation, general: Function) -> Function:
@@ -37,13 +40,12 @@ def untracked_function(operation: DeclaredOperation, general: Function) -> Funct
     """
     signature = operation.parameters.signature.parameters
     takes_dtype, makes_leaves = "dtype" in signature, "requires_grad" in signature
-    # Where sequences hold arrays, they are looked into elsewhere.
-    passed = UNTRACKED if all(p.form is Form.ONE for p in operation.parameters.arrays) else PLAIN
+    places, names = _passed(operation)
     base: Any = None
     compute: Any = None
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        opened = _opened(args, kwargs, base, passed)
+        opened = _opened(args, kwargs, base, places, names)
         if opened is None or (makes_leaves and "requires_grad" in kwargs):
             return general(*args, **kwargs)
         try:
@@ -71,19 +73,46 @@ def untracked_function(operation: DeclaredOperation, general: Function) -> Funct
     return call
 
 
-def _opened(args: tuple[Any, ...], kwargs: dict[str, Any], base: Any, passed: frozenset[type]) -> list[Any] | None:
+def _passed(operation: DeclaredOperation) -> tuple[list[frozenset[type]], dict[str, frozenset[type]]]:
+    """Return the types that each parameter may have in place of a plain tensor, by its place and by its name.
+
+    Sequences and indices may hold arrays, and are looked into elsewhere.
+    """
+    places, names = [], {}
+    arrays = {p.name: p for p in operation.parameters.arrays}
+    for name, p in operation.parameters.signature.parameters.items():
+        passed = UNTRACKED
+        if name in arrays:
+            passed = NUMBERS | {ndarray} if arrays[name].form is Form.LOOSE else NUMBERS
+            passed |= {type(None)} if p.default is None else frozenset()
+        if p.kind is p.VAR_POSITIONAL:
+            places += [passed] * MOST
+        elif p.kind is not p.KEYWORD_ONLY:
+            places.append(passed)
+        if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD):
+            names[name] = passed
+    return places, names
+
+
+def _opened(
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    base: Any,
+    places: list[frozenset[type]],
+    names: dict[str, frozenset[type]],
+) -> list[Any] | None:
     """Return the arguments with raw arrays for tensors; None unless the call is one on plain tensors outside the graph.
 
     Parameters
     ----------
     args, kwargs : of the call
     base : the class of plain tensors
-    passed : types of arguments that hold no tensors
+    places, names : types that a parameter may have instead, by its place and by its name
     """
-    if live or foreign or base is None:
+    if live or foreign or len(args) > len(places):
         return None
     opened = []
-    for x in args:
+    for x, passed in zip(args, places, strict=False):
         if type(x) is base:
             if x._node is not None:
                 return None
@@ -92,8 +121,8 @@ def _opened(args: tuple[Any, ...], kwargs: dict[str, Any], base: Any, passed: fr
             opened.append(x)
         else:
             return None
-    for x in kwargs.values():
-        if type(x) not in passed:
+    for name, x in kwargs.items():
+        if type(x) not in names.get(name, ()):
             return None
     return opened
 

@@ -1,4 +1,4 @@
-"""What computes a call on tensors whose arrays are several, a sequence, or none: a closure for each form."""
+"""What computes a call on tensors whose arrays are several, or a sequence: a closure for each form."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from dispatchkit.graph.numpy_namespace import DOUBLE
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.libraries import library_of_call
-from dispatchkit.ops.mistakes import MISTAKES, NUMBERS, check_numbers, reraise
+from dispatchkit.ops.mistakes import MISTAKES, check_numbers, reraise
 from dispatchkit.ops.results import node_of_call, note_sharing, several_results
 from dispatchkit.ops.wrapping import make_leaf, spec_of, wrapped
 
 if TYPE_CHECKING:
     from dispatchkit.ops.declared import DeclaredOperation
 
-__all__ = ["PLAIN", "UNTRACKED", "arrays_handler", "call_handler", "gathering_handler", "is_among", "making_handler"]
+__all__ = ["PLAIN", "UNTRACKED", "arrays_handler", "call_handler", "gathering_handler", "is_among"]
 
 Handler = Callable[..., Any]
 new: Callable[[Any], Any] = object.__new__
@@ -225,27 +225,3 @@ def _record(operation: DeclaredOperation, y: Storage, args: tuple[Any, ...], kwa
     """Give a result its node, where gradients flow through the operation and recording is on."""
     if operation.differentiable and is_inexact(y.array.dtype) and is_grad_enabled():
         y._node = node_of_call(operation, args, kwargs, y.array)
-
-
-def making_handler(operation: DeclaredOperation, cls: type) -> Handler:
-    """Return what computes an operation that makes an array of no other."""
-    compute, general = operation.on_numpy, call_handler(operation, cls)
-    makes_leaves = "requires_grad" in operation.parameters.signature.parameters
-    takes_dtype = "dtype" in operation.parameters.signature.parameters
-
-    def handler(*args: Any, **kwargs: Any) -> Any:
-        if foreign or not UNTRACKED.issuperset(map(type, args)):
-            return general(*args, **kwargs)
-        requires_grad = makes_leaves and bool(kwargs) and kwargs.pop("requires_grad", False)
-        try:
-            r = compute(*args, **kwargs)
-            if takes_dtype and r.dtype.kind not in NUMBERS:
-                check_numbers(operation, r, kwargs.get("dtype"))
-        except MISTAKES as error:
-            reraise(operation, error, args, kwargs)
-        y = wrapped(cls, r)
-        if requires_grad:
-            y._node = make_leaf(r)
-        return y
-
-    return handler

@@ -50,6 +50,8 @@ def to_raw(
     """
     if isinstance(data, Storage):
         data = data.array
+    if type(data) is np.ndarray and dtype is copy is device is None and data.dtype.kind in NUMBERS:
+        return data
     try:
         return _array_of(name, parameter, data, dtype, copy, device, xp)
     except (AutogradError, DispatchError):

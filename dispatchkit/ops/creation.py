@@ -123,7 +123,7 @@ def empty(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = Non
     return xp.empty(shape_of(empty.__name__, shape), dtype=dtype or default_dtype_of("f"), device=device)
 
 
-def _filled(xp: Namespace, shape: tuple[int, ...], value: Any, dtype: DType, device: Any) -> Any:
+def filled(xp: Namespace, shape: tuple[int, ...], value: Any, dtype: DType, device: Any) -> Any:
     """Return one value in every element, also that of an array, which the standard's `full` does not take."""
     if isinstance(value, (int, float, complex)):
         return xp.full(shape, value, dtype=dtype, device=device)
@@ -170,7 +170,7 @@ def full(
     tensor([[7., 7.],
             [7., 7.]])
     """
-    return _filled(xp, shape_of(full.__name__, shape), fill_value, dtype or dtype_of_scalar(fill_value), device)
+    return filled(xp, shape_of(full.__name__, shape), fill_value, dtype or dtype_of_scalar(fill_value), device)
 
 
 @full.def_transpose("fill_value")
@@ -389,7 +389,7 @@ def full_like(
     tensor([[7., 7.],
             [7., 7.]])
     """
-    return _filled(xp, x.shape, fill_value, dtype or x.dtype, device or x.device)
+    return filled(xp, x.shape, fill_value, dtype or x.dtype, device or x.device)
 
 
 @full_like.def_transpose("x")

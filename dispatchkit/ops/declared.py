@@ -16,7 +16,7 @@ from dispatchkit.graph.node import CallNode, Node, Output
 from dispatchkit.graph.numpy_namespace import NumpyNamespace, numpy_namespace
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.call_functions import gathering_function, untracked_function
-from dispatchkit.ops.call_handlers import arrays_handler, call_handler, gathering_handler, making_handler
+from dispatchkit.ops.call_handlers import arrays_handler, call_handler, gathering_handler
 from dispatchkit.ops.drawing import overseen
 from dispatchkit.ops.functions import binary_function, leading_function, unary_function
 from dispatchkit.ops.handlers import leading_handler, plain_handler
@@ -179,9 +179,7 @@ class DeclaredOperation(Overridable):
             return self._by_lifted(lifted)
         tensors = [issubclass(t, Storage) if isinstance(t, type) else False for t in key]
         names = parameters.signature.parameters.keys()
-        if parameters.nullary and not self.several:
-            handler = making_handler(self, cls)
-        elif self.composite or self.several or not tensors:
+        if self.composite or self.several or not tensors:
             handler = call_handler(self, cls)
         elif parameters.binary or (self.kind is kinds.elementwise and parameters.unary):
             handler = plain_handler(self, cls, tensors)

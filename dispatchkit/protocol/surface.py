@@ -134,6 +134,9 @@ def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
     named = [p.name for p in signature.parameters.values() if p.kind is not p.POSITIONAL_ONLY]
     fixed = len(signature.parameters) - len(named) - 1
     names = frozenset(signature.parameters)
+    # The commonest calls give one argument, which is this one: `x.sum(0)`, `x.reshape(4)`.
+    first = named[0] if named and not fixed else None
+    spreads = varargs is not None and varargs == first
 
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if not args:
@@ -141,6 +144,9 @@ def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
                 # NumPy's functions call the methods with every keyword that they know, None where it was not given.
                 kwargs = {name: value for name, value in kwargs.items() if value is not None or name in names}
             return function(self, **kwargs) if kwargs else function(self)
+        if len(args) == 1 and first is not None:
+            value = args if spreads and not isinstance(args[0], (tuple, list)) else args[0]
+            return function(self, **{first: value}, **kwargs) if kwargs else function(self, **{first: value})
         rest = args[fixed:]
         if varargs is not None and rest and not isinstance(rest[0], (tuple, list)):
             return function(self, *args[:fixed], **{varargs: rest}, **kwargs)

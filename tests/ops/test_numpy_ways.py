@@ -51,6 +51,9 @@ def test_a_shorter_way_gives_what_the_body_gives(entry: DeclaredOperation, sampl
                     continue
                 assert [r.dtype for r in found] == [r.dtype for r in wanted], said
                 for one, other in zip(found, wanted, strict=True):
+                    if entry.name == "empty":
+                        assert one.shape == other.shape, said
+                        continue
                     close = 1e-4 if other.dtype.char in "fF" else 1e-10
                     npt.assert_allclose(one, other, rtol=close, atol=close, equal_nan=True, strict=True, err_msg=said)
 
