@@ -18,7 +18,9 @@ from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.storage import Storage
 
 __all__ = [
+    "PLAIN",
     "SCALARS",
+    "UNTRACKED",
     "Spec",
     "as_numpy",
     "dtype_name",
@@ -46,6 +48,12 @@ SCALARS = frozenset(np.dtype(code).type for code in np.typecodes["All"] if code 
     float,
     complex,
 }
+
+# Types of arguments that hold no tensors.
+_DTYPES = {type(np.dtype(code)) for code in np.typecodes["All"]}
+PLAIN: frozenset[type] = frozenset({int, float, complex, bool, str, type(None), type, *_DTYPES})
+# ... and axes or shapes, whose members are numbers.
+UNTRACKED: frozenset[type] = PLAIN | {tuple, list}
 
 
 class Spec:

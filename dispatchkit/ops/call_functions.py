@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dispatchkit.graph.arrays import foreign, raw_array
-from dispatchkit.ops.call_handlers import UNTRACKED, is_among
-from dispatchkit.ops.mistakes import MISTAKES, check_numbers, reraise
+from dispatchkit.graph.arrays import UNTRACKED, foreign, raw_array
+from dispatchkit.ops.call_handlers import is_among
+from dispatchkit.ops.mistakes import MISTAKES, NUMBERS, check_numbers, reraise
 from dispatchkit.ops.results import note_sharing, several_results
 from dispatchkit.protocol.modes import live
 from dispatchkit.protocol.parameters import Form
@@ -20,18 +20,57 @@ from dispatchkit.protocol.parameters import Form
 if TYPE_CHECKING:
     from dispatchkit.ops.declared import DeclaredOperation
 
-__all__ = ["gathering_function", "untracked_function"]
+__all__ = ["gathering_function", "making_function", "untracked_function"]
 
 Function = Callable[..., Any]
 new: Callable[[Any], Any] = object.__new__
 ndarray = np.ndarray
 # What may stand in the place of an array, and how many arguments of a parameter that takes any number are looked at.
-NUMBERS = frozenset({int, float, complex, bool})
+PYTHON_SCALARS = frozenset({int, float, complex, bool})
 MOST = 8
 
 
+def making_function(operation: DeclaredOperation, general: Function) -> Function:
+    """Return the public function of an operation that makes an array of no other.
+
+    Parameters
+    ----------
+    operation : to compute
+    general : answers every call that is not one with plain arguments, or whose result is a leaf
+    """
+    base: Any = None
+    compute: Any = None
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if live or foreign or "requires_grad" in kwargs:
+            return general(*args, **kwargs)
+        for x in args:
+            if type(x) not in UNTRACKED:
+                return general(*args, **kwargs)
+        for x in kwargs.values():
+            if type(x) not in UNTRACKED:
+                return general(*args, **kwargs)
+        try:
+            r = compute(*args, **kwargs)
+            if r.dtype.kind not in NUMBERS:
+                check_numbers(operation, r, kwargs.get("dtype"))
+        except MISTAKES as error:
+            reraise(operation, error, args, kwargs)
+        y = new(base)
+        y.array = r
+        y._node = y._memory = None
+        return y
+
+    def settle() -> None:
+        nonlocal base, compute
+        base, compute = operation.protocol.base, operation.on_numpy
+
+    operation.settlers.append(settle)
+    return call
+
+
 def untracked_function(operation: DeclaredOperation, general: Function) -> Function:
-    """Return the public function of an operation of several arrays, or of none, with parameters.
+    """Return the public function of an operation of several arrays, with parameters.
 
     Parameters
     ----------
@@ -83,7 +122,7 @@ def _passed(operation: DeclaredOperation) -> tuple[list[frozenset[type]], dict[s
     for name, p in operation.parameters.signature.parameters.items():
         passed = UNTRACKED
         if name in arrays:
-            passed = NUMBERS | {ndarray} if arrays[name].form is Form.LOOSE else NUMBERS
+            passed = PYTHON_SCALARS | {ndarray} if arrays[name].form is Form.LOOSE else PYTHON_SCALARS
             passed |= {type(None)} if p.default is None else frozenset()
         if p.kind is p.VAR_POSITIONAL:
             places += [passed] * MOST
@@ -111,18 +150,16 @@ def _opened(
     """
     if live or foreign or len(args) > len(places):
         return None
-    opened = []
-    for x, passed in zip(args, places, strict=False):
-        if type(x) is base:
-            if x._node is not None:
-                return None
+    opened: list[Any] = []
+    for x in args:
+        if type(x) is base and x._node is None:
             opened.append(x.array)
-        elif type(x) in passed:
+        elif type(x) in places[len(opened)]:
             opened.append(x)
         else:
             return None
     for name, x in kwargs.items():
-        if type(x) not in names.get(name, ()):
+        if name not in names or type(x) not in names[name]:
             return None
     return opened
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dispatchkit.graph.arrays import foreign, is_inexact, raw_array
+from dispatchkit.graph.arrays import PLAIN, foreign, is_inexact, raw_array
 from dispatchkit.graph.node import CallNode, note_versions
 from dispatchkit.graph.numpy_namespace import DOUBLE
 from dispatchkit.graph.recording import is_grad_enabled
@@ -20,17 +20,11 @@ from dispatchkit.ops.wrapping import make_leaf, spec_of, wrapped
 if TYPE_CHECKING:
     from dispatchkit.ops.declared import DeclaredOperation
 
-__all__ = ["PLAIN", "UNTRACKED", "arrays_handler", "call_handler", "gathering_handler", "is_among"]
+__all__ = ["arrays_handler", "call_handler", "gathering_handler", "is_among"]
 
 Handler = Callable[..., Any]
 new: Callable[[Any], Any] = object.__new__
 ndarray = np.ndarray
-
-# Types of arguments that hold no tensors.
-DTYPES = {type(np.dtype(code)) for code in np.typecodes["All"]}
-PLAIN: frozenset[type] = frozenset({int, float, complex, bool, str, type(None), type, *DTYPES})
-# ... and axes or shapes, whose members are numbers.
-UNTRACKED = PLAIN | {tuple, list}
 
 
 def call_handler(operation: DeclaredOperation, cls: type) -> Handler:

@@ -15,7 +15,7 @@ from dispatchkit.graph.arrays import foreign, making_with, namespace_of
 from dispatchkit.graph.node import CallNode, Node, Output
 from dispatchkit.graph.numpy_namespace import NumpyNamespace, numpy_namespace
 from dispatchkit.graph.storage import Storage
-from dispatchkit.ops.call_functions import gathering_function, untracked_function
+from dispatchkit.ops.call_functions import gathering_function, making_function, untracked_function
 from dispatchkit.ops.call_handlers import arrays_handler, call_handler, gathering_handler
 from dispatchkit.ops.drawing import overseen
 from dispatchkit.ops.functions import binary_function, leading_function, unary_function
@@ -106,8 +106,9 @@ class DeclaredOperation(Overridable):
         general = super().make_function()
         if self.parameters.gathering:
             return gathering_function(self, general)
-        looks_inside = any(p.form is Form.INDEX for p in self.parameters.arrays) or self.kind is kinds.random
-        return general if looks_inside else untracked_function(self, general)
+        if self.kind is kinds.random or any(p.form is Form.INDEX for p in self.parameters.arrays):
+            return general
+        return making_function(self, general) if self.parameters.nullary else untracked_function(self, general)
 
     @override
     def make_operator(self) -> Callable[..., Any]:

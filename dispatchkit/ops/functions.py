@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dispatchkit.graph.arrays import SCALARS, foreign, is_inexact, raw_array
+from dispatchkit.graph.arrays import SCALARS, UNTRACKED, foreign, is_inexact, raw_array
 from dispatchkit.graph.node import CallNode, Node, note_versions
 from dispatchkit.graph.numpy_namespace import DOUBLE
 from dispatchkit.graph.recording import is_grad_enabled
@@ -207,12 +207,13 @@ def leading_function(operation: DeclaredOperation) -> Handler:
     compute: Any = None
     whole: Any = None
     record: Any = None
+    records = True
 
     def call(x: Any, /, *args: Any, **kwargs: Any) -> Any:
         if live and (answer := ask_modes(operation, (x, *args), kwargs)) is not NotImplemented:
             return answer
         t = type(x)
-        if t is base and not foreign:
+        if t is base and not foreign and (records or (x._node is None and _hold_no_tensors(args, kwargs))):
             a = x.array
             try:
                 r = compute(a, *args, **kwargs) if args or kwargs else whole(a)
@@ -242,13 +243,19 @@ def leading_function(operation: DeclaredOperation) -> Handler:
         return result
 
     def settle() -> None:
-        nonlocal base, compute, whole, record
-        base, compute = operation.fast_base, operation.on_numpy
+        nonlocal base, compute, whole, record, records
+        base, compute = operation.protocol.base, operation.on_numpy
         whole = compute if operation.whole is None else operation.whole
         record = recorder_of_leading(operation) if operation.differentiable else _record_nothing
+        # Gradients flow through the body, and then the longer way, where no rule says how.
+        records = not operation.composite
 
     operation.settlers.append(settle)
     return call
+
+
+def _hold_no_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    return UNTRACKED.issuperset(map(type, args)) and UNTRACKED.issuperset(map(type, kwargs.values()))
 
 
 def recorder_of_leading(operation: DeclaredOperation) -> Callable[..., CallNode | None]:

@@ -17,7 +17,7 @@ from dispatchkit.ops.declared import DeclaredOperation
 from dispatchkit.ops.inplace import check_may_change, check_writeable, in_graph, touch, write_back
 from dispatchkit.ops.libraries import as_python, common_library
 from dispatchkit.ops.mistakes import MISTAKES, reraise
-from dispatchkit.ops.results import call_node
+from dispatchkit.ops.results import call_node, note_view
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Index, Namespace
 from dispatchkit.ops.wrapping import wrapped
@@ -31,16 +31,18 @@ BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 
 
 class Selection(DeclaredOperation):
-    """`getitem`: indices without arrays are dealt with at once."""
+    """`getitem`: indices without arrays, and single plain tensors, are dealt with at once."""
 
     def make_function(self) -> Callable[..., Any]:
-        """Return the public function; plain tensors with a basic index do not go by the table."""
+        """Return the public function; plain tensors with the commonest indices do not go by the table."""
         general = super().make_function()
         base: Any = None
 
         def call(x: Any, key: Any, /) -> Any:
-            if type(x) is not base or live or foreign or not (type(key) in BASIC or _is_basic(key)):
+            if type(x) is not base or live or foreign:
                 return general(x, key)
+            if not (type(key) in BASIC or _is_basic(key)):
+                return selected(x, key) if type(key) is base and x._node is None else general(x, key)
             a = x.array
             try:
                 r = a[key, ...] if type(key) is int else a[key]
@@ -53,6 +55,16 @@ class Selection(DeclaredOperation):
                 y._node = n = call_node(self, (x, key), {})
                 n.shape, n.dtype = r.shape, r.dtype
             share_memory(y, x)
+            return y
+
+        def selected(x: Any, key: Any) -> Any:
+            """Select from a tensor outside the graph by an array of integers or booleans."""
+            try:
+                y = wrapped(base, raw_array(self.on_numpy(x.array, key.array)))
+            except MISTAKES as error:
+                reraise(self, error, (x, key), {})
+            if y.array.base is not None:
+                note_view(y, x)
             return y
 
         def settle() -> None:

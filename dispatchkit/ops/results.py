@@ -48,7 +48,7 @@ def several_results(
     tracked: bool,
 ) -> Any:
     """Wrap each of several outputs; they share one node."""
-    ys = [wrapped(cls, raw_array(r)) for r in result]
+    ys = [wrapped(cls, r if type(r) is ndarray else raw_array(r)) for r in result]
     if tracked and any(is_inexact(y.array.dtype) for y in ys):
         n = call_node(operation, args, kwargs)
         n.shape, n.dtype = (), None
@@ -60,7 +60,8 @@ def several_results(
                 y._node = Output(n, index, y.array.shape, y.array.dtype)
     for y in ys:
         note_sharing(y, tensors)
-    return type(result)(*ys) if hasattr(result, "_fields") else type(result)(ys)
+    cls = type(result)
+    return tuple(ys) if cls is tuple else cls(*ys) if hasattr(cls, "_fields") else cls(ys)
 
 
 def node_of_call(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> CallNode:
