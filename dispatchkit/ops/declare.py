@@ -132,6 +132,7 @@ def operation(
         entry.several = _gives_several(fn)
         entry.decomposes = decomposes and not entry.namesake and not parameters.nullary
         entry.samples = _samples(entry, domain, content) if samples is None else list(samples)
+        entry.forget_rules()
         _dress(call, fn, signature)
         _attach_rules(call, entry)
         _enter_names(entry, operator, methods or (), properties, varargs)

@@ -122,13 +122,14 @@ class DeclaredOperation(Overridable):
         self.forget_rules()
 
     def forget_rules(self) -> None:
-        """Read the rules anew at the next call."""
+        """Read the rules anew, and decide the calls to come by them."""
         self._plan = None
+        self.settle()
         self.clear()
 
     @override
-    def clear(self) -> None:
-        super().clear()
+    def settle(self) -> None:
+        """Bring what the public functions hold up to date with rules and base type."""
         self.pull_raw = self.plan.pull_raw
         for settle in self.settlers:
             settle()

@@ -70,6 +70,9 @@ class Registry(Population):
         advice: str,
     ) -> None:
         super().set_base(base, arrays, scalars, wrap, advice)
+        with self.lock:
+            for operation in list(self._known):
+                operation.settle()
         self._changed()
 
     def rules(self) -> list[Rule]:
