@@ -14,7 +14,9 @@ from dispatchkit.graph.arrays import UNTRACKED, foreign, raw_array
 from dispatchkit.ops.call_handlers import is_among
 from dispatchkit.ops.mistakes import MISTAKES, NUMBERS, check_numbers, reraise
 from dispatchkit.ops.results import note_sharing, several_results
-from dispatchkit.protocol.modes import live
+from dispatchkit.ops.wrapping import wrapped
+from dispatchkit.protocol.callers import ask_the_rest, decide
+from dispatchkit.protocol.modes import ask_modes, live
 from dispatchkit.protocol.parameters import Form
 
 if TYPE_CHECKING:
@@ -164,39 +166,48 @@ def _opened(
     return opened
 
 
-def gathering_function(operation: DeclaredOperation, general: Function) -> Function:
-    """Return the public function of an operation of a sequence of arrays, given first, with parameters.
-
-    Parameters
-    ----------
-    operation : to compute
-    general : answers every call that is not one on plain tensors outside the graph
-    """
-    base: Any = None
+def gathering_function(operation: DeclaredOperation) -> Function:
+    """Return the public function of an operation of a sequence of arrays, given first, with parameters."""
+    table = operation.table
+    base: Any = NotImplemented  # the type of no member, nor None
     compute: Any = None
 
     def call(arrays: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if live or foreign or (type(arrays) is not list and type(arrays) is not tuple) or base is None:
-            return general(arrays, *args, **kwargs)
+        if live and (answer := ask_modes(operation, (arrays, *args), kwargs)) is not NotImplemented:
+            return answer
+        types: Any = set(map(type, arrays)) if type(arrays) is list or type(arrays) is tuple else None
+        key: Any = types.pop() if types is not None and len(types) == 1 else None
+        if key is base and not foreign and (y := at_once(arrays, args, kwargs)) is not None:
+            return y
+        try:
+            first = table[key]
+        except KeyError:
+            # Members of several types, or none at all, are decided each time: the order of the types counts.
+            first = decide(operation, (arrays, *args), kwargs, *(() if key is None else (key,)))
+        result = first(arrays, *args, **kwargs) if args or kwargs else first(arrays)
+        if result is NotImplemented:
+            return ask_the_rest(operation, first, (arrays, *args), kwargs)
+        return result
+
+    def at_once(arrays: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Compute on plain tensors; None where one of them is in the graph."""
         raw = []
         for x in arrays:
-            if type(x) is not base or x._node is not None:
-                return general(arrays, *args, **kwargs)
+            if x._node is not None:
+                return None
             raw.append(x.array)
         try:
             r = compute(raw, *args, **kwargs)
         except MISTAKES as error:
             reraise(operation, error, (arrays, *args), kwargs)
-        y = new(base)
-        y.array = r if type(r) is ndarray else raw_array(r)
-        y._node = y._memory = None
+        y = wrapped(base, r if type(r) is ndarray else raw_array(r))
         if y.array.base is not None or is_among(r, raw):
             note_sharing(y, arrays)
         return y
 
     def settle() -> None:
         nonlocal base, compute
-        base, compute = operation.protocol.base, operation.on_numpy
+        base, compute = operation.protocol.base or NotImplemented, operation.on_numpy
 
     operation.settlers.append(settle)
     return call

@@ -103,9 +103,9 @@ class DeclaredOperation(Overridable):
             return binary_function(self)
         if self.parameters.leading and self.kind is not kinds.random:
             return leading_function(self)
-        general = super().make_function()
         if self.parameters.gathering:
-            return gathering_function(self, general)
+            return gathering_function(self)
+        general = super().make_function()
         if self.kind is kinds.random or any(p.form is Form.INDEX for p in self.parameters.arrays):
             return general
         return making_function(self, general) if self.parameters.nullary else untracked_function(self, general)

@@ -18,7 +18,7 @@ from dispatchkit.graph.numpy_namespace import DOUBLE
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.ops.mistakes import MISTAKES, check_numbers, reraise
 from dispatchkit.ops.results import note_view, several_results
-from dispatchkit.ops.wrapping import spec_of
+from dispatchkit.ops.wrapping import spec_of, wrapped
 from dispatchkit.protocol.callers import ask_the_rest, decide
 from dispatchkit.protocol.modes import ask_modes, live
 
@@ -216,16 +216,16 @@ def leading_function(operation: DeclaredOperation) -> Handler:
         if t is base and not foreign and (records or (x._node is None and _hold_no_tensors(args, kwargs))):
             a = x.array
             try:
-                r = compute(a, *args, **kwargs) if args or kwargs else whole(a)
-                if takes_dtype and (args or "dtype" in kwargs):
-                    check_numbers(operation, r, kwargs.get("dtype"))
+                if args or kwargs:
+                    r = compute(a, *args, **kwargs)
+                    if takes_dtype and (args or "dtype" in kwargs):
+                        check_numbers(operation, r, kwargs.get("dtype"))
+                else:
+                    r = whole(a)
             except MISTAKES as error:
                 reraise(operation, error, (x, *args), kwargs)
             if type(r) is not ndarray:
-                if isinstance(r, (tuple, list)):
-                    tracked = x._node is not None and operation.differentiable and is_grad_enabled()
-                    return several_results(operation, t, r, [x], (x, *args), kwargs, tracked)
-                r = asarray(r) if type(r) in SCALARS else raw_array(r)
+                return _of_no_array(operation, record, r, x, args, kwargs)
             y = new(t)
             y.array = r
             y._memory = None
@@ -252,6 +252,19 @@ def leading_function(operation: DeclaredOperation) -> Handler:
 
     operation.settlers.append(settle)
     return call
+
+
+def _of_no_array(
+    operation: DeclaredOperation, record: Any, r: Any, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Return the results of a call that gave several arrays, or a scalar."""
+    if isinstance(r, (tuple, list)):
+        tracked = x._node is not None and operation.differentiable and is_grad_enabled()
+        return several_results(operation, type(x), r, [x], (x, *args), kwargs, tracked)
+    y = wrapped(type(x), asarray(r) if type(r) in SCALARS else raw_array(r))
+    if x._node is not None:
+        y._node = record(y.array, x, args, kwargs)
+    return y
 
 
 def _hold_no_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

@@ -1,6 +1,6 @@
 """The functions that people call: a closure that reads a table, and nothing else on the way.
 
-The forms of signature on which most depends, of one and two arrays, have their functions beside the arrays.
+The forms of signature on which most depends, of one and two arrays and of a sequence, have theirs beside the arrays.
 
 Each reads the table of its operation by the types of the arguments and calls what it finds. Modes are asked only
 while some exist in the process; a first answer that declines hands over to the chain.
@@ -24,32 +24,9 @@ Function = Callable[..., Any]
 
 def make_function(operation: Overridable) -> Function:
     """Return the function of an operation, with its name, signature and docstring."""
-    if operation.parameters.gathering:
-        return _gathering(operation)
     if operation.parameters.nullary:
         return _making(operation)
     return _positional(operation) if operation.parameters.positional else _general(operation)
-
-
-def _gathering(operation: Overridable) -> Function:
-    table = operation.table
-
-    def call(arrays: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if live and (answer := ask_modes(operation, (arrays, *args), kwargs)) is not NotImplemented:
-            return answer
-        types: Any = set(map(type, arrays)) if type(arrays) is list or type(arrays) is tuple else None
-        key: Any = types.pop() if types is not None and len(types) == 1 else None
-        try:
-            first = table[key]
-        except KeyError:
-            # Members of several types, or none at all, are decided each time: the order of the types counts.
-            first = decide(operation, (arrays, *args), kwargs, *(() if key is None else (key,)))
-        result = first(arrays, *args, **kwargs) if args or kwargs else first(arrays)
-        if result is NotImplemented:
-            return ask_the_rest(operation, first, (arrays, *args), kwargs)
-        return result
-
-    return call
 
 
 def _making(operation: Overridable) -> Function:
