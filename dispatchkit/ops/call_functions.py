@@ -54,6 +54,8 @@ def making_function(operation: DeclaredOperation, general: Function) -> Function
                 return general(*args, **kwargs)
         try:
             r = compute(*args, **kwargs)
+            if type(r) is not ndarray:
+                return general(*args, **kwargs)
             if r.dtype.kind not in NUMBERS:
                 check_numbers(operation, r, kwargs.get("dtype"))
         except MISTAKES as error:

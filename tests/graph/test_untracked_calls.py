@@ -131,3 +131,22 @@ def test_a_body_that_looks_at_its_arguments_is_run_each_time() -> None:
     assert isinstance(entry, DeclaredOperation)
     assert not entry.namesake
     assert rooted(dk.asarray([4.0])).tolist() == [2.0]
+
+
+def test_what_makes_a_number_or_several_arrays_goes_the_longer_way() -> None:
+    @dk.operation
+    def largest(xp: Any, *, bits: int) -> Any:
+        return np.float64(2.0**bits)
+
+    @dk.operation
+    def corners(xp: Any, *, n: int) -> tuple[Any, Any]:
+        return xp.zeros((n,)), xp.ones((n,))
+
+    assert largest(bits=3).item() == 8.0
+    low, high = corners(n=2)
+    assert (low.tolist(), high.tolist()) == ([0.0, 0.0], [1.0, 1.0])
+
+
+def test_numbers_alone_are_computed_too() -> None:
+    assert dk.where(True, 1.0, 2.0).item() == 1.0
+    assert dk.clip(3.0, 0, 1).item() == 1.0
