@@ -27,6 +27,7 @@ from dispatchkit.ops import (
     linear_algebra,
     manipulation,
     numpy_nan,  # noqa: F401  # shorter ways, declared on import
+    numpy_statistics,  # noqa: F401
     permuting,
     random_arrays,
     reductions,
