@@ -10,7 +10,7 @@ import numpy as np
 from dispatchkit.ops.axes import Axis, count
 from dispatchkit.ops.declare import body_on_numpy
 from dispatchkit.ops.extras_nan import nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar, one_correction
-from dispatchkit.ops.numpy_statistics import DOUBLE_OF, squares, total
+from dispatchkit.ops.numpy_statistics import DOUBLE_OF, holds_nan, squares, total
 from dispatchkit.ops.typing import DType
 
 __all__: list[str] = []
@@ -20,18 +20,12 @@ _body_of_sum, _body_of_prod, _body_of_mean = map(body_on_numpy, (nansum, nanprod
 _body_of_var, _body_of_std = map(body_on_numpy, (nanvar, nanstd))
 
 
-def _holds_nan(y: Any) -> bool:
-    """Return whether a result may hold NaN: its sum of squares does then, in which no infinities cancel."""
-    found = np.vdot(y, y) if type(y) is np.ndarray else y
-    return bool(found != found)  # noqa: PLR0124  # true of NaN alone
-
-
 @nansum.def_numpy
 def nansum_numpy(x: Any, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Any:
     if dtype is not None:
         return _body_of_sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
     y = total(x, axis, None, None, keepdims)
-    if x.dtype.kind in DOUBLE_OF or not _holds_nan(y):
+    if x.dtype.kind in DOUBLE_OF or not holds_nan(y):
         return y
     return total(x, axis, None, None, keepdims, where=~np.isnan(x))
 
@@ -41,7 +35,7 @@ def nanprod_numpy(x: Any, /, *, axis: Axis = None, dtype: DType = None, keepdims
     if dtype is not None:
         return _body_of_prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
     y = _product(x, axis, None, None, keepdims)
-    if x.dtype.kind in DOUBLE_OF or not _holds_nan(y):
+    if x.dtype.kind in DOUBLE_OF or not holds_nan(y):
         return y
     return _product(x, axis, None, None, keepdims, where=~np.isnan(x))
 
@@ -51,7 +45,7 @@ def nanmean_numpy(x: Any, /, *, axis: Axis = None, dtype: DType = None, keepdims
     if dtype is not None or x.dtype.char == "e" or x.size < 2:
         return _body_of_mean(x, axis=axis, dtype=dtype, keepdims=keepdims)
     y = total(x, axis, DOUBLE_OF.get(x.dtype.kind), None, keepdims)
-    if not _holds_nan(y):
+    if not holds_nan(y):
         return y / count(x.shape, axis)
     kept = ~np.isnan(x)
     y = total(x, axis, None, None, keepdims, where=kept)
@@ -67,7 +61,7 @@ def _per_element(y: Any, found: Any, correction: float) -> Any:
 def _nan_variance(x: Any, axis: Axis, correction: float, keepdims: bool) -> Any:
     whole = total(x, axis, DOUBLE_OF.get(x.dtype.kind), None, True)
     n = count(x.shape, axis)
-    if n > correction and not _holds_nan(whole):
+    if n > correction and not holds_nan(whole):
         return total(squares(x, whole / n), axis, None, None, keepdims) / (n - correction)
     kept = ~np.isnan(x)
     found = total(kept, axis, np.intp, None, True)

@@ -10,12 +10,18 @@ from dispatchkit.ops.axes import Axis, count
 from dispatchkit.ops.declare import body_on_numpy
 from dispatchkit.ops.statistics import std, var
 
-__all__ = ["DOUBLE_OF", "squares", "total"]
+__all__ = ["DOUBLE_OF", "holds_nan", "squares", "total"]
 
 total: Any = np.add.reduce
 # What the means of each kind of numbers are computed in where that is not their own dtype.
 DOUBLE_OF = dict.fromkeys("biu", np.dtype("float64"))
 _body_of_var, _body_of_std = body_on_numpy(var), body_on_numpy(std)
+
+
+def holds_nan(y: Any) -> bool:
+    """Return whether an array or number may hold NaN: its sum of squares does then, in which no infinities cancel."""
+    found = np.vdot(y, y) if type(y) is np.ndarray else y
+    return bool(found != found)  # noqa: PLR0124  # true of NaN alone
 
 
 def squares(x: Any, mean: Any) -> Any:

@@ -16,19 +16,24 @@ import dispatchkit as dk
 from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.samples import Sample
+from dispatchkit.ops.samples import Sample, draw, sample
 from dispatchkit.protocol.kinds import kinds
 from tests.declared import OPERATIONS, flat
 from tests.values.inputs import DTYPES, LAYOUTS, drawn
 from tests.values.test_values import FURTHER, REDUCED
 
+# Calls of which NumPy's functions give something else than the body.
+SPREAD = [sample(draw(2, 3), correction=7), sample(draw(2, 3), correction=-1), sample(draw(2, 3), axis=0, dtype="f4")]
+APART = {"nanvar": SPREAD, "nanstd": SPREAD, "nanmean": [sample(draw(2, 3), dtype="f4"), sample(draw(2, 3), dtype=int)]}
+
 
 def shorter_ways() -> Iterator[Any]:
     for name, entry in OPERATIONS.items():
         if not isinstance(entry.on_numpy, partial):
-            further = [*FURTHER.get(entry.name, ()), *(REDUCED if entry.kind is kinds.reduction else ())]
-            for index, sample in enumerate([*entry.samples, *further]):
-                yield pytest.param(entry, sample, id=f"{name.removeprefix('dispatchkit.')}-{index}")
+            further = [*FURTHER.get(entry.name, ()), *APART.get(entry.name, ())]
+            further += REDUCED if entry.kind is kinds.reduction else ()
+            for index, call in enumerate([*entry.samples, *further]):
+                yield pytest.param(entry, call, id=f"{name.removeprefix('dispatchkit.')}-{index}")
 
 
 @dataclass(frozen=True)
@@ -72,13 +77,13 @@ def same(entry: DeclaredOperation, args: list[Any], kwargs: dict[str, Any], said
         npt.assert_allclose(one, other, rtol=close, atol=close, equal_nan=True, strict=True, err_msg=said)
 
 
-@pytest.mark.parametrize(("entry", "sample"), list(shorter_ways()))
-def test_a_shorter_way_gives_what_the_body_gives(entry: DeclaredOperation, sample: Sample) -> None:
+@pytest.mark.parametrize(("entry", "call"), list(shorter_ways()))
+def test_a_shorter_way_gives_what_the_body_gives(entry: DeclaredOperation, call: Sample) -> None:
     for dtype in DTYPES:
         for layout in LAYOUTS:
             for edges in (False, True):
                 said = f"{entry.name} of {dtype}, {layout}, {'with' if edges else 'without'} infinities and NaN"
-                same(entry, *drawn(sample, dtype, layout, edges), said)
+                same(entry, *drawn(call, dtype, layout, edges), said)
 
 
 INF, NAN = np.inf, np.nan
@@ -86,21 +91,21 @@ INF, NAN = np.inf, np.nan
 AWKWARD = [(NAN,), (INF,), (-INF,), (INF, -INF), (NAN, INF), (0.0, INF), (NAN, INF, -INF), (0.0,), (-0.0, NAN), (1e38,)]
 
 
-@pytest.mark.parametrize(("entry", "sample"), list(shorter_ways()))
-def test_a_shorter_way_gives_what_the_body_gives_of_awkward_numbers(entry: DeclaredOperation, sample: Sample) -> None:
+@pytest.mark.parametrize(("entry", "call"), list(shorter_ways()))
+def test_a_shorter_way_gives_what_the_body_gives_of_awkward_numbers(entry: DeclaredOperation, call: Sample) -> None:
     for dtype in map(np.dtype, ("float32", "float64", "complex128")):
         for numbers in AWKWARD:
             for step in (1, 2):
-                args, kwargs = drawn(sample, dtype, "contiguous", edges=False)
+                args, kwargs = drawn(call, dtype, "contiguous", edges=False)
                 for x in [*flat(args), *kwargs.values()]:
                     if isinstance(x, np.ndarray) and x.dtype == dtype and x.size:
                         x.flat[::step] = np.resize(numbers, x.size)[::step]
                 same(entry, args, kwargs, f"{entry.name} of {dtype}, {numbers} at every place of {step}")
 
 
-@pytest.mark.parametrize(("entry", "sample"), list(shorter_ways()))
-def test_a_shorter_way_takes_the_numbers_that_the_body_takes(entry: DeclaredOperation, sample: Sample) -> None:
-    args, kwargs = drawn(sample, np.dtype("float64"), "contiguous", edges=False)
+@pytest.mark.parametrize(("entry", "call"), list(shorter_ways()))
+def test_a_shorter_way_takes_the_numbers_that_the_body_takes(entry: DeclaredOperation, call: Sample) -> None:
+    args, kwargs = drawn(call, np.dtype("float64"), "contiguous", edges=False)
     for place, x in enumerate(args):
         if isinstance(x, np.ndarray):
             for number in (2, 0.5, True, np.float32(0.5), np.int64(1), np.asarray(1.5)):
