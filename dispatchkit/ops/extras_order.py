@@ -203,9 +203,7 @@ SORTED_WHOLE = 512
 
 
 def _arranged(x: Any, places: Any) -> Any:
-    """Return a copy of an array with the elements at both sides of places in the last axis, and its last, where sorting
-    puts them.
-    """
+    """Return a copy of an array, sorted along the last axis: at both sides of places and at the end at least."""
     y = x.copy()
     n = y.shape[-1]
     if n <= SORTED_WHOLE:

@@ -22,9 +22,19 @@ from tests.declared import OPERATIONS, flat
 from tests.values.inputs import DTYPES, LAYOUTS, drawn
 from tests.values.test_values import FURTHER, REDUCED
 
-# Calls of which NumPy's functions give something else than the body.
+# Calls that are compared here alone: of some, NumPy's functions give something else than the body.
 SPREAD = [sample(draw(2, 3), correction=7), sample(draw(2, 3), correction=-1), sample(draw(2, 3), axis=0, dtype="f4")]
-APART = {"nanvar": SPREAD, "nanstd": SPREAD, "nanmean": [sample(draw(2, 3), dtype="f4"), sample(draw(2, 3), dtype=int)]}
+APART = {
+    "nanvar": SPREAD,
+    "nanstd": SPREAD,
+    "nanmean": [sample(draw(2, 3), dtype="f4"), sample(draw(2, 3), dtype=int)],
+    "floor_divide": [
+        sample(draw(70, 70), draw(70, 70)),
+        sample(draw(2, 3), np.inf),
+        sample(-np.inf, draw(3)),
+        sample(draw(2, 3), 2.0),
+    ],
+}
 
 
 def shorter_ways() -> Iterator[Any]:
