@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dispatchkit.ops.axes import along, lanes, normal_axis
-from dispatchkit.ops.declare import operation
+from dispatchkit.ops.declare import body_on_numpy, operation
 from dispatchkit.ops.matrices import conjugate
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, DType, Namespace
@@ -62,6 +63,32 @@ def cumulative_sum(
     tensor([1., 3., 6.])
     """
     return xp.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial)
+
+
+@cumulative_sum.def_numpy
+def cumulative_sum_numpy(
+    x: Any, /, *, axis: int | None = None, dtype: DType = None, include_initial: bool = False
+) -> Any:
+    return _accumulated(np.ndarray.cumsum, 0, x, axis, dtype, include_initial)
+
+
+def _accumulated(
+    accumulate: Callable[..., Any], initial: int, x: Any, axis: int | None, dtype: DType, include_initial: bool
+) -> Any:
+    """Return what a method of arrays accumulates, written behind the initial value where that is to be there."""
+    x = np.asarray(x)
+    if axis is None and x.ndim != 1:
+        raise ValueError(f"axis must be given for an array of {x.ndim} axes")
+    if not include_initial:
+        return accumulate(x, axis, dtype)
+    x = x if x.ndim else x.reshape(1)
+    if dtype is None:
+        dtype = x.dtype if x.dtype.kind in "fc" else np.result_type(x, np.uintp if x.dtype.kind == "u" else np.intp)
+    axis = 0 if axis is None else normal_axis(axis, x.ndim)
+    y = np.empty((*x.shape[:axis], x.shape[axis] + 1, *x.shape[axis + 1 :]), dtype)
+    y[along(axis, 0)] = initial
+    accumulate(x, axis, dtype, y[along(axis, slice(1, None))])
+    return y
 
 
 @cumulative_sum.def_transpose
@@ -120,6 +147,13 @@ def cumulative_prod(
     tensor([1., 2., 6.])
     """
     return xp.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
+
+
+@cumulative_prod.def_numpy
+def cumulative_prod_numpy(
+    x: Any, /, *, axis: int | None = None, dtype: DType = None, include_initial: bool = False
+) -> Any:
+    return _accumulated(np.ndarray.cumprod, 1, x, axis, dtype, include_initial)
 
 
 @cumulative_prod.def_vjp
@@ -240,3 +274,17 @@ def diff(
     for _ in range(n):
         x = x[along(axis, slice(1, None))] - x[along(axis, slice(None, -1))]
     return x
+
+
+@diff.def_numpy
+def diff_numpy(x: Any, /, n: int = 1, *, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    if n < 1 or prepend is not None or append is not None:
+        return _body_of_diff(x, n, axis=axis, prepend=prepend, append=append)
+    axis = normal_axis(axis, x.ndim, "diff")
+    after, before = along(axis, slice(1, None)), along(axis, slice(None, -1))
+    for _ in range(n):
+        x = x[after] - x[before]
+    return x
+
+
+_body_of_diff = body_on_numpy(diff)
