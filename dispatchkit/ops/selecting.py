@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.ops.axes import along, normal_axis
-from dispatchkit.ops.declare import indexing, manipulation
+from dispatchkit.ops.declare import body_on_numpy, indexing, manipulation
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
 
@@ -51,6 +51,11 @@ def take(xp: Namespace, x: Array, indices: Array, /, *, axis: int | None = None)
     tensor([3., 1.])
     """
     return xp.take(x, indices, axis=axis)
+
+
+@take.def_numpy
+def take_numpy(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
+    return np.asarray(x).take(indices, axis)
 
 
 @take.def_transpose("x")
@@ -101,6 +106,18 @@ def take_along_axis(xp: Namespace, x: Array, indices: Array, /, *, axis: int = -
             [5., 7.]])
     """
     return xp.take_along_axis(x, indices, axis=axis)
+
+
+_take_along_any_axis = body_on_numpy(take_along_axis)
+
+
+@take_along_axis.def_numpy
+def take_along_axis_numpy(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
+    """Take elements; of a vector by an index, which NumPy's function makes for every axis."""
+    vectors = type(x) is type(indices) is np.ndarray and x.ndim == indices.ndim == 1
+    if vectors and axis in (0, -1) and indices.dtype.kind in "iu":
+        return x[indices]
+    return _take_along_any_axis(x, indices, axis=axis)
 
 
 @take_along_axis.def_transpose("x")
@@ -174,6 +191,31 @@ def triu(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
             [0, 4]])
     """
     return xp.triu(x, k=k)
+
+
+_tril_of_any, _triu_of_any = body_on_numpy(tril), body_on_numpy(triu)
+
+
+@tril.def_numpy
+def tril_numpy(x: Any, /, *, k: int = 0) -> Any:
+    if x.ndim < 2:
+        return _tril_of_any(x, k=k)
+    rows, columns = x.shape[-2:]
+    return _copied(x, np.arange(k, rows + k)[:, None] >= np.arange(columns))
+
+
+@triu.def_numpy
+def triu_numpy(x: Any, /, *, k: int = 0) -> Any:
+    if x.ndim < 2:
+        return _triu_of_any(x, k=k)
+    rows, columns = x.shape[-2:]
+    return _copied(x, np.arange(k, rows + k)[:, None] <= np.arange(columns))
+
+
+def _copied(x: Any, where: Any) -> Any:
+    y = np.zeros(x.shape, x.dtype)
+    np.copyto(y, x, where=where)
+    return y
 
 
 @tril.def_transpose
