@@ -26,7 +26,9 @@ from dispatchkit.ops import (
     joining,
     linear_algebra,
     manipulation,
+    numpy_manipulation,  # noqa: F401
     numpy_nan,  # noqa: F401  # shorter ways, declared on import
+    numpy_searching,  # noqa: F401
     numpy_statistics,  # noqa: F401
     permuting,
     random_arrays,

@@ -28,6 +28,13 @@ APART = {
     "nanvar": SPREAD,
     "nanstd": SPREAD,
     "nanmean": [sample(draw(2, 3), dtype="f4"), sample(draw(2, 3), dtype=int)],
+    "linspace": [
+        *(sample(0.0, stop, 5) for stop in (1.0, -3.3, 0.0, np.inf, 5e-324, 1e308)),
+        *(sample(-1e308, 1e308, num, endpoint=endpoint) for num in (0, 1, 2, 7) for endpoint in (True, False)),
+        sample(1.0, 2.0, 3, dtype="f4"),
+        sample(1.0, 2.0, 3, device="cpu"),
+    ],
+    "unique_values": [sample(draw(40, 40)), sample(draw(40, 40, low=-1000, high=1e6))],
     "floor_divide": [
         sample(draw(70, 70), draw(70, 70)),
         sample(draw(2, 3), np.inf),
