@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 __all__ = ["DOUBLE", "NumpyNamespace", "numpy_namespace"]
 
@@ -173,9 +174,27 @@ class NumpyNamespace:
         return y.copy() if copy and shared else y
 
     @staticmethod
+    def take(x: Any, indices: Any, /, *, axis: Any = None) -> Any:
+        """Take elements without NumPy's dispatch layer."""
+        return np.asarray(x).take(indices, axis)
+
+    @staticmethod
     def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
-        """Take elements along an axis, the last one by default."""
+        """Take elements along an axis, the last one by default; of a vector by an index."""
+        vectors = type(x) is type(indices) is np.ndarray and x.ndim == indices.ndim == 1
+        if vectors and axis in (0, -1) and indices.dtype.kind in "iu":
+            return x[indices]
         return np.take_along_axis(x, indices, axis)
+
+    @staticmethod
+    def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
+        """Repeat elements without NumPy's dispatch layer."""
+        return np.asarray(x).repeat(repeats, axis)
+
+    @staticmethod
+    def searchsorted(x1: Any, x2: Any, /, *, side: Any = "left", sorter: Any = None) -> Any:
+        """Find places in an order without NumPy's dispatch layer."""
+        return np.asarray(x1).searchsorted(x2, side, sorter)
 
     @staticmethod
     def expand_dims(x: Any, /, axis: Any) -> Any:
@@ -244,12 +263,12 @@ class NumpyNamespace:
     @staticmethod
     def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
         """Accumulate sums, from 0 on if asked to."""
-        return _with_initial(np.cumsum(x, axis=_single(x, axis), dtype=dtype), axis, 0, include_initial)
+        return _accumulated(np.ndarray.cumsum, 0, x, axis, dtype, include_initial)
 
     @staticmethod
     def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
         """Accumulate products, from 1 on if asked to."""
-        return _with_initial(np.cumprod(x, axis=_single(x, axis), dtype=dtype), axis, 1, include_initial)
+        return _accumulated(np.ndarray.cumprod, 1, x, axis, dtype, include_initial)
 
     @staticmethod
     def matrix_transpose(x: Any, /) -> Any:
@@ -259,12 +278,14 @@ class NumpyNamespace:
     @staticmethod
     def tril(x: Any, /, *, k: int = 0) -> Any:
         """Take lower triangles of matrices; NumPy makes a matrix of a vector first."""
-        return np.tril(_matrices(x), k)
+        rows, columns = _matrices(x).shape[-2:]
+        return _zero_but(x, np.arange(k, rows + k)[:, None] >= np.arange(columns))
 
     @staticmethod
     def triu(x: Any, /, *, k: int = 0) -> Any:
         """Take upper triangles of matrices; NumPy makes a matrix of a vector first."""
-        return np.triu(_matrices(x), k)
+        rows, columns = _matrices(x).shape[-2:]
+        return _zero_but(x, np.arange(k, rows + k)[:, None] <= np.arange(columns))
 
     @staticmethod
     def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
@@ -303,21 +324,30 @@ def _matrices(x: Any) -> Any:
     return x
 
 
-def _single(x: Any, axis: Any) -> Any:
-    """Return the axis to accumulate along, which may be left out where there is one only."""
+def _zero_but(x: Any, where: Any) -> Any:
+    y = np.zeros(x.shape, x.dtype)
+    np.copyto(y, x, where=where)
+    return y
+
+
+def _accumulated(
+    accumulate: Callable[..., Any], initial: int, x: Any, axis: Any, dtype: Any, include_initial: bool
+) -> Any:
+    """Return what a method of arrays accumulates, written behind the initial value where that is to be there."""
+    x = np.asarray(x)
     if axis is None and x.ndim != 1:
         raise ValueError(f"axis must be given for an array of {x.ndim} axes")
-    return 0 if axis is None else axis
-
-
-def _with_initial(y: Any, axis: Any, value: int, include_initial: bool) -> Any:
-    """Return accumulated values, with the one they start from put before them if asked to."""
     if not include_initial:
-        return y
-    along = -1 if axis is None else axis
-    shape = list(y.shape)
-    shape[along] = 1
-    return np.concatenate([np.full(shape, value, dtype=y.dtype), y], axis=along)
+        return accumulate(x, axis, dtype)
+    x = np.atleast_1d(x)
+    if dtype is None:
+        dtype = x.dtype if x.dtype.kind in "fc" else np.result_type(x, np.uintp if x.dtype.kind == "u" else np.intp)
+    axis = 0 if axis is None else normalize_axis_index(axis, x.ndim)
+    before = (slice(None),) * axis
+    y = np.empty((*x.shape[:axis], x.shape[axis] + 1, *x.shape[axis + 1 :]), dtype)
+    y[(*before, 0)] = initial
+    accumulate(x, axis, dtype, y[(*before, slice(1, None))])
+    return y
 
 
 def _selects_once(key: Any) -> bool:

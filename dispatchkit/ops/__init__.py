@@ -27,7 +27,10 @@ from dispatchkit.ops import (
     linear_algebra,
     manipulation,
     numpy_creation,  # noqa: F401  # shorter ways, declared on import
+    numpy_manipulation,  # noqa: F401
     numpy_nan,  # noqa: F401
+    numpy_searching,  # noqa: F401
+    numpy_statistics,  # noqa: F401
     permuting,
     random_arrays,
     reductions,

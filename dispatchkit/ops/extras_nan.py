@@ -227,7 +227,7 @@ def nanvar(
     >>> dk.nanvar(dk.asarray([1.0, dk.nan, 3.0]), correction=1)
     tensor(2.)
     """
-    correction = _one_correction(nanvar.__name__, correction, ddof)
+    correction = one_correction(nanvar.__name__, correction, ddof)
     x = _computed_in(xp, x, dtype)
     factor = _per_element(xp, count(x.shape, axis), x, axis, correction, keepdims)
     return xp.var(_levelled(xp, x, axis), axis=axis, keepdims=keepdims) * factor
@@ -275,7 +275,7 @@ def nanstd(
     >>> dk.nanstd(dk.asarray([1.0, dk.nan, 3.0]), correction=1)
     tensor(1.4142)
     """
-    correction = _one_correction(nanstd.__name__, correction, ddof)
+    correction = one_correction(nanstd.__name__, correction, ddof)
     x = _computed_in(xp, x, dtype)
     factor = _per_element(xp, count(x.shape, axis), x, axis, correction, keepdims)
     return xp.std(_levelled(xp, x, axis), axis=axis, keepdims=keepdims) * xp.sqrt(factor)
@@ -307,7 +307,8 @@ def _levelled(xp: Namespace, x: Any, axis: Axis) -> Any:
     return _replaced(xp, x, _mean(xp, x, axis, keepdims=True))
 
 
-def _one_correction(name: str, correction: float, ddof: float | None) -> float:
+def one_correction(name: str, correction: float, ddof: float | None) -> float:
+    """Return the correction, which comes by one of two names."""
     if ddof is None:
         return correction
     if correction:

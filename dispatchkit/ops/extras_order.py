@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from dispatchkit.graph.arrays import holds_complex, is_inexact
+from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.ops.axes import Axis, lanes, normal_axes
 from dispatchkit.ops.declare import operation
 from dispatchkit.ops.matrices import floating, shape_of
+from dispatchkit.ops.numpy_statistics import DOUBLE_OF, holds_nan, total
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
 from dispatchkit.ops.wrapping import holds_everywhere
@@ -63,11 +66,24 @@ def median(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fa
     >>> dk.median(dk.asarray([3.0, 1.0, 2.0, 9.0]))
     tensor(2.5000)
     """
-    ordered, undefined = _ordered(xp, median.__name__, x, axis)
+    ordered, undefined = _sorted(xp, _real_lanes(xp, median.__name__, x, axis))
     ordered = floating(xp, ordered)
     n = ordered.shape[-1]
     y = xp.mean(ordered[..., (n - 1) // 2 : n // 2 + 1], axis=-1, keepdims=True)
     return xp.reshape(_without(xp, y, undefined), _reduced(x.shape, axis, keepdims))
+
+
+@median.def_numpy
+def median_numpy(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
+    """Find the middle; of long lanes, by bringing it and what is NaN to their places alone."""
+    lanes = _real_lanes(numpy_namespace, median.__name__, x, axis)
+    n = lanes.shape[-1]
+    low, high = (n - 1) // 2, n // 2
+    ordered = _arranged(lanes, (low, high))
+    y = total(ordered[..., low : high + 1], -1, DOUBLE_OF.get(x.dtype.kind), None, True) / (high + 1 - low)
+    if holds_nan(ordered[..., -1:]):
+        y = np.where(np.isnan(ordered[..., -1:]), np.nan, y)
+    return y.reshape(_reduced(x.shape, axis, keepdims))
 
 
 @operation(
@@ -130,29 +146,71 @@ def quantile(
     >>> dk.quantile(x, 0.5, method="lower")
     tensor(2.)
     """
+    return _quantile(xp, x, q, axis, method, keepdims, _sorted)
+
+
+@quantile.def_numpy
+def quantile_numpy(
+    x: Any, q: Any, /, *, axis: Axis = None, method: QuantileMethod = "linear", keepdims: bool = False
+) -> Any:
+    return _quantile(numpy_namespace, x, q, axis, method, keepdims, _partitioned)
+
+
+def _quantile(
+    xp: Namespace, x: Any, q: Any, axis: Axis, method: str, keepdims: bool, ordered_for: Callable[..., Any]
+) -> Any:
+    """Return quantiles, from what puts as many elements into order as the places between them ask for."""
     if method not in METHODS:
         raise ValueError(f"{quantile.__name__}: method must be one of {str(METHODS)[1:-1]}, found {method!r}")
-    ordered, undefined = _ordered(xp, quantile.__name__, x, axis)
+    x, shape = _real_lanes(xp, quantile.__name__, x, axis), _reduced(x.shape, axis, keepdims)
     if isinstance(q, (int, float)):
-        q = xp.asarray(q, dtype=ordered.dtype if is_inexact(ordered.dtype) else xp.float64, device=ordered.device)
+        q = xp.asarray(q, dtype=x.dtype if is_inexact(x.dtype) else xp.float64, device=x.device)
     if holds_complex(q):
         raise TypeError(f"{quantile.__name__}: q must be real, found {getattr(q, 'dtype', q)}")
     if not holds_everywhere((q >= 0) & (q <= 1)):
         raise ValueError(f"{quantile.__name__}: q must lie between 0 and 1, found {q}")
-    chosen = _chosen(xp, ordered, xp.reshape(q, (-1,)) * (ordered.shape[-1] - 1), method)
-    chosen = xp.moveaxis(_without(xp, chosen, undefined), -1, 0)
-    return xp.reshape(chosen, (*shape_of(q), *_reduced(x.shape, axis, keepdims)))
+    places = xp.reshape(q, (-1,)) * (x.shape[-1] - 1)
+    ordered, undefined = ordered_for(xp, x, places)
+    chosen = xp.moveaxis(_without(xp, _chosen(xp, ordered, places, method), undefined), -1, 0)
+    return xp.reshape(chosen, (*shape_of(q), *shape))
 
 
-def _ordered(xp: Namespace, name: str, x: Any, axis: Axis) -> tuple[Any, Any]:
-    """Return an array sorted along one axis, the last, and where that axis holds a NaN."""
+def _real_lanes(xp: Namespace, name: str, x: Any, axis: Axis) -> Any:
+    """Return an array of real numbers with one axis moved to the end, which must have elements."""
     if holds_complex(x):
         raise TypeError(f"{name}: x must hold real numbers, which have an order, found {x.dtype}")
     x = lanes(xp, x, axis)
     if not x.shape[-1]:
         raise ValueError(f"{name}: there are no elements along axis {axis}")
+    return x
+
+
+def _sorted(xp: Namespace, x: Any, places: Any = None) -> tuple[Any, Any]:
+    """Return an array sorted along the last axis, and where that axis holds a NaN."""
     undefined = xp.any(xp.isnan(x), axis=-1, keepdims=True) if is_inexact(x.dtype) else None
     return xp.sort(x, axis=-1, stable=False), undefined
+
+
+def _partitioned(xp: Namespace, x: Any, places: Any) -> tuple[Any, Any]:
+    """Return an array that is sorted at places along the last axis, and where that axis holds a NaN."""
+    ordered = _arranged(x, places)
+    last = ordered[..., -1:]
+    return ordered, np.isnan(last) if x.dtype.kind == "f" and holds_nan(last) else None
+
+
+# Elements up to which sorting them takes no longer than bringing a few to their places.
+SORTED_WHOLE = 512
+
+
+def _arranged(x: Any, places: Any) -> Any:
+    """Return a copy of an array, sorted along the last axis: at both sides of places and at the end at least."""
+    y = x.copy()
+    n = y.shape[-1]
+    if n <= SORTED_WHOLE:
+        y.sort(-1)
+    else:
+        y.partition(np.concatenate([np.floor(places), np.ceil(places), [n - 1]]).astype(np.intp), -1)
+    return y
 
 
 def _without(xp: Namespace, y: Any, undefined: Any) -> Any:

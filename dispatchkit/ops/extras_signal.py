@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from dispatchkit.graph.arrays import holds_complex, is_inexact
-from dispatchkit.ops.declare import operation
+from dispatchkit.graph.numpy_namespace import DOUBLE
+from dispatchkit.ops.declare import body_on_numpy, operation
 from dispatchkit.ops.matrices import conjugate, floating, shape_of
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
@@ -17,6 +19,7 @@ from dispatchkit.protocol.kinds import kinds
 __all__ = ["convolve", "interp"]
 
 ConvolveMode: TypeAlias = Literal["full", "same", "valid"]
+MODES = ("full", "same", "valid")
 
 
 @operation(
@@ -66,6 +69,19 @@ def convolve(xp: Namespace, x1: Array, x2: Array, /, *, mode: ConvolveMode = "fu
         if len(shape_of(x)) != 1 or not x.shape[0]:
             raise ValueError(f"{convolve.__name__}: {name} must be a vector with elements, found shape {shape_of(x)}")
     return _convolved(xp, x1, x2, *_extent(x1.shape[0], x2.shape[0], mode))
+
+
+_convolve_any = body_on_numpy(convolve)
+
+
+@convolve.def_numpy
+def convolve_numpy(x1: Any, x2: Any, /, *, mode: ConvolveMode = "full") -> Any:
+    """Convolve by NumPy's function, which leaves out the ends that an infinity or a NaN reaches."""
+    if type(x1) is type(x2) is np.ndarray and x1.ndim == x2.ndim == 1 and x1.size and x2.size and mode in MODES:
+        y = np.convolve(x1, x2, mode)
+        if isfinite(np.vdot(y, y).real):
+            return y
+    return _convolve_any(x1, x2, mode=mode)
 
 
 @convolve.def_transpose("x1")
@@ -225,6 +241,42 @@ def interp(
     if right is not None:
         y = xp.where(x > points[n - 1], right, y)
     return xp.reshape(y, shape)
+
+
+_interp_any = body_on_numpy(interp)
+
+
+@interp.def_numpy
+def interp_numpy(
+    x: Any,
+    points: Any,
+    values: Any,
+    /,
+    *,
+    left: complex | None = None,
+    right: complex | None = None,
+    period: float | None = None,
+) -> Any:
+    """Interpolate by NumPy's function, in double precision, between finite values at finite points."""
+    if (left is right is period is None or _are_real(left, right, period)) and _suit_numpy(x, points, values):
+        y = np.interp(x, points, values, left, right)
+        if x.dtype is points.dtype is values.dtype is DOUBLE:
+            return y
+        inexact = [one.dtype if is_inexact(one.dtype) else DOUBLE for one in (points, values)]
+        return y.astype(np.result_type(x.dtype, *inexact))
+    return _interp_any(x, points, values, left=left, right=right, period=period)
+
+
+def _are_real(left: Any, right: Any, period: Any) -> bool:
+    return period is None and all(value is None or isinstance(value, (int, float)) for value in (left, right))
+
+
+def _suit_numpy(x: Any, points: Any, values: Any) -> bool:
+    """Return whether several finite points are given, with values that are finite."""
+    if not type(x) is type(points) is type(values) is np.ndarray or points.ndim != 1 or points.shape != values.shape:
+        return False
+    real = x.dtype.kind != "c" != points.dtype.kind
+    return real and points.size > 1 and isfinite(np.vdot(points, values).real)
 
 
 def _counted_points(points: Any, values: Any) -> int:

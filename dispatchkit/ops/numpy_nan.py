@@ -1,4 +1,4 @@
-"""NumPy's shorter ways for the reductions that leave out NaN."""
+"""NumPy's shorter ways for the reductions that leave out NaN: as if there were none, until a result says otherwise."""
 
 from __future__ import annotations
 
@@ -7,9 +7,99 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.ops.extras_nan import nanmax, nanmin
+from dispatchkit.ops.axes import Axis, count
+from dispatchkit.ops.declare import body_on_numpy
+from dispatchkit.ops.extras_nan import nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar, one_correction
+from dispatchkit.ops.numpy_statistics import DOUBLE_OF, holds_nan, squares, total
+from dispatchkit.ops.typing import DType
 
 __all__: list[str] = []
+
+_product: Any = np.multiply.reduce
+_body_of_sum, _body_of_prod, _body_of_mean = map(body_on_numpy, (nansum, nanprod, nanmean))
+_body_of_var, _body_of_std = map(body_on_numpy, (nanvar, nanstd))
+
+
+@nansum.def_numpy
+def nansum_numpy(x: Any, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Any:
+    if dtype is not None:
+        return _body_of_sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
+    y = total(x, axis, None, None, keepdims)
+    if x.dtype.kind in DOUBLE_OF or not holds_nan(y):
+        return y
+    return total(x, axis, None, None, keepdims, where=~np.isnan(x))
+
+
+@nanprod.def_numpy
+def nanprod_numpy(x: Any, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Any:
+    if dtype is not None:
+        return _body_of_prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
+    y = _product(x, axis, None, None, keepdims)
+    if x.dtype.kind in DOUBLE_OF or not holds_nan(y):
+        return y
+    return _product(x, axis, None, None, keepdims, where=~np.isnan(x))
+
+
+@nanmean.def_numpy
+def nanmean_numpy(x: Any, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Any:
+    if dtype is not None or x.dtype.char == "e" or x.size < 2:
+        return _body_of_mean(x, axis=axis, dtype=dtype, keepdims=keepdims)
+    y = total(x, axis, DOUBLE_OF.get(x.dtype.kind), None, keepdims)
+    if not holds_nan(y):
+        return y / count(x.shape, axis)
+    kept = ~np.isnan(x)
+    y = total(x, axis, None, None, keepdims, where=kept)
+    return _per_element(y, total(kept, axis, np.intp, None, keepdims), 0)
+
+
+def _per_element(y: Any, found: Any, correction: float) -> Any:
+    """Return totals divided by numbers of elements less a correction; NaN where no more than that are found."""
+    some = found > max(correction, 0)
+    return np.where(some, y / np.where(some, found - correction, 1).astype(y.real.dtype), np.nan)
+
+
+def _nan_variance(x: Any, axis: Axis, correction: float, keepdims: bool) -> Any:
+    whole = total(x, axis, DOUBLE_OF.get(x.dtype.kind), None, True)
+    n = count(x.shape, axis)
+    if n > correction and not holds_nan(whole):
+        return total(squares(x, whole / n), axis, None, None, keepdims) / (n - correction)
+    kept = ~np.isnan(x)
+    found = total(kept, axis, np.intp, None, True)
+    mean = _per_element(total(x, axis, DOUBLE_OF.get(x.dtype.kind), None, True, where=kept), found, 0)
+    y = _per_element(total(squares(x, mean), axis, None, None, True, where=kept), found, correction)
+    return y if keepdims else y.squeeze(axis)
+
+
+@nanvar.def_numpy
+def nanvar_numpy(
+    x: Any,
+    /,
+    *,
+    axis: Axis = None,
+    dtype: DType = None,
+    correction: float = 0.0,
+    ddof: float | None = None,
+    keepdims: bool = False,
+) -> Any:
+    if dtype is not None or x.dtype.char == "e" or x.size < 2:
+        return _body_of_var(x, axis=axis, dtype=dtype, correction=correction, ddof=ddof, keepdims=keepdims)
+    return _nan_variance(x, axis, one_correction(nanvar.__name__, correction, ddof), keepdims)
+
+
+@nanstd.def_numpy
+def nanstd_numpy(
+    x: Any,
+    /,
+    *,
+    axis: Axis = None,
+    dtype: DType = None,
+    correction: float = 0.0,
+    ddof: float | None = None,
+    keepdims: bool = False,
+) -> Any:
+    if dtype is not None or x.dtype.char == "e" or x.size < 2:
+        return _body_of_std(x, axis=axis, dtype=dtype, correction=correction, ddof=ddof, keepdims=keepdims)
+    return np.sqrt(_nan_variance(x, axis, one_correction(nanstd.__name__, correction, ddof), keepdims))
 
 
 def _without_nan(reduce: Callable[..., Any]) -> Callable[..., Any]:

@@ -25,6 +25,15 @@ FURTHER: dict[str, Sequence[Sample]] = {
     "prod": [sample(draw(2, 3, 2), axis=(0, 2)), sample(X, dtype="complex128")],
     "var": [sample(X, axis=1, correction=1), sample(X, correction=7)],
     "std": [sample(X, axis=1, correction=1), sample(draw(2, 3, 2), axis=(0, 2))],
+    "nansum": [sample(draw(2, 3, 2), axis=(0, 2))],
+    "nanvar": [sample(draw(2, 3, 2), axis=(0, 2), ddof=1)],
+    # Longer than what is sorted as a whole.
+    "median": [sample(draw(2, 600), axis=1), sample(draw(601)), sample(draw(2, 300, 2), axis=(2, 1), keepdims=True)],
+    "quantile": [
+        sample(draw(2, 600), np.array([0.0, 0.1, 0.5]), axis=1),
+        sample(draw(601), 0.7, method="nearest"),
+        sample(draw(601), 1.0, method="midpoint", keepdims=True),
+    ],
     "cumulative_sum": [sample(EMPTY, axis=0), sample(EMPTY, axis=0, include_initial=True), sample(X)],
     "cumulative_prod": [sample(EMPTY, axis=1), sample(X, axis=0, include_initial=True), sample(X)],
     "diff": [sample(X, axis=0), sample(X, 2, axis=1, prepend=draw(2, 1)), sample(X, 9), sample(ZERO_D), sample(EMPTY)],
