@@ -71,35 +71,65 @@ def pad(
     >>> dk.pad(dk.asarray([1.0, 2.0, 3.0]), 2, "reflect")
     tensor([3., 2., 1., 2., 3., 2., 1.])
     """
-    if mode != "constant" and mode not in BEYOND:
-        raise ValueError(f"{pad.__name__}: mode must be one of 'constant', {str(list(BEYOND))[1:-1]}, found {mode!r}")
-    widths = _pairs("pad_width", pad_width, x.ndim)
-    values = _pairs("constant_values", constant_values, x.ndim)
-    if widths.dtype.kind not in "iu" and widths.size:
-        raise TypeError(f"{pad.__name__}: pad_width must hold integers, found {pad_width!r}")
-    if (widths < 0).any():
-        raise ValueError(f"{pad.__name__}: pad_width must not be negative, found {pad_width!r}")
     y = x
-    for axis, (before, after) in enumerate(widths.tolist()):
-        if not before and not after:
-            continue
+    for axis, (before, after), values in _extensions(x.ndim, pad_width, mode, constant_values):
         if mode == "constant":
-            ends = [_filled(xp, y, axis, n, value) for n, value in zip((before, after), values[axis], strict=True)]
+            ends = [_filled(xp, y, axis, n, value) for n, value in zip((before, after), values, strict=True)]
         else:
             ends = [_taken(xp, y, axis, start, n, mode) for start, n in ((-before, before), (y.shape[axis], after))]
         y = xp.concat([ends[0], y, ends[1]], axis=axis)
     return xp.reshape(xp.concat([x], axis=None), x.shape) if y is x else y
 
 
-def _pairs(parameter: str, value: Any, ndim: int) -> Any:
-    """Return an array of shape (ndim, 2) of what belongs to both ends of each axis."""
+@pad.def_numpy
+def pad_numpy(x: Any, /, pad_width: PerAxis, mode: PadMode = "constant", *, constant_values: Any = 0) -> Any:
+    """Extend an array axis by axis in the memory of the result."""
+    extensions = _extensions(x.ndim, pad_width, mode, constant_values)
+    shape, inner = list(x.shape), [slice(None)] * x.ndim
+    for axis, (before, after), _ in extensions:
+        inner[axis] = slice(before, before + shape[axis])
+        shape[axis] += before + after
+    y = np.empty(shape, x.dtype)
+    y[tuple(inner)] = x
+    for axis, widths, values in extensions:
+        begin, n, inner[axis] = inner[axis].start, x.shape[axis], slice(None)
+        for start, length, value in zip((-begin, n), widths, values, strict=True):
+            outer = (*inner[:axis], slice(begin + start, begin + start + length), *inner[axis + 1 :])
+            if mode == "constant":
+                np.copyto(y[outer], value, casting="unsafe")
+            elif length:
+                places = begin + _places(axis, n, np.arange(start, start + length) if length > 1 else start, mode)
+                part = places if length > 1 else slice(places, places + 1)
+                y[outer] = y[(*inner[:axis], part, *inner[axis + 1 :])]
+    return y
+
+
+def _extensions(
+    ndim: int, pad_width: Any, mode: str, constant_values: Any
+) -> list[tuple[int, tuple[int, int], tuple[Any, Any]]]:
+    """Return the axes to extend, each with the numbers of elements to add at its ends, and the constants there."""
+    if mode != "constant" and mode not in BEYOND:
+        raise ValueError(f"{pad.__name__}: mode must be one of 'constant', {str(list(BEYOND))[1:-1]}, found {mode!r}")
+    widths = _pairs("pad_width", pad_width, ndim)
+    if not all(type(width) is int for pair in widths for width in pair):
+        raise TypeError(f"{pad.__name__}: pad_width must hold integers, found {pad_width!r}")
+    if any(width < 0 for pair in widths for width in pair):
+        raise ValueError(f"{pad.__name__}: pad_width must not be negative, found {pad_width!r}")
+    values = _pairs("constant_values", constant_values, ndim)
+    return [(axis, pair, values[axis]) for axis, pair in enumerate(widths) if any(pair)]
+
+
+def _pairs(parameter: str, value: Any, ndim: int) -> list[Any]:
+    """Return a parameter that is given as a number or pair, for each axis or by axis, as a pair for each axis."""
+    if type(value) in (int, float):
+        return [(value, value)] * ndim
     if isinstance(value, Mapping):
         found: list[Any] = [(0, 0)] * ndim
         for axis, one in value.items():
             found[normal_axis(axis, ndim, pad.__name__)] = np.broadcast_to(one, (2,)).tolist()
         value = found
     try:
-        return np.broadcast_to(np.asarray(value), (ndim, 2))
+        return np.broadcast_to(np.asarray(value), (ndim, 2)).tolist()
     except ValueError:
         raise ValueError(
             f"{pad.__name__}: {parameter} must be a number, a pair, or a pair for each of {ndim} axes, found {value!r}"
@@ -108,31 +138,32 @@ def _pairs(parameter: str, value: Any, ndim: int) -> Any:
 
 def _filled(xp: Namespace, x: Any, axis: int, length: int, value: Any) -> Any:
     shape = (*x.shape[:axis], length, *x.shape[axis + 1 :])
-    return xp.full(shape, value.item(), dtype=x.dtype, device=x.device)
+    return xp.full(shape, value, dtype=x.dtype, device=x.device)
 
 
 def _taken(xp: Namespace, x: Any, axis: int, start: int, length: int, mode: str) -> Any:
     """Return what a mode continues an axis with, from a place outside of it on."""
-    n = x.shape[axis]
-    if length and not n:
+    places = _places(axis, x.shape[axis], np.arange(start, start + length), mode).tolist() if length else []
+    return xp.take(x, xp.asarray(places, dtype=xp.int64, device=x.device), axis=axis)
+
+
+def _places(axis: int, n: int, places: Any, mode: str) -> Any:
+    """Return which elements of an axis of length n stand at places, of which there are some, beyond it."""
+    if not n:
         raise ValueError(f"{pad.__name__}: axis {axis} has no elements to extend it by in mode {mode!r}")
-    places = BEYOND[mode](np.arange(start, start + length), max(n, 1))
-    return xp.take(x, xp.asarray(places.tolist(), dtype=xp.int64, device=x.device), axis=axis)
+    return BEYOND[mode](places, n)
 
 
 def _edge(places: Any, n: int) -> Any:
-    return np.clip(places, 0, n - 1)
+    return (abs(places) - abs(places - (n - 1)) + (n - 1)) // 2
 
 
 def _reflect(places: Any, n: int) -> Any:
-    period = max(2 * n - 2, 1)
-    places = places % period
-    return np.minimum(places, period - places) if n > 1 else places
+    return n - 1 - abs(places % max(2 * n - 2, 1) - (n - 1))
 
 
 def _symmetric(places: Any, n: int) -> Any:
-    places = places % (2 * n)
-    return np.minimum(places, 2 * n - 1 - places)
+    return (2 * n - 1 - abs(2 * (places % (2 * n)) - (2 * n - 1))) // 2
 
 
 def _wrap(places: Any, n: int) -> Any:

@@ -16,6 +16,7 @@ import dispatchkit as dk
 from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.ops.mistakes import MISTAKES
 from dispatchkit.ops.samples import Sample, draw, sample
 from dispatchkit.protocol.kinds import kinds
 from tests.declared import OPERATIONS, flat
@@ -28,6 +29,14 @@ APART = {
     "nanvar": SPREAD,
     "nanstd": SPREAD,
     "nanmean": [sample(draw(2, 3), dtype="f4"), sample(draw(2, 3), dtype=int)],
+    "pad": [
+        *(sample(draw(3, 2), {0: (4, 7), -1: (1, 0)}, mode) for mode in ("edge", "reflect", "symmetric", "wrap")),
+        *(sample(draw(1, 0), ((2, 1), (0, end)), mode) for mode in ("edge", "reflect", "wrap") for end in (0, 1)),
+        *(sample(draw(2), 1, constant_values=value) for value in (1.5, np.nan, 2**70, 1j, True, np.int8(3), "a")),
+        *(sample(draw(2), width) for width in (True, 1.0, -1, (1, 2, 3), "a", np.int8(2), np.asarray([1, 2]))),
+        sample(draw(2, 2), 1, "no such mode"),
+        sample(draw(0), 2, constant_values=((1.0, 2.0),)),
+    ],
     "linspace": [
         *(sample(0.0, stop, 5) for stop in (1.0, -3.3, 0.0, np.inf, 5e-324, 1e308)),
         *(sample(-1e308, 1e308, num, endpoint=endpoint) for num in (0, 1, 2, 7) for endpoint in (True, False)),
@@ -73,7 +82,7 @@ def outcome(compute: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
         warnings.simplefilter("always")
         try:
             results: Any = [np.asarray(r) for r in flat(compute(*args, **kwargs))]
-        except (TypeError, ValueError, IndexError, ZeroDivisionError, AttributeError) as error:
+        except (*MISTAKES, ZeroDivisionError, AttributeError) as error:
             results = type(error)
     assert [x.tobytes() for x in given] == before, "an argument was changed"
     shared = [] if isinstance(results, type) else [any(np.may_share_memory(r, x) for x in given) for r in results]
