@@ -27,7 +27,6 @@ REDUCTION = ("f(x)", "f(m, axis=0)", "f(m, axis=1, keepdims=True)")
 # Sums and products in another dtype too.
 SUM = (*REDUCTION, "f(m, axis=0, dtype=f32)")
 VARIANCE = (*REDUCTION, "f(m, axis=0, correction=1)")
-EXTREME_INDEX = ("f(x)", "f(m, axis=0)", "f(m, axis=1, keepdims=True)")
 WITHOUT_NAN = ("f(x)", "f(m, axis=0)", "f(gaps, axis=1, keepdims=True)")
 WITH_NUMBER = ("f(x, y)", "f(x, 2.0)")
 LIKE = ("f(x)", "f(x, dtype=f32)")
@@ -54,16 +53,8 @@ CALLS: dict[str, Sequence[Call]] = {
     "triu": ("f(m)", "f(m, k=1)"),
     "meshgrid": ("f(u, v)", "f(u, v, indexing='ij')"),
     # Elementwise operations.
-    "add": WITH_NUMBER,
-    "subtract": WITH_NUMBER,
-    "multiply": WITH_NUMBER,
-    "divide": WITH_NUMBER,
-    "pow": WITH_NUMBER,
-    "maximum": WITH_NUMBER,
-    "greater": WITH_NUMBER,
-    "real": ("f(z)",),
-    "imag": ("f(z)",),
-    "conj": ("f(z)",),
+    **dict.fromkeys(("add", "subtract", "multiply", "divide", "pow", "maximum", "greater"), WITH_NUMBER),
+    **dict.fromkeys(("real", "imag", "conj"), ("f(z)",)),
     "clip": ("f(x, 0.5, 1.0)", "f(x, min=0.5, max=1.0)", "f(x, min=0.5)"),
     "where": ("f(chosen, x, y)",),
     # Reductions, and what runs along an axis.
@@ -71,13 +62,7 @@ CALLS: dict[str, Sequence[Call]] = {
     "prod": SUM,
     "var": VARIANCE,
     "std": VARIANCE,
-    "nansum": WITHOUT_NAN,
-    "nanprod": WITHOUT_NAN,
-    "nanmax": WITHOUT_NAN,
-    "nanmin": WITHOUT_NAN,
-    "nanmean": WITHOUT_NAN,
-    "nanvar": WITHOUT_NAN,
-    "nanstd": WITHOUT_NAN,
+    **dict.fromkeys(("nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd"), WITHOUT_NAN),
     # Where nothing decides before the last element.
     "all": ("f(x)", "f(always, axis=0)", "f(always, axis=1, keepdims=True)"),
     "any": ("f(never)", "f(never, axis=0)", "f(never, axis=1, keepdims=True)"),
@@ -89,15 +74,15 @@ CALLS: dict[str, Sequence[Call]] = {
     "corrcoef": ("f(m)", "f(tall, rowvar=False)"),
     "quantile": ("f(x, 0.3)", "f(m, quarters, axis=0)", "f(m, 0.3, axis=0, method='lower', keepdims=True)"),
     "convolve": ("f(x, kernel)", "f(x, kernel, mode='same')"),
-    "interp": ("f(x, ordered, values)", "f(x, ordered, values, left=0.0, right=1.0)"),
+    "interp": ("f(signal, ordered, values)", "f(signal, ordered, values, left=0.0, right=1.0)"),
     # Sorting, searching and sets.
     "sort": SORTING,
     "argsort": SORTING,
-    "argmax": EXTREME_INDEX,
-    "argmin": EXTREME_INDEX,
+    "argmax": REDUCTION,
+    "argmin": REDUCTION,
     "argwhere": ("f(chosen)",),
     "nonzero": ("f(chosen)",),
-    "searchsorted": ("f(ordered, x)", "f(ordered, x, side='right')"),
+    "searchsorted": ("f(ordered, signal)", "f(ordered, signal, side='right')"),
     "isin": ("f(labels, some)", "f(labels, some, invert=True)"),
     "unique_all": ("f(labels)",),
     "unique_counts": ("f(labels)",),
@@ -146,18 +131,16 @@ CALLS: dict[str, Sequence[Call]] = {
     # Fourier transforms.
     "fft.fft": ("f(wave)", "f(waves, axis=0)", "f(waves, n=side, axis=-1, norm='ortho')"),
     "fft.ifft": ("f(wave)", "f(waves, axis=0)", "f(waves, n=side, axis=-1, norm='ortho')"),
-    "fft.rfft": ("f(signal)", "f(m, axis=0)", "f(m, n=side, axis=-1, norm='ortho')"),
-    "fft.irfft": ("f(spectra)", "f(spectra, n=columns, axis=-1)"),
-    "fft.hfft": ("f(spectra)", "f(spectra, n=columns, axis=-1)"),
-    "fft.ihfft": ("f(signal)", "f(m, axis=0)"),
+    "fft.rfft": ("f(signal)", "f(signals, axis=0)", "f(signals, n=side, axis=-1, norm='ortho')"),
+    "fft.irfft": ("f(spectra)", "f(spectra, n=length, axis=-1)"),
+    "fft.hfft": ("f(spectra)", "f(spectra, n=length, axis=-1)"),
+    "fft.ihfft": ("f(signal)", "f(signals, axis=0)"),
     "fft.fftn": ("f(waves)", "f(waves, axes=(0, 1), norm='ortho')"),
     "fft.ifftn": ("f(waves)", "f(waves, axes=(0, 1), norm='ortho')"),
-    "fft.rfftn": ("f(m)", "f(m, axes=(0, 1), norm='ortho')"),
-    "fft.irfftn": ("f(spectra)", "f(spectra, s=table, axes=(0, 1))"),
-    "fft.fftfreq": ("f(n)", "f(n, d=0.1)"),
-    "fft.rfftfreq": ("f(n)", "f(n, d=0.1)"),
-    "fft.fftshift": ("f(x)", "f(m, axes=0)"),
-    "fft.ifftshift": ("f(x)", "f(m, axes=0)"),
+    "fft.rfftn": ("f(signals)", "f(signals, axes=(0, 1), norm='ortho')"),
+    "fft.irfftn": ("f(spectra)", "f(spectra, s=lengths, axes=(0, 1))"),
+    **dict.fromkeys(("fft.fftfreq", "fft.rfftfreq"), ("f(n)", "f(n, d=0.1)")),
+    **dict.fromkeys(("fft.fftshift", "fft.ifftshift"), ("f(x)", "f(m, axes=0)")),
     # Random numbers, against the methods of NumPy's generator.
     "random.uniform": (("f(-1.0, 1.0, shape=shape, generator=rng)", "f(rng, -1.0, 1.0, shape)"),),
     "random.normal": (("f(1.0, 2.0, shape=shape, generator=rng)", "f(rng, 1.0, 2.0, shape)"),),
@@ -212,9 +195,9 @@ class Inputs:
     ----------
     x, y : numbers of the operation's domain
     z : complex numbers
-    m, waves : matrices of real and complex numbers, of few rows
-    spectra : complex numbers that stand for real signals in the rows of m
+    m : a matrix of few rows
     signal, wave, labels : fewer numbers where there are many, for what takes more than one step per element
+    signals, waves, spectra : matrices of as few; the last stands for the signals, as their transforms do
     stack : small matrices, as many as there are elements for
     square, definite, right : matrices that can be inverted, positive definite ones, and right-hand sides of equations;
         no more than that the steps of an elimination are as many as the elements asked for
@@ -233,6 +216,8 @@ class Inputs:
         self.rows = 2 if size < 100 else 100
         self.columns = size // self.rows
         self.table = (self.rows, self.columns)
+        self.length = min(size, FEWER) // self.rows
+        self.lengths = (self.rows, self.length)
         self.order = 2 if size < 100 else 10
         self.x_dtype = self.x.dtype
 
@@ -311,12 +296,16 @@ class Inputs:
         return self.z[:FEWER]
 
     @property
+    def signals(self) -> Any:
+        return self.signal.reshape(self.rows, -1)
+
+    @property
     def waves(self) -> Any:
-        return self.z.reshape(self.table)
+        return self.wave.reshape(self.rows, -1)
 
     @cached_property
     def spectra(self) -> Any:
-        return np.fft.rfft(self.m)
+        return np.fft.rfft(self.signals)
 
     @property
     def stack(self) -> Any:
