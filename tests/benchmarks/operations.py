@@ -1,124 +1,194 @@
 """Every operation against NumPy's function of the same name: what a call costs beside the arithmetic, by size.
 
-`real` and `imag` copy here, where NumPy gives views: results of elementwise operations have memory of their own. Taken
-from the declarations: elementwise operations, reductions, sorting and the like of one or two arrays, with the
-same NumPy arrays on both sides. Results are compared first, where both are finite.
+That is every declared operation for which NumPy has one, in its namespace, `linalg`, `fft` or among the methods of its
+random generator, and indexing. Both sides get the same arrays. Results on few and on thousands of elements are compared
+first: the same numbers, shapes and dtypes. `real` and `imag` copy here, where NumPy gives views: results of elementwise
+operations have memory of their own.
+
+On many elements what counts is the ratio, so calls that do no work per element are told apart there, by microseconds.
 """
 
+import ast
+import operator
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 import dispatchkit as dk
-from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.samples import Draw
-from dispatchkit.protocol.kinds import kinds
 
-from .harness import Effort, Side, measure
+from .harness import Effort, Side, measure, same_results
+from .operations_calls import VIEWS, calls_of, inputs_of
 
-__all__ = ["TOPIC", "operation_lines"]
+__all__ = ["TOPIC", "operation_lines", "operations", "sides", "timed"]
 
 TOPIC = "operations"
 SIZES = (4, 10_000, 10_000_000)
-KINDS = (kinds.elementwise, kinds.reduction, kinds.sorting, kinds.searching, kinds.manipulation)
-# The time of the largest calls is seconds, so few repeats do.
-LARGE = Effort(repeats=3, seconds=0.0)
+MANY = 1_000_000
+# Hundreds of calls: each is repeated less often than a row of the table is.
+REPEATS = 20
+# A ratio to hold for many elements.
+HELD = 1.05
+# A call on many elements is repeated for so many seconds, and on for so many where that did not show the ratio held:
+# what else the machine does only adds to a minimum.
+LARGE_SECONDS = (0.1, 0.6)
 WORST = 10
-# Shapes and keywords of the calls that the signature alone does not tell.
-CALLS: dict[str, tuple[str, str]] = {
-    "concat": ("f([x, x], axis=0)", "f([x, x], axis=0)"),
-    "stack": ("f([x, x], axis=0)", "f([x, x], axis=0)"),
-    "reshape": ("f(x, (2, -1))", "f(x, (2, -1))"),
-    "permute_dims": ("f(m, (1, 0))", "f(m, (1, 0))"),
-    "matrix_transpose": ("f(m)", "f(m)"),
-    "expand_dims": ("f(x, axis=0)", "f(x, axis=0)"),
-    "squeeze": ("f(m[None], axis=0)", "f(m[None], axis=0)"),
-    "broadcast_to": ("f(x, (2, *x.shape))", "f(x, (2, *x.shape))"),
-    "moveaxis": ("f(m, 0, 1)", "f(m, 0, 1)"),
-    "flip": ("f(m, axis=0)", "f(m, axis=0)"),
-    "roll": ("f(x, 1, axis=0)", "f(x, 1, axis=0)"),
-    "repeat": ("f(x, 2)", "f(x, 2)"),
-    "tile": ("f(x, (2,))", "f(x, (2,))"),
-    "tril": ("f(m, k=1)", "f(m, k=1)"),
-    "triu": ("f(m, k=1)", "f(m, k=1)"),
-    "sort": ("f(m, axis=0)", "f(m, axis=0, stable=True)"),
-    "argsort": ("f(m, axis=0)", "f(m, axis=0, stable=True)"),
-    "clip": ("f(x, min=0.5, max=1.0)", "f(x, min=0.5, max=1.0)"),
-    "where": ("f(x > 1.0, x, y)", "f(x > 1.0, x, y)"),
-    "cumulative_sum": ("f(m, axis=0)", "f(m, axis=0)"),
-    "take": ("f(x, i, axis=0)", "f(x, i, axis=0)"),
-    "take_along_axis": ("f(x, i, axis=0)", "f(x, i, axis=0)"),
-    "searchsorted": ("f(s, x, side='right')", "f(s, x, side='right')"),
-    "astype": ("f(x, f32)", "f(x, f32)"),
-    "zeros": ("f((n,), dtype=f32)", "f((n,), dtype=f32)"),
-    "full": ("f((n,), 2.0)", "f((n,), 2.0)"),
-    "arange": ("f(n)", "f(n)"),
-    "linspace": ("f(0.0, 1.0, n)", "f(0.0, 1.0, n)"),
-    "diff": ("f(x, axis=0)", "f(x, axis=0)"),
-    "tensordot": ("f(x, y, axes=1)", "f(x, y, axes=1)"),
-    "vecdot": ("f(m, m, axis=-1)", "f(m, m, axis=-1)"),
-    "unstack": ("f(m, axis=0)", "f(m, axis=0)"),
-}
+NAMESPACES = {"": np, "linalg": np.linalg, "fft": np.fft, "random": np.random.Generator}
+INDEXING = {"getitem": operator.getitem, "setitem": operator.setitem}
+# What results are passed through to be compared: elements of some are whatever the memory holds, or in any order.
+COMPARABLE = {"empty": "ones_like", "empty_like": "ones_like", "unique_values": "sort"}
+
+
+@dataclass(frozen=True)
+class Timing:
+    """A call, and its seconds on either side."""
+
+    name: str
+    call: str
+    ours: float
+    theirs: float
+
+    @property
+    def ratio(self) -> float:
+        return self.ours / self.theirs
+
+    @property
+    def extra(self) -> float:
+        return self.ours - self.theirs
+
+    @property
+    def view(self) -> bool:
+        return self.call in VIEWS.get(self.name, ())
+
+    @property
+    def keywords(self) -> bool:
+        return any(isinstance(node, ast.keyword) for node in ast.walk(ast.parse(self.call)))
+
+    def line(self) -> str:
+        times = f"{self.ours * 1e6:12.2f} µs {self.theirs * 1e6:12.2f} µs"
+        return f"  {self.name + ': ' + self.call:60s} {times}  {self.ratio:6.2f}  {self.extra * 1e6:+.2f} µs"
 
 
 def operations() -> Iterator[tuple[str, DeclaredOperation, Callable[..., Any], str, str]]:
-    """Yield each operation with NumPy's function, and the call of either."""
-    for name, entry in dk.tensor_protocol.operations.items():
-        short = name.removeprefix("dispatchkit.")
-        if not isinstance(entry, DeclaredOperation) or "." in short:
+    """Yield each operation with NumPy's function, and the call of either, for each of its calls.
+
+    Raises
+    ------
+    LookupError : if NumPy has a function of an operation's name and there is no call of it
+    """
+    for full_name, entry in dk.tensor_protocol.operations.items():
+        name = full_name.removeprefix("dispatchkit.")
+        namespace, _, last = name.rpartition(".")
+        theirs = INDEXING.get(name) or getattr(NAMESPACES.get(namespace), last, None)
+        if not isinstance(entry, DeclaredOperation) or not callable(theirs):
             continue
-        theirs = getattr(np, short, None) if hasattr(np, short) else getattr(numpy_namespace, short, None)
-        if theirs is None or not callable(theirs):
-            continue
-        if short in CALLS:
-            yield short, entry, theirs, *CALLS[short]
-        elif entry.kind in (kinds.elementwise, kinds.reduction, kinds.sorting) and entry.parameters.binary:
-            yield short, entry, theirs, "f(x, y)", "f(x, y)"
-        elif entry.kind is kinds.elementwise and entry.parameters.unary:
-            yield short, entry, theirs, "f(x)", "f(x)"
-        elif entry.kind in (kinds.reduction, kinds.sorting) and entry.parameters.leading:
-            yield short, entry, theirs, "f(m, axis=0)", "f(m, axis=0)"
+        calls = calls_of(name, entry)
+        if not calls:
+            raise LookupError(f"{name}: to be measured against NumPy's, give it calls")
+        for call in calls:
+            ours, code = (call, call) if isinstance(call, str) else call
+            yield name, entry, theirs, ours, code
 
 
-def arrays(entry: DeclaredOperation, size: int) -> dict[str, Any]:
-    """Return the arrays of a call: numbers of the operation's domain."""
-    draw = next((arg for sample in entry.samples for arg in sample.args if isinstance(arg, Draw)), Draw(()))
-    content = draw.content if draw.content in ("integer", "boolean") else "real"
-    rng = np.random.default_rng(0)
-    x, y = (Draw((size,), draw.low, draw.high, content).make(rng) for _ in range(2))
-    rows = 2 if size < 100 else 100
-    ordered = np.linspace(-2.0, 2.0, 100)
-    return {"x": x, "y": y, "m": x.reshape(rows, -1), "i": np.arange(size)[::-1].copy(), "s": ordered}
+def ours_of(name: str, value: Any) -> Any:
+    """Return an argument as dispatchkit's side takes it."""
+    if isinstance(value, np.random.Generator):
+        return dk.random.Generator(0)
+    return dk.asarray(value) if isinstance(value, np.ndarray) and name != "array" else value
 
 
 def sides(entry: DeclaredOperation, theirs: Any, ours: str, code: str, size: int) -> tuple[Side, Side]:
-    given = arrays(entry, size)
-    fixed = {"n": size, "f32": np.dtype("float32")}
-    mine = {name: dk.asarray(array) for name, array in given.items()}
-    return Side(ours, {**mine, **fixed, "f": entry.function}), Side(code, {**given, **fixed, "f": theirs})
+    """Return both sides of a call, with the names that they use and no others."""
+    inputs = inputs_of(entry, size)
+
+    def names(call: str, f: Any) -> dict[str, Any]:
+        used = compile(call, "<call>", "exec").co_names
+        return {name: f if name == "f" else getattr(inputs, name) for name in used}
+
+    mine = {name: ours_of(name, value) for name, value in names(ours, entry.function).items()}
+    return Side(ours, mine), Side(code, names(code, theirs))
+
+
+def compare(name: str, mine: Side, reference: Side) -> None:
+    """Raise AssertionError unless a call gives, or writes, the same on both sides."""
+    if name == "setitem":
+        for side in (mine, reference):
+            side.timer().timeit(1)
+        mine, reference = (replace(side, code="own") for side in (mine, reference))
+    elif name in COMPARABLE:
+        mine, reference = (
+            Side(f"comparable({side.code})", {**side.names, "comparable": getattr(library, COMPARABLE[name])})
+            for side, library in ((mine, dk), (reference, np))
+        )
+    try:
+        same_results(mine, reference)
+    except AssertionError as error:
+        error.add_note(f"while comparing {name}: {mine.code} with NumPy's {reference.code}")
+        raise
+
+
+def timed(name: str, mine: Side, reference: Side, size: int, effort: Effort) -> Timing:
+    """Return a call's seconds; results are compared first, but for many elements, where that takes longer."""
+    if size < MANY:
+        compare(name, mine, reference)
+    elif mine.code not in VIEWS.get(name, ()):
+        return Timing(name, mine.code, *large(mine, reference))
+    return Timing(name, mine.code, *measure(mine, reference, effort))
+
+
+def large(mine: Side, reference: Side) -> tuple[float, float]:
+    """Return the seconds of either side of a call on many elements."""
+    ours, theirs = measure(mine, reference, Effort(repeats=1, seconds=0.0))
+    for seconds in LARGE_SECONDS:
+        repeats = min(REPEATS, max(1, int(seconds / (ours + theirs))))
+        again = measure(mine, reference, Effort(repeats, seconds=0.0))
+        ours, theirs = min(ours, again[0]), min(theirs, again[1])
+        if ours <= HELD * theirs:
+            break
+    return ours, theirs
+
+
+def shares(timings: Sequence[Timing]) -> str:
+    ratios = np.array([timing.ratio for timing in timings])
+    extra = np.array([timing.extra for timing in timings])
+    return (
+        f"ratio to NumPy median {np.median(ratios):.2f}, {np.mean(ratios <= HELD):.0%} of them at most {HELD}; "
+        f"median {np.median(extra) * 1e6:+.2f} µs, {np.mean(extra <= 1e-6):.0%} at most 1 µs over NumPy"
+    )
+
+
+def report(timings: Sequence[Timing], size: int, seconds: float) -> Iterator[str]:
+    """Give the lines of one size; views of many elements stand apart."""
+    apart = [timing for timing in timings if timing.view and size >= MANY]
+    counted = [timing for timing in timings if timing not in apart]
+    names = {timing.name for timing in timings}
+    yield (
+        f"{len(counted)} calls on {size:,} elements, of {len(names)} operations: {shares(counted)} "
+        f"(measured in {seconds:.0f} s)"
+    )
+    keywords = [timing for timing in counted if timing.keywords]
+    yield f"  {len(keywords)} of them with keywords: {shares(keywords)}"
+    for timing in sorted(counted, key=lambda timing: timing.ratio, reverse=True)[:WORST]:
+        yield timing.line()
+    if apart:
+        yield (
+            f"{len(apart)} more calls do no work per element (views, memory not written to), so that their time is the "
+            f"call's own whatever the size: {shares(apart)}"
+        )
+        for timing in sorted(apart, key=lambda timing: timing.extra, reverse=True)[:WORST]:
+            yield timing.line()
 
 
 def operation_lines(effort: Effort) -> Iterator[str]:
     """Give for each size the overhead of all operations, and the worst ten."""
-    calls = list(operations())
+    effort = replace(effort, repeats=min(effort.repeats, REPEATS))
     for size in SIZES:
         began = time.perf_counter()
-        found: list[tuple[float, float, float, str, str]] = []
-        for name, entry, theirs, ours, code in calls:
-            mine, reference = sides(entry, theirs, ours, code, size)
-            one, other = measure(mine, reference, LARGE if size > 1_000_000 else effort)
-            found.append((one / other, one, other, name, ours))
-        ratios = np.array([row[0] for row in found])
-        extra = np.array([row[1] - row[2] for row in found])
-        seconds = time.perf_counter() - began
-        yield (
-            f"{len(found)} operations on {size:,} elements: ratio to NumPy median {np.median(ratios):.2f}, "
-            f"{np.mean(ratios <= 1.05):.0%} of them at most 1.05; {np.mean(extra <= 1e-6):.0%} at most 1 µs over NumPy "
-            f"(measured in {seconds:.0f} s)"
-        )
-        for ratio, one, other, name, ours in sorted(found, reverse=True)[:WORST]:
-            times = f"{one * 1e6:12.2f} µs {other * 1e6:12.2f} µs"
-            yield f"  {name + ': ' + ours:45s} {times}  {ratio:6.2f}  {(one - other) * 1e6:+.2f} µs"
+        timings = [
+            timed(name, *sides(entry, theirs, ours, code, size), size, effort)
+            for name, entry, theirs, ours, code in operations()
+        ]
+        yield from report(timings, size, time.perf_counter() - began)
