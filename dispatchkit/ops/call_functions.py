@@ -126,7 +126,7 @@ def _passed(operation: DeclaredOperation) -> tuple[list[frozenset[type]], dict[s
     for name, p in operation.parameters.signature.parameters.items():
         passed = UNTRACKED
         if name in arrays:
-            passed = PYTHON_SCALARS | {ndarray} if arrays[name].form is Form.LOOSE else PYTHON_SCALARS
+            passed = PYTHON_SCALARS | {ndarray, list} if arrays[name].form is Form.LOOSE else PYTHON_SCALARS
             passed |= {type(None)} if p.default is None else frozenset()
         if p.kind is p.VAR_POSITIONAL:
             places += [passed] * MOST
@@ -158,7 +158,7 @@ def _opened(
     for x in args:
         if type(x) is base and x._node is None:
             opened.append(x.array)
-        elif type(x) in places[len(opened)]:
+        elif type(x) in places[len(opened)] and (type(x) is not list or PYTHON_SCALARS.issuperset(map(type, x))):
             opened.append(x)
         else:
             return None

@@ -86,6 +86,8 @@ def _opened(value: Any, tensors: list[Storage]) -> Any:
         tensors.append(value)
         return value.array
     if isinstance(value, (tuple, list)):
+        if PLAIN.issuperset(map(type, value)):
+            return value
         found = len(tensors)
         members = [member if type(member) in PLAIN else _opened(member, tensors) for member in value]
         if len(tensors) > found:

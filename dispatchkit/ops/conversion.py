@@ -20,6 +20,7 @@ from dispatchkit.ops.typing import Array, ArrayLike, DType, Namespace
 __all__ = ["as_tensor", "asarray", "clone", "from_dlpack", "tensor"]
 
 
+_NUMBERS = frozenset({int, float, complex, bool})
 WANTED = "an array of any library, a number, or a nested sequence of numbers"
 
 
@@ -79,14 +80,16 @@ def _numpy_array(
     name: str, parameter: str, data: Any, dtype: DType, copy: bool | None = None, device: Any = None
 ) -> Any:
     """Return NumPy's array of numbers, a nested sequence of them, or an array of NumPy's."""
-    if not isinstance(data, np.ndarray):
+    flat = isinstance(data, (list, tuple)) and _NUMBERS.issuperset(map(type, data))
+    if not flat and not isinstance(data, np.ndarray):
         data = _numbers(name, parameter, data)
+    array = data
     if dtype is None and not hasattr(data, "dtype"):
-        numbers = np.asarray(data)
-        if numbers.dtype.kind in "fc" and not _holds_arrays(data):
-            wide = np.result_type(get_default_dtype(), numbers.dtype.type(0) if numbers.dtype.kind == "c" else 0.0)
-            dtype = np.result_type(get_default_dtype(), np.complex64) if numbers.dtype.kind == "c" else wide
-    array = np.asarray(data, dtype=dtype, copy=copy, device=device)
+        array, copy = np.asarray(data, copy=copy), None
+        if array.dtype.kind in "fc" and (flat or not _holds_arrays(data)):
+            real = get_default_dtype()
+            dtype = np.result_type(real, np.complex64) if array.dtype.kind == "c" else real
+    array = np.asarray(array, dtype=dtype, copy=copy, device=device)
     if array.dtype.kind not in NUMBERS:
         if dtype is not None:
             raise TypeError(f"dtype must be of numbers or booleans, found {array.dtype}")
@@ -98,7 +101,7 @@ def _numpy_array(
 def _numbers(name: str, parameter: str, data: Any) -> Any:
     """Return nested sequences as lists, with arrays for the tensors in them."""
     if isinstance(data, (list, tuple)):
-        return [_numbers(name, parameter, member) for member in data]
+        return data if _NUMBERS.issuperset(map(type, data)) else [_numbers(name, parameter, one) for one in data]
     array = data.array if isinstance(data, Storage) else data
     if is_raw(array) and not isinstance(array, (np.ndarray, np.generic)):
         library = namespace_of(array).__name__
@@ -108,8 +111,8 @@ def _numbers(name: str, parameter: str, data: Any) -> Any:
 
 
 def _holds_arrays(data: Any) -> bool:
-    if isinstance(data, list):
-        return any(_holds_arrays(member) for member in data)
+    if isinstance(data, (list, tuple)):
+        return not _NUMBERS.issuperset(map(type, data)) and any(map(_holds_arrays, data))
     return hasattr(data, "dtype")
 
 
