@@ -20,6 +20,7 @@ from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
 from dispatchkit.errors import RegistrationError
+from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.ops.declared import CREATING, DeclaredOperation
 from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.rules import check_rule
@@ -31,6 +32,7 @@ from dispatchkit.protocol.parameters import Form, Parameters
 
 __all__ = [
     "alias",
+    "body_on_numpy",
     "conversion",
     "creation",
     "elementwise",
@@ -288,6 +290,13 @@ def alias(name: str, function: Operation[P, R], *, method: bool = True) -> Opera
     if method:
         entry.protocol.surface.add_method(name, entry)
     return function
+
+
+def body_on_numpy(function: Operation[P, R]) -> Callable[..., Any]:
+    """Return what the body of an operation computes of NumPy arrays, for shorter ways that leave some calls to it."""
+    entry = tensor_protocol.operation(function)
+    assert isinstance(entry, DeclaredOperation)
+    return partial(entry.body_of_namespace, numpy_namespace)
 
 
 class _Declarer:

@@ -23,8 +23,10 @@ ndarray = np.ndarray
 
 def note_sharing(y: Storage, sources: Sequence[Any]) -> None:
     """Note which tensor's memory a new one looks at."""
+    r = y.array
+    owns = type(r) is ndarray and r.base is None
     for x in sources:
-        if isinstance(x, Storage) and note_view(y, x):
+        if isinstance(x, Storage) and (not owns or r is x.array) and note_view(y, x):
             break
 
 

@@ -24,7 +24,7 @@ def shorter_ways() -> Iterator[Any]:
     for name, entry in OPERATIONS.items():
         if not isinstance(entry.on_numpy, partial):
             short = name.removeprefix("dispatchkit.")
-            for index, sample in enumerate([*entry.samples, *FURTHER.get(short, ())]):
+            for index, sample in enumerate([*entry.samples, *FURTHER.get(entry.name, ())]):
                 yield pytest.param(entry, sample, id=f"{short}-{index}")
 
 
