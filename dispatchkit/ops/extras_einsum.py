@@ -182,37 +182,48 @@ def _reshaped(xp: Namespace, x: Any, shape: tuple[int, ...]) -> Any:
     return x if x.shape == shape else xp.reshape(x, shape)
 
 
-ARRAYS = {np.ndarray}
 SMALL = 8192
 einsum_body = body_on_numpy(einsum)
 
 
 @einsum.def_numpy
 def einsum_numpy(subscripts: str, /, *operands: Any, optimize: Any = True) -> Any:
-    """Compute by one call of NumPy where there is one for these subscripts and shapes."""
-    if optimize is True and type(subscripts) is str and operands and {*map(type, operands)} == ARRAYS:
-        dtypes = {x.dtype for x in operands}
-        found = _in_one_call(subscripts, dtypes.pop().kind, *[x.shape for x in operands])
-        if found is not None and not dtypes:
-            return found(*operands)
-    return einsum_body(subscripts, *operands, optimize=optimize)
+    """Compute by one call of NumPy where there is one for these subscripts, shapes and dtypes."""
+    found = None
+    if optimize is True:
+        key: list[Any] = []
+        try:
+            for x in operands:
+                key += x.shape, x.dtype
+            found = _in_one_call(subscripts, *key)
+        except (AttributeError, TypeError):
+            pass
+    return einsum_body(subscripts, *operands, optimize=optimize) if found is None else found(*operands)
 
 
 @lru_cache(maxsize=256)
-def _in_one_call(subscripts: str, kind: str, *shapes: tuple[int, ...]) -> Callable[..., Any] | None:
-    """Return what computes einsum of operands of one dtype, of a kind, and these shapes; None for several calls."""
+def _in_one_call(subscripts: str, *key: Any) -> Callable[..., Any] | None:
+    """Return what computes einsum of operands of which the shapes and dtypes are given by turns, or None."""
+    shapes, dtypes = key[::2], key[1::2]
     read = read_subscripts(einsum.__name__, subscripts, shapes)
-    first, output = read.terms[0], read.output
+    first, second, output = read.terms[0], read.terms[-1], read.output
+    if len({*dtypes}) != 1:
+        return None
     if len(shapes) == 1 and len(set(first)) == len(output):
         # Views: of the same axes in another order, or of a diagonal.
         if len(first) == len(output):
             return methodcaller("transpose", tuple(map(first.index, output)))
         return methodcaller("diagonal", 0, -2, -1) if first == (*output, output[-1]) else None
-    if len(shapes) == 2 and _are_of_matrices(first, read.terms[1], output) and _lengths(read) == shapes:
-        return np.matmul
+    if len(shapes) == 2:
+        if first == second == output:
+            return np.multiply
+        if first + second == output:
+            return np.multiply.outer
+        if _are_of_matrices(first, second, output) and _lengths(read) == shapes:
+            return np.matmul
     # Longer loops are slower than what they save of the calls around a product of matrices; of complex infinities they
     # make NaN where that keeps them.
-    return partial(np.einsum, subscripts) if kind != "c" and prod(read.sizes.values()) <= SMALL else None
+    return partial(np.einsum, subscripts) if dtypes[0].kind != "c" and prod(read.sizes.values()) <= SMALL else None
 
 
 def _are_of_matrices(first: Labels, second: Labels, output: Labels) -> bool:

@@ -14,17 +14,97 @@ import dispatchkit as dk
 from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.samples import Sample
+from dispatchkit.ops.samples import Sample, draw, sample
 from tests.declared import OPERATIONS, flat
 from tests.values.inputs import DTYPES, LAYOUTS, drawn
 from tests.values.test_values import FURTHER
+
+X = draw(2, 3)
+SPECTRA = [
+    *(sample(draw(2, 4), n=n, axis=0) for n in (1, 5, 0)),
+    *(sample(draw(2, 4), axis=axis) for axis in (0, -2, 2)),
+    sample(draw(0), n=3),
+    sample(draw(3, 0), n=2, axis=0),
+    sample(draw(), n=2),
+    sample(draw(1)),
+    sample(X, norm=None),
+]
+SEVERAL_SPECTRA = [
+    *(sample(draw(2, 3, 4), axes=axes) for axes in ((2, 0), [-1], (0, 0), (0, -3), (3,), (), (1.0,))),
+    *(sample(draw(2, 3), s=s, axes=(1, 0)) for s in ((4, 2), [-1, 2], (2, -1), (3,), (0, 2), (2.0, 2))),
+    sample(X, s=(2, 2)),
+    sample(draw(3, 0), s=(2, 2), axes=(0, 1)),
+    sample(draw()),
+    sample(X, norm=None),
+    sample(X, norm="forward"),
+]
+FREQUENCIES = [sample(n, d=d) for n in (1, 4, 5, 0) for d in (2, -0.5, 0.0)]
+AXES = [sample(draw(*(2,) * n), draw(*(2,) * m)) for n in (0, 1, 2, 3) for m in (0, 1, 2, 3)]
+MATRICES = [sample(draw(2, 1, 3, 3)), sample(draw(0, 0)), sample(draw(2, 3)), sample(draw(3))]
+# Calls that take a way of their own, or are left to the body.
+UNUSUAL: dict[str, list[Sample]] = {
+    **dict.fromkeys(("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"), SPECTRA),
+    **dict.fromkeys(("fftn", "ifftn", "rfftn", "irfftn"), SEVERAL_SPECTRA),
+    **dict.fromkeys(("fftfreq", "rfftfreq"), FREQUENCIES),
+    **dict.fromkeys(("inv", "det", "slogdet", "eig", "eigh", "eigvals", "eigvalsh", "cholesky"), MATRICES),
+    **dict.fromkeys(("svd", "svdvals", "qr", "pinv"), MATRICES),
+    "trace": [sample(X, offset=5), sample(X, dtype="float32"), sample(draw(3))],
+    "diagonal": [sample(X, offset=-5), sample(draw(3))],
+    "solve": [sample(draw(2, 2), draw(3)), sample(draw(2, 2), draw()), sample(draw(2, 3), draw(2))],
+    "cross": [
+        sample(draw(3, 2), draw(3, 2), axis=0),
+        sample(draw(2, 3), draw(4, 1, 3)),
+        sample(draw(200, 3), draw(200, 3)),
+        sample(draw(2), draw(2)),
+        sample(X, X, axis=2),
+    ],
+    **dict.fromkeys(("dot", "mv", "mm", "outer"), AXES),
+    "bmm": [*AXES, sample(draw(2, 1, 3), draw(1, 3, 1)), sample(draw(2, 1, 3), draw(2, 3, 1))],
+    "norm": [
+        *(sample(X, ord=order) for order in (None, 2, -2, 0, "fro", "nuc", -float("inf"), "other")),
+        *(sample(X, axis=axis, keepdims=True) for axis in (None, 0, -1, (0,), (1, 0), (0, 0), [0, 1], 2, 1.5)),
+        sample(draw(2, 3, 2), ord=1),
+        sample(draw()),
+        sample(draw(0, 2), axis=0),
+    ],
+    "matrix_norm": [sample(draw(3)), sample(X, ord=None), sample(X, ord="other"), sample(draw(2, 2, 3), keepdims=True)],
+    "tensordot": [
+        *(sample(draw(2, 3), draw(3, 2), axes=axes) for axes in (((1, 0), (0, 1)), ((-1,), (0,)), (1, 0), ((), ()))),
+        *(
+            sample(draw(2, 2), draw(2, 2), axes=axes)
+            for axes in (-1, 3, ((5,), (0,)), ((1,), (0, 1)), ((0, 0), (0, 1)))
+        ),
+        sample(draw(), X, axes=0),
+        sample(draw(3, 0), draw(0, 2), axes=1),
+    ],
+    "vecdot": [sample(draw(3, 2), draw(3, 2), axis=0), sample(draw(3, 2), draw(3, 2), axis=5)],
+    "einsum": [
+        *(
+            sample(text, draw(2, 2), draw(2, 2))
+            for text in ("ij,jk->ik", "ij,ji", "ij,ij->ij", "ij,kj->ik", "ij,kl->ijkl")
+        ),
+        *(sample(text, draw(2, 3, 3)) for text in ("bii->bi", "bii->b", "bij->jib", "bij->bij", "bij->", "iij->ij")),
+        *(sample(text, draw(3), draw(3)) for text in ("i,i", "i,j->ij", "i,j->ji", "i,j->", "i,i->i")),
+        *(sample(text, draw(2, 1), draw(1, 2)) for text in ("ij,jk->ik", "ij,ij->ij", "ij,ij", "ij,jk->ki")),
+        *(sample("...ij,...jk->...ik", draw(*batch, 2, 3), draw(3, 2)) for batch in ((), (2,))),
+        sample("i,ij->j", draw(3), draw(3, 2)),
+        sample("ij,kj->ik", draw(30, 20), draw(30, 20)),
+        sample("ij,jk,kl->il", X, draw(3, 2), X),
+        sample(",->", draw(), draw()),
+        sample(",i->i", 2.0, draw(3)),
+        sample("i,i->i", draw(3), draw(3, content="integer", low=0, high=3)),
+        sample("ij", draw(3)),
+    ],
+}
 
 
 def shorter_ways() -> Iterator[Any]:
     for name, entry in OPERATIONS.items():
         if not isinstance(entry.on_numpy, partial):
             short = name.removeprefix("dispatchkit.")
-            for index, sample in enumerate([*entry.samples, *FURTHER.get(entry.name, ())]):
+            for index, sample in enumerate(
+                [*entry.samples, *FURTHER.get(entry.name, ()), *UNUSUAL.get(entry.name, ())]
+            ):
                 yield pytest.param(entry, sample, id=f"{short}-{index}")
 
 
