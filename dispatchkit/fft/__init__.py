@@ -4,6 +4,7 @@ from dispatchkit.ops import (
     fft_frequencies,
     fft_several_axes,
     fft_transforms,
+    numpy_fft,  # noqa: F401  # shorter ways, declared on import
 )
 from dispatchkit.ops.fft_frequencies import *  # noqa: F403
 from dispatchkit.ops.fft_several_axes import *  # noqa: F403

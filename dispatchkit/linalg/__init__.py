@@ -7,6 +7,7 @@ from dispatchkit.ops import (
     linalg_elements,
     linalg_norms,
     linalg_svd,
+    numpy_linalg,  # noqa: F401  # shorter ways, declared on import
 )
 from dispatchkit.ops.linalg import *  # noqa: F403
 from dispatchkit.ops.linalg_decompositions import *  # noqa: F403

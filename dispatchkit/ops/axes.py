@@ -30,6 +30,8 @@ def normal_axes(axis: Axis, ndim: int, name: str = "") -> tuple[int, ...]:
     """
     if axis is None:
         return tuple(range(ndim))
+    if type(axis) is int and -ndim <= axis < ndim:
+        return (axis % ndim,)
     found: tuple[int, ...] = normalize_axis_tuple(axis, ndim, name or None)
     return found
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, partial
 from math import prod
+from operator import methodcaller
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from dispatchkit.graph.arrays import is_inexact
-from dispatchkit.ops.declare import linalg
+from dispatchkit.ops.declare import body_on_numpy, linalg
 from dispatchkit.ops.matrices import shape_of
 from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.samples import draw, sample
@@ -178,6 +180,65 @@ def _permuted(xp: Namespace, x: Any, labels: Labels, wanted: Labels) -> Any:
 
 def _reshaped(xp: Namespace, x: Any, shape: tuple[int, ...]) -> Any:
     return x if x.shape == shape else xp.reshape(x, shape)
+
+
+SMALL = 8192
+einsum_body = body_on_numpy(einsum)
+
+
+@einsum.def_numpy
+def einsum_numpy(subscripts: str, /, *operands: Any, optimize: Any = True) -> Any:
+    """Compute by one call of NumPy where there is one for these subscripts, shapes and dtypes."""
+    found = None
+    if optimize is True:
+        key: list[Any] = []
+        try:
+            for x in operands:
+                key += x.shape, x.dtype
+            found = _in_one_call(subscripts, *key)
+        except (AttributeError, TypeError):
+            pass
+    return einsum_body(subscripts, *operands, optimize=optimize) if found is None else found(*operands)
+
+
+@lru_cache(maxsize=256)
+def _in_one_call(subscripts: str, *key: Any) -> Callable[..., Any] | None:
+    """Return what computes einsum of operands of which the shapes and dtypes are given by turns, or None."""
+    shapes, dtypes = key[::2], key[1::2]
+    read = read_subscripts(einsum.__name__, subscripts, shapes)
+    first, second, output = read.terms[0], read.terms[-1], read.output
+    if len({*dtypes}) != 1:
+        return None
+    if len(shapes) == 1 and len(set(first)) == len(output):
+        # Views: of the same axes in another order, or of a diagonal.
+        if len(first) == len(output):
+            return methodcaller("transpose", tuple(map(first.index, output)))
+        return methodcaller("diagonal", 0, -2, -1) if first == (*output, output[-1]) else None
+    if len(shapes) == 2:
+        if first == second == output:
+            return np.multiply
+        if first + second == output:
+            return np.multiply.outer
+        if _are_of_matrices(first, second, output) and _lengths(read) == shapes:
+            return np.matmul
+    # Longer loops are slower than what they save of the calls around a product of matrices; of complex infinities they
+    # make NaN where that keeps them.
+    return partial(np.einsum, subscripts) if dtypes[0].kind != "c" and prod(read.sizes.values()) <= SMALL else None
+
+
+def _are_of_matrices(first: Labels, second: Labels, output: Labels) -> bool:
+    """Return whether the labels are those of a product of matrices, or batches of as many, or vectors, as they lie."""
+    if not first or not second or len({*first}) < len(first) or len({*second}) < len(second):
+        return False
+    batch, rows, columns = first[:-2], first[-2:-1], second[-1:] if len(second) > 1 else ()
+    if second[-2:-1] != first[-1:] and second != first[-1:]:
+        return False
+    return second[:-2] == batch and output == (*batch, *rows, *columns) and not {*columns} & {*first}
+
+
+def _lengths(read: Subscripts) -> tuple[tuple[int, ...], ...]:
+    """Return the shapes of operands of which no axis is to broadcast."""
+    return tuple(tuple(read.sizes[label] for label in labels) for labels in read.terms)
 
 
 def einsum_path(subscripts: str, /, *operands: Array, optimize: Optimize = "greedy") -> tuple[list[Any], str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-from dispatchkit.graph.arrays import holds_complex, is_complex, is_inexact
+from dispatchkit.graph.arrays import is_complex, is_inexact
 from dispatchkit.ops.arguments import Named, integer
 from dispatchkit.ops.axes import normal_axes, normal_axis
 from dispatchkit.ops.matrices import shape_of
@@ -15,7 +15,6 @@ __all__ = [
     "OPPOSITE",
     "Lengths",
     "Norm",
-    "as_complex",
     "opposite",
     "paired_bins_times",
     "resized",
@@ -146,11 +145,6 @@ def _given_lengths(op: Named, s: Lengths, axes: Lengths, count: int) -> tuple[in
     if len(s) != count:
         raise ValueError(f"{op.__name__}: s and axes must be of the same length, found {s!r} and {axes!r}")
     return lengths
-
-
-def as_complex(xp: Namespace, x: Any) -> Any:
-    """Return an array as one of complex numbers of the same precision."""
-    return x if holds_complex(x) else xp.astype(x, xp.result_type(x.dtype, xp.complex64))
 
 
 def resized(xp: Namespace, x: Any, shape: tuple[int, ...]) -> Any:

@@ -114,7 +114,7 @@ def _rolled(xp: Namespace, x: Array, axes: Axis, forward: bool) -> Array:
     places = normal_axes(axes, x.ndim)
     if not places:
         return xp.asarray(x, copy=True)
-    shift = tuple(x.shape[place] // 2 if forward else -(x.shape[place] // 2) for place in places)
+    shift = tuple([x.shape[place] // 2 if forward else -(x.shape[place] // 2) for place in places])
     return xp.roll(x, shift, axis=places)
 
 

@@ -8,11 +8,11 @@ from dispatchkit.ops.fft_arguments import (
     OPPOSITE,
     Lengths,
     Norm,
-    as_complex,
     paired_bins_times,
     resized,
     transformed_axes,
 )
+from dispatchkit.ops.matrices import as_complex
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
 from dispatchkit.protocol.kinds import kinds

@@ -11,12 +11,12 @@ from dispatchkit.ops.fft_arguments import (
     FFT,
     OPPOSITE,
     Norm,
-    as_complex,
     opposite,
     paired_bins_times,
     resized,
     transformed_axis,
 )
+from dispatchkit.ops.matrices import as_complex
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
 from dispatchkit.protocol.kinds import kinds

@@ -324,7 +324,9 @@ def matrix_power(xp: Namespace, x: Array, n: int, /) -> Array:
     count = abs(integer(matrix_power, "n", n))
     if count == 0:
         return xp.zeros_like(x) + xp.eye(x.shape[-1], dtype=x.dtype, device=x.device)
-    square = located(xp.linalg.inv, x) if n < 0 else xp.asarray(x, copy=True)
+    square = located(xp.linalg.inv, x) if n < 0 else x
+    if count == 1:
+        return xp.asarray(square, copy=n > 0)
     power: Any = None
     while count:
         if count % 2:

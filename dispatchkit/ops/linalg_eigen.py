@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dispatchkit.graph.arrays import holds_complex
 from dispatchkit.ops.declare import linalg
 from dispatchkit.ops.matrices import (
     LINALG,
     adjoint,
+    as_complex,
     diagonal_matrix,
     inverse_gaps,
     located,
@@ -151,11 +152,6 @@ def eigvalsh_jvp(xp: Namespace, t: Array, y: Array, x: Array) -> Array:
     return _real_part(xp, xp.linalg.diagonal(moved))
 
 
-def _complex(xp: Namespace, x: Any) -> Any:
-    """Return a complex array, which NumPy gives only where a number is not real."""
-    return xp.astype(x, xp.result_type(x.dtype, xp.complex64), copy=False)
-
-
 @linalg(namespace=LINALG, methods=("eig",), samples=GENERAL)
 def eig(xp: Namespace, x: Array, /) -> EigResult:
     """Eigenvalues and eigenvectors of square matrices.
@@ -188,8 +184,9 @@ def eig(xp: Namespace, x: Array, /) -> EigResult:
     tensor([0.+1.j, 0.-1.j], dtype=complex128)
     """
     require_square(eig, x)
+    # NumPy gives complex arrays only where a number is not real.
     values, vectors = located(xp.linalg.eig, x)
-    return EigResult(_complex(xp, values), _complex(xp, vectors))
+    return EigResult(as_complex(xp, values), as_complex(xp, vectors))
 
 
 @eig.def_vjp
@@ -242,18 +239,18 @@ def eigvals(xp: Namespace, x: Array, /) -> Array:
     tensor([0.+1.j, 0.-1.j], dtype=complex128)
     """
     require_square(eigvals, x)
-    return _complex(xp, located(xp.linalg.eigvals, x))
+    return as_complex(xp, located(xp.linalg.eigvals, x))
 
 
 @eigvals.def_vjp
 def eigvals_vjp(xp: Namespace, g: Array, y: Array, x: Array) -> Array:
     _, vectors = xp.linalg.eig(x)
-    turned = adjoint(xp, _complex(xp, vectors))
+    turned = adjoint(xp, as_complex(xp, vectors))
     return xp.linalg.solve(turned, g[..., None] * turned)
 
 
 @eigvals.def_jvp
 def eigvals_jvp(xp: Namespace, t: Array, y: Array, x: Array) -> Array:
     _, vectors = xp.linalg.eig(x)
-    vectors = _complex(xp, vectors)
+    vectors = as_complex(xp, vectors)
     return xp.linalg.diagonal(xp.linalg.solve(vectors, t @ vectors))

@@ -192,3 +192,13 @@ def outer(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     require_ndim(outer, "x1", x1, 1, "multiply")
     require_ndim(outer, "x2", x2, 1, "multiply")
     return xp.expand_dims(x1, axis=1) * xp.expand_dims(x2, axis=0)
+
+
+@outer.def_transpose("x1")
+def outer_transpose_x1(xp: Namespace, g: Array, x1: Array, x2: Array) -> Array:
+    return xp.matmul(g, conjugate(xp, x2))
+
+
+@outer.def_transpose("x2")
+def outer_transpose_x2(xp: Namespace, g: Array, x1: Array, x2: Array) -> Array:
+    return xp.matmul(conjugate(xp, x1), g)

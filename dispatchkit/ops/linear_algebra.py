@@ -9,10 +9,11 @@ import operator
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from dispatchkit.ops.axes import normal_axis
 from dispatchkit.ops.declare import linalg
 from dispatchkit.ops.linalg_elements import diagonal, outer, trace
 from dispatchkit.ops.linalg_norms import norm
-from dispatchkit.ops.matrices import axis_moved_back, conjugate, require_ndim, stored_transposed
+from dispatchkit.ops.matrices import axis_moved_back, conjugate, require_ndim, shape_of, stored_transposed
 from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
@@ -104,7 +105,7 @@ def _times_vectors(matrices: Array, g: Array) -> Array:
     return matrices @ g if g.ndim == 1 else (matrices @ g[..., None])[..., 0]
 
 
-def _paired(axes: Axes, ndim1: int, ndim2: int) -> tuple[list[int], list[int]]:
+def paired(axes: Axes, ndim1: int, ndim2: int) -> tuple[list[int], list[int]]:
     """Return which axes of each array are summed over, counted from the front."""
     if not isinstance(axes, (tuple, list)):
         count = operator.index(axes)
@@ -112,7 +113,13 @@ def _paired(axes: Axes, ndim1: int, ndim2: int) -> tuple[list[int], list[int]]:
             raise ValueError(f"{tensordot.__name__}: cannot sum over {count} axes of {ndim1}-D and {ndim2}-D arrays")
         return list(range(ndim1 - count, ndim1)), list(range(count))
     first, second = ([one] if isinstance(one, int) else one for one in axes)
-    return [axis % ndim1 for axis in first], [axis % ndim2 for axis in second]
+    name = tensordot.__name__
+    return [normal_axis(axis, ndim1, name) for axis in first], [normal_axis(axis, ndim2, name) for axis in second]
+
+
+def left_out(axes: list[int], ndim: int) -> list[int]:
+    """Return the axes that are not among some, counted from the front."""
+    return [axis for axis in range(ndim) if axis not in axes]
 
 
 @linalg(
@@ -137,7 +144,7 @@ def tensordot(xp: Namespace, x1: Array, x2: Array, /, *, axes: Axes = 2) -> Arra
 
     Raises
     ------
-    ValueError : if paired axes differ in length
+    ValueError : if paired axes differ in length, or one is out of bounds
 
     Notes
     -----
@@ -149,14 +156,15 @@ def tensordot(xp: Namespace, x1: Array, x2: Array, /, *, axes: Axes = 2) -> Arra
     >>> dk.tensordot(dk.ones((2, 3, 4)), dk.ones((3, 4, 5))).shape
     (2, 5)
     """
-    summed1, summed2 = _paired(axes, x1.ndim, x2.ndim)
-    lengths1, lengths2 = [x1.shape[axis] for axis in summed1], [x2.shape[axis] for axis in summed2]
+    shape1, shape2 = shape_of(x1), shape_of(x2)
+    summed1, summed2 = paired(axes, len(shape1), len(shape2))
+    lengths1, lengths2 = [shape1[axis] for axis in summed1], [shape2[axis] for axis in summed2]
     if lengths1 != lengths2:
         raise ValueError(
             f"{tensordot.__name__}: axes {summed1} of x1 and {summed2} of x2 differ in length, "
             f"found {lengths1} and {lengths2}"
         )
-    return xp.tensordot(x1, x2, axes=axes)
+    return xp.tensordot(x1, x2, axes=axes) if shape1 and shape2 else x1 * x2
 
 
 def _restored(xp: Namespace, g: Array, front: list[int], back: list[int]) -> Array:
@@ -167,9 +175,10 @@ def _restored(xp: Namespace, g: Array, front: list[int], back: list[int]) -> Arr
 
 @tensordot.def_transpose("x1")
 def tensordot_transpose_x1(xp: Namespace, g: Array, x1: Array, x2: Array, *, axes: Axes = 2) -> Array:
-    summed1, summed2 = _paired(axes, x1.ndim, x2.ndim)
-    free1 = [axis for axis in range(x1.ndim) if axis not in summed1]
-    free2 = [axis for axis in range(x2.ndim) if axis not in summed2]
+    if not shape_of(x2):
+        return g * conjugate(xp, x2)
+    summed1, summed2 = paired(axes, x1.ndim, x2.ndim)
+    free1, free2 = left_out(summed1, x1.ndim), left_out(summed2, x2.ndim)
     found = xp.tensordot(g, conjugate(xp, x2), axes=(list(range(len(free1), g.ndim)), free2))
     # What is left of x2 comes in the order of x2's axes; each belongs where its partner in x1 is.
     partners = [summed1[summed2.index(axis)] for axis in sorted(summed2)]
@@ -178,9 +187,10 @@ def tensordot_transpose_x1(xp: Namespace, g: Array, x1: Array, x2: Array, *, axe
 
 @tensordot.def_transpose("x2")
 def tensordot_transpose_x2(xp: Namespace, g: Array, x1: Array, x2: Array, *, axes: Axes = 2) -> Array:
-    summed1, summed2 = _paired(axes, x1.ndim, x2.ndim)
-    free1 = [axis for axis in range(x1.ndim) if axis not in summed1]
-    free2 = [axis for axis in range(x2.ndim) if axis not in summed2]
+    if not shape_of(x1):
+        return conjugate(xp, x1) * g
+    summed1, summed2 = paired(axes, x1.ndim, x2.ndim)
+    free1, free2 = left_out(summed1, x1.ndim), left_out(summed2, x2.ndim)
     found = xp.tensordot(conjugate(xp, x1), g, axes=(free1, list(range(len(free1)))))
     partners = [summed2[summed1.index(axis)] for axis in sorted(summed1)]
     return _restored(xp, found, partners, free2)
@@ -361,3 +371,8 @@ def dot(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     require_ndim(dot, "x1", x1, 1, "matmul")
     require_ndim(dot, "x2", x2, 1, "matmul")
     return xp.matmul(x1, x2)
+
+
+for _product in (mm, mv, bmm, dot):
+    _product.def_transpose("x1")(matmul_transpose_x1)
+    _product.def_transpose("x2")(matmul_transpose_x2)

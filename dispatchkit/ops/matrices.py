@@ -15,6 +15,7 @@ from dispatchkit.ops.typing import Namespace
 __all__ = [
     "LINALG",
     "adjoint",
+    "as_complex",
     "axis_moved_back",
     "conjugate",
     "diagonal_matrix",
@@ -129,6 +130,11 @@ def conjugate(xp: Namespace, x: Any) -> Any:
 def floating(xp: Namespace, x: Any) -> Any:
     """Return arrays of integers or booleans in double precision, other arrays and Python's scalars as they are."""
     return xp.astype(x, xp.float64) if hasattr(x, "dtype") and not is_inexact(x.dtype) else x
+
+
+def as_complex(xp: Namespace, x: Any) -> Any:
+    """Return an array as one of complex numbers of the same precision."""
+    return x if holds_complex(x) else xp.astype(x, xp.result_type(x.dtype, xp.complex64))
 
 
 def stored_transposed(x: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from dispatchkit.graph.arrays import is_inexact, may_share_memory, raw_array
 from dispatchkit.graph.node import CallNode, Output, note_versions
 from dispatchkit.graph.storage import Storage, share_memory
-from dispatchkit.ops.wrapping import wrapped
 from dispatchkit.protocol.parameters import Form
 
 if TYPE_CHECKING:
@@ -19,12 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["call_node", "node_of_call", "note_sharing", "note_view", "several_results"]
 
 ndarray = np.ndarray
+new: Callable[[Any], Any] = object.__new__
 
 
 def note_sharing(y: Storage, sources: Sequence[Any]) -> None:
     """Note which tensor's memory a new one looks at."""
+    r = y.array
+    owns = type(r) is ndarray and r.base is None
     for x in sources:
-        if isinstance(x, Storage) and note_view(y, x):
+        if isinstance(x, Storage) and (not owns or r is x.array) and note_view(y, x):
             break
 
 
@@ -48,7 +50,12 @@ def several_results(
     tracked: bool,
 ) -> Any:
     """Wrap each of several outputs; they share one node."""
-    ys = [wrapped(cls, r if type(r) is ndarray else raw_array(r)) for r in result]
+    ys = []
+    for r in result:
+        y = new(cls)
+        y.array = r if type(r) is ndarray else raw_array(r)
+        y._node = y._memory = None
+        ys.append(y)
     if tracked and any(is_inexact(y.array.dtype) for y in ys):
         n = call_node(operation, args, kwargs)
         n.shape, n.dtype = (), None
@@ -61,7 +68,7 @@ def several_results(
     for y in ys:
         note_sharing(y, tensors)
     cls = type(result)
-    return tuple(ys) if cls is tuple else cls(*ys) if hasattr(cls, "_fields") else cls(ys)
+    return tuple.__new__(cls, ys) if hasattr(cls, "_fields") else cls(ys)
 
 
 def node_of_call(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> CallNode:

@@ -95,3 +95,39 @@ def test_a_rule_for_tangents_is_there_for_each_decomposition() -> None:
     names = {name for name, _, _ in FORWARD.values()}
     rules = {e.name for e in OPERATIONS.values() if e.namespace.endswith("linalg") and "x" in e.derivatives.jvps}
     assert names == rules - {"vector_norm"}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_tensordot_takes_a_number_for_an_array_without_axes(dtype: str) -> None:
+    x = dk.tensor([1, 2], dtype=dtype, requires_grad=True)
+    for first, second in ((x, 2.0), (2.0, x)):
+        x.grad = None
+        y = dk.tensordot(first, second, axes=0)
+        assert y.tolist() == [2, 4]
+        dk.real(y).sum().backward()
+        assert x.grad is not None
+        assert x.grad.tolist() == [2, 2]
+        assert x.grad.dtype == y.dtype == x.dtype
+    with pytest.raises(ValueError, match="tensordot: cannot sum over 1 axes of 1-D and 0-D arrays"):
+        dk.tensordot(x, 2.0, axes=1)
+
+
+PRODUCTS: dict[str, tuple[Shape, Shape]] = {
+    "dot": ((3,), (3,)),
+    "outer": ((2,), (3,)),
+    "mv": ((2, 3), (3,)),
+    "mm": ((2, 3), (3, 4)),
+    "bmm": ((2, 2, 3), (2, 3, 1)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_of_fixed_numbers_of_axes_have_derivatives(name: str, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    args = [
+        rng.normal(size=shape) + (1j * rng.normal(size=shape) if dtype[0] == "c" else 0) for shape in PRODUCTS[name]
+    ]
+    tensors = tuple(dk.tensor(x, requires_grad=True) for x in args)
+    assert dk.autograd.gradcheck(getattr(dk, name), tensors, atol=1e-5)
+    assert dk.autograd.gradgradcheck(getattr(dk, name), tensors, atol=1e-5)

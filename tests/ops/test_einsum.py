@@ -184,3 +184,15 @@ def test_a_type_with_matrix_products_has_einsum() -> None:
     product = dk.einsum("ij,jk,kl->il", Scaled(3, 2.0), Scaled(3, 5.0), Scaled(3, 0.5))
     assert type(product) is Scaled
     assert product.value == 5.0
+
+
+@pytest.mark.parametrize(("text", "writable"), [("ij->ji", True), ("ii->i", False)])
+def test_a_result_that_needs_no_sum_is_a_view(text: str, writable: bool) -> None:
+    x = dk.ones((2, 2))
+    y = dk.einsum(text, x)
+    assert np.shares_memory(x.array, y.array)
+    assert y.array.flags.writeable is writable
+
+
+def test_a_number_takes_the_dtype_of_the_other_operand() -> None:
+    assert dk.einsum(",i->i", 2.0, dk.ones(2, dtype="float32")).dtype == np.float32
