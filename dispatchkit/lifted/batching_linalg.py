@@ -48,6 +48,12 @@ def matmul(batch: Batch, x1: Any, x2: Any, /) -> Any:
     return xp.squeeze(y, axis=-1) if column else y
 
 
+@rule_for("dot", "mm", "mv", "bmm", "linalg.outer")
+def by_their_bodies(batch: Batch, x1: Any, x2: Any, /) -> Any:
+    """Leave products of fixed numbers of axes to their bodies, which count them without the batch."""
+    return NotImplemented
+
+
 @rule_for("linalg.solve")
 def solve(batch: Batch, x1: Any, x2: Any, /) -> Any:
     if len(x1.shape) < 2:
