@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -221,7 +222,7 @@ def test_a_shorter_way_gives_what_the_body_gives_of_awkward_numbers(entry: Decla
     for dtype in map(np.dtype, ("float32", "float64", "complex128")):
         for numbers in AWKWARD:
             for step in (1, 2):
-                args, kwargs = drawn(call, dtype, "contiguous", edges=False)
+                args, kwargs = deepcopy(drawn(call, dtype, "contiguous", edges=False))
                 for x in arrays_of(args, kwargs):
                     if x.dtype == dtype and x.size:
                         x.flat[::step] = np.resize(numbers, x.size)[::step]
