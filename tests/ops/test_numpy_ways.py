@@ -223,8 +223,9 @@ def test_a_shorter_way_gives_what_the_body_gives_of_awkward_numbers(entry: Decla
         for numbers in AWKWARD:
             for step in (1, 2):
                 args, kwargs = deepcopy(drawn(call, dtype, "contiguous", edges=False))
-                for x in arrays_of(args, kwargs):
-                    if x.dtype == dtype and x.size:
+                # Points to interpolate between ascend.
+                for x in [args[0], *args[2:]] if entry.name == "interp" else arrays_of(args, kwargs):
+                    if isinstance(x, np.ndarray) and x.dtype == dtype and x.size:
                         x.flat[::step] = np.resize(numbers, x.size)[::step]
                 same(entry, args, kwargs, f"{entry.name} of {dtype}, {numbers} at every place of {step}")
 
