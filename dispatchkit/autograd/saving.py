@@ -96,7 +96,7 @@ class Packed:
         self.unpack = packing.unpack
         self.shape, self.dtype = tuple(given.shape), given.dtype
         self.version = None if self.raw else given._memory.version
-        self.count = 0 if self.version is None else self.version.count
+        self.count = 0 if self.version is None else self.version.changes
 
     def restored(self) -> Any:
         """Return the value as it was.
@@ -119,8 +119,8 @@ class Packed:
                 f"{tuple(found.shape)} for a value that {self.name} saved as {self.dtype} of shape {self.shape}"
             )
         memory = found._memory
-        if memory is not None and memory.version is self.version and memory.version.count != self.count:
-            raise InplaceError(self.name, self.shape, str(self.dtype), self.count, memory.version.count)
+        if memory is not None and memory.version is self.version and memory.version.changes != self.count:
+            raise InplaceError(self.name, self.shape, str(self.dtype), self.count, memory.version.changes)
         return found.array if self.raw else twin(found, self.vertex)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from dispatchkit.errors import InplaceError
-from dispatchkit.graph.storage import Memory, Storage, Version, Vertex
+from dispatchkit.graph.storage import Memory, Storage, Vertex
 
 __all__ = [
     "CallNode",
@@ -62,7 +62,7 @@ class Extras:
 
     def __init__(self) -> None:
         self.versions: dict[int, int] = {}
-        self.shared: dict[int, tuple[Version, int]] = {}
+        self.shared: dict[int, tuple[Memory, int]] = {}
         self.hooks: dict[int, Callable[[Any], Any]] = {}
         self.after: dict[int, Callable[[Any], Any]] = {}
         self.retains = False
@@ -105,7 +105,7 @@ class Node(Vertex):
         """Note that the memory of the output, or of one of several, is shared from now on."""
         if self.operation.keeps_output:
             # The first time counts: the values that the rules read are those of then.
-            extras_of(self).shared.setdefault(index, (memory.version, memory.version.count))
+            extras_of(self).shared.setdefault(index, (memory.version, memory.version.changes))
 
     def check_versions(self) -> None:
         """Raise if a value that the rules read was changed in place since it was saved.
@@ -123,9 +123,9 @@ class Node(Vertex):
                     self._spoilt(tensor.array, expected, memory.count)
         if extras is not None and self.operation.keeps_output:
             for index, (version, count) in extras.shared.items():
-                if version.count != count:
+                if version.changes != count:
                     output = self.output[index] if isinstance(self.output, tuple) else self.output
-                    self._spoilt(output, count, version.count)
+                    self._spoilt(output, count, version.changes)
 
     def _spoilt(self, array: Any, expected: int, found: int) -> None:
         raise InplaceError(self.name, tuple(array.shape), str(array.dtype), expected, found)

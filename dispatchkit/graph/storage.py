@@ -2,56 +2,54 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import ref
 
 if TYPE_CHECKING:
     from dispatchkit.graph.node import Extras
 
-__all__ = ["Memory", "Storage", "Version", "Vertex", "memory_of", "share_memory", "version_of"]
-
-
-class Version:
-    """Counts the in-place changes of a piece of memory."""
-
-    __slots__ = ("count",)
-
-    def __init__(self) -> None:
-        self.count = 0
+__all__ = ["Memory", "Storage", "Vertex", "memory_of", "share_memory", "version_of"]
 
 
 class Memory:
-    """A piece of memory as one family of views sees it.
+    """A piece of memory as one family of views sees it, and how often it was changed in place.
 
     Parameters
     ----------
     first : the first tensor of the family
-    version, offset, outside : see below
+    version, offset, outside : see below; the memory counts its own changes if `version` is None
 
     Attributes
     ----------
-    version : counts changes; shared with families that look at the same memory through `detach`
+    changes : number of them, of a memory that counts its own
+    full : how many tensors the family has when the dead are to be dropped
     offset : changes counted before the memory became this one, when a tensor was given other contents
     outside : whether the family are views of a tensor in the graph that were made while recording was off
     views : the tensors of the family, made by view operations from one another
     """
 
-    __slots__ = ("_first", "_full", "offset", "outside", "version", "views")
+    __slots__ = ("_first", "_version", "changes", "full", "offset", "outside", "views")
 
     def __init__(
-        self, first: Storage, version: Version | None = None, offset: int = 0, *, outside: bool = False
+        self, first: Storage, version: Memory | None = None, offset: int = 0, *, outside: bool = False
     ) -> None:
-        self.version = Version() if version is None else version
+        self._version = version
+        self.changes = 0
         self.offset = offset
         self.outside = outside
-        self._first = weakref.ref(first)
-        self.views = [self._first]
-        self._full = 16
+        self._first = member = ref(first)
+        self.views = [member]
+        self.full = 16
+
+    @property
+    def version(self) -> Memory:
+        """What counts the changes: itself, or that of a family looking at the same memory that `detach` left."""
+        return self if self._version is None else self._version
 
     @property
     def count(self) -> int:
         """Number of changes that a tensor of the family has seen."""
-        return self.version.count + self.offset
+        return self.version.changes + self.offset
 
     @property
     def root(self) -> Storage | None:
@@ -59,17 +57,15 @@ class Memory:
         first = self._first()
         return first if first is not None and first._memory is self else None
 
-    def add(self, tensor: Storage) -> None:
-        """Take a tensor into the family; now and then the dead are forgotten."""
-        if len(self.views) >= self._full:
-            self.views = [ref for ref in self.views if ref() is not None]
-            self._full = max(16, 2 * len(self.views))
-        self.views.append(weakref.ref(tensor))
+    def forget_dead(self) -> None:
+        """Drop the tensors that are gone, and say when it is time to do so again."""
+        self.views = [view for view in self.views if view() is not None]
+        self.full = max(16, 2 * len(self.views))
 
     def relatives(self, of: Storage) -> list[Storage]:
         """Return the other living tensors of the family, without those that were given other contents."""
-        living = [(ref, tensor) for ref in self.views if (tensor := ref()) is not None and tensor._memory is self]
-        self.views = [ref for ref, _ in living]
+        living = [(view, tensor) for view in self.views if (tensor := view()) is not None and tensor._memory is self]
+        self.views = [view for view, _ in living]
         return [tensor for _, tensor in living if tensor is not of]
 
 
@@ -155,12 +151,14 @@ def share_memory(view: Storage, base: Storage, *, family: bool = True) -> None:
         memory = memory_of(base)
     if family and (base._node is None or view._node is not None):
         view._memory = memory
-        memory.add(view)
+        if len(memory.views) >= memory.full:
+            memory.forget_dead()
+        memory.views.append(ref(view))
     elif family:
         view._memory = Memory(view, memory.version, outside=True)
     else:
         # Nodes that saved an earlier content of `view` see a count that they did not note.
         before = -1 if view._memory is None and view._node is None else version_of(view)
-        view._memory = Memory(view, memory.version, max(0, before + 1 - memory.version.count))
+        view._memory = Memory(view, memory.version, max(0, before + 1 - memory.version.changes))
     if view._node is not None and not view._node.is_leaf:
         view._node.watch(view._memory)

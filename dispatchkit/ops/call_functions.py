@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dispatchkit.graph.arrays import UNTRACKED, foreign, raw_array
-from dispatchkit.ops.call_handlers import is_among
 from dispatchkit.ops.mistakes import MISTAKES, NUMBERS, check_numbers, reraise
-from dispatchkit.ops.results import note_sharing, several_results
+from dispatchkit.ops.results import is_held, note_sharing, several_results
 from dispatchkit.ops.wrapping import wrapped
 from dispatchkit.protocol.callers import ask_the_rest, decide
 from dispatchkit.protocol.modes import ask_modes, live
@@ -104,7 +103,7 @@ def untracked_function(operation: DeclaredOperation, general: Function) -> Funct
         y = new(base)
         y.array = r
         y._node = y._memory = None
-        if r.base is not None or is_among(r, opened):
+        if r.base is not None or is_held(r, opened):
             note_sharing(y, args)
         return y
 
@@ -203,7 +202,7 @@ def gathering_function(operation: DeclaredOperation) -> Function:
         except MISTAKES as error:
             reraise(operation, error, (arrays, *args), kwargs)
         y = wrapped(base, r if type(r) is ndarray else raw_array(r))
-        if y.array.base is not None or is_among(r, raw):
+        if y.array.base is not None or is_held(r, raw):
             note_sharing(y, arrays)
         return y
 

@@ -14,13 +14,13 @@ from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.libraries import library_of_call
 from dispatchkit.ops.mistakes import MISTAKES, check_numbers, reraise
-from dispatchkit.ops.results import node_of_call, note_sharing, several_results
+from dispatchkit.ops.results import is_held, node_of_call, note_sharing, several_results
 from dispatchkit.ops.wrapping import make_leaf, spec_of, wrapped
 
 if TYPE_CHECKING:
     from dispatchkit.ops.declared import DeclaredOperation
 
-__all__ = ["arrays_handler", "call_handler", "gathering_handler", "is_among"]
+__all__ = ["arrays_handler", "call_handler", "gathering_handler"]
 
 Handler = Callable[..., Any]
 new: Callable[[Any], Any] = object.__new__
@@ -136,19 +136,11 @@ def arrays_handler(operation: DeclaredOperation, cls: type, tensors: Sequence[bo
         y.array = r
         y._node = _node_of_arrays(operation, places, args, kwargs, r) if tracked else None
         y._memory = None
-        if type(r) is not ndarray or r.base is not None or is_among(r, opened):
+        if type(r) is not ndarray or r.base is not None or is_held(r, opened):
             note_sharing(y, [args[i] for i in places])
         return y
 
     return handler
-
-
-def is_among(r: Any, values: Sequence[Any]) -> bool:
-    """Return whether a result is one of some arrays itself."""
-    for value in values:  # noqa: SIM110  # a generator takes longer than the loop
-        if value is r:
-            return True
-    return False
 
 
 def _node_of_arrays(
@@ -196,7 +188,7 @@ def gathering_handler(operation: DeclaredOperation, cls: type) -> Handler:
         y = wrapped(cls, r if type(r) is ndarray else raw_array(r))
         if tracked:
             _record(operation, y, (arrays, *args), kwargs)
-        if y.array.base is not None or is_among(r, raw):
+        if y.array.base is not None or is_held(r, raw):
             note_sharing(y, arrays)
         return y
 

@@ -26,8 +26,12 @@ from dispatchkit.protocol.parameters import Key
 
 __all__ = ["getitem", "index_put", "setitem"]
 
-
+new: Callable[[Any], Any] = object.__new__
+ndarray = np.ndarray
 BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
+SELECTING = BASIC | {ndarray}
+# Of values that are assigned as they are.
+NUMBERS = frozenset({int, float, complex, bool, ndarray})
 
 
 class Selection(DeclaredOperation):
@@ -42,27 +46,31 @@ class Selection(DeclaredOperation):
             if type(x) is not base or live or foreign:
                 return general(x, key)
             if not (type(key) in BASIC or _is_basic(key)):
-                return selected(x, key) if type(key) is base and x._node is None else general(x, key)
+                raw = _raw_selection(base, key) if x._node is None else None
+                return general(x, key) if raw is None else selected(x, raw, key)
             a = x.array
             try:
                 r = a[key, ...] if type(key) is int else a[key]
             except MISTAKES as error:
                 reraise(self, error, (x, key), {})
-            if type(r) is not np.ndarray:
+            if type(r) is not ndarray:
                 r = raw_array(_as_view(a, key, r))
-            y = wrapped(base, r)
+            y = new(base)
+            y.array = r
+            y._node = y._memory = None
             if x._node is not None and is_grad_enabled():
                 y._node = n = call_node(self, (x, key), {})
                 n.shape, n.dtype = r.shape, r.dtype
             share_memory(y, x)
             return y
 
-        def selected(x: Any, key: Any) -> Any:
-            """Select from a tensor outside the graph by an array of integers or booleans."""
+        def selected(x: Any, raw: Any, key: Any) -> Any:
+            """Select from a tensor outside the graph by arrays of integers or booleans."""
             try:
-                y = wrapped(base, raw_array(self.on_numpy(x.array, key.array)))
+                r = x.array[raw]
             except MISTAKES as error:
                 reraise(self, error, (x, key), {})
+            y = wrapped(base, r if type(r) is ndarray else raw_array(_as_view(x.array, raw, r)))
             if y.array.base is not None:
                 note_view(y, x)
             return y
@@ -77,6 +85,16 @@ class Selection(DeclaredOperation):
 
 def _is_basic(key: Any) -> bool:
     return type(key) is tuple and BASIC.issuperset(map(type, key))
+
+
+def _raw_selection(base: Any, key: Any) -> Any:
+    """Return an index with NumPy's arrays for plain tensors; None where it holds anything else but basic indices."""
+    if type(key) is base:
+        return key.array
+    if type(key) is not tuple:
+        return None
+    raw = [part.array if type(part) is base else part for part in key]
+    return tuple(raw) if SELECTING.issuperset(map(type, raw)) else None
 
 
 def _as_view(a: Any, key: Any, r: Any) -> Any:
@@ -207,6 +225,32 @@ class Assignment(DeclaredOperation):
 
     changes = "x"
 
+    def make_function(self) -> Callable[..., Any]:
+        """Return the public function; plain tensors outside the graph do not go by the table."""
+        general = super().make_function()
+        base: Any = None
+
+        def call(x: Any, key: Any, value: Any, /) -> None:
+            if type(x) is base and x._node is None and not live and not foreign and _alone(x):
+                given = value.array if type(value) is base and value._node is None else value
+                raw = key if type(key) in BASIC or _is_basic(key) else _raw_selection(base, key)
+                if raw is not None and type(given) in NUMBERS:
+                    try:
+                        x.array[raw] = given
+                    except MISTAKES:
+                        pass  # said below
+                    else:
+                        touch(x)
+                        return
+            general(x, key, value)
+
+        def settle() -> None:
+            nonlocal base
+            base = self.protocol.base
+
+        self.settlers.append(settle)
+        return call
+
     def default(self, key: Key, result: type | None) -> Callable[..., Any]:
         def assignment(*args: Any, **kwargs: Any) -> None:
             try:
@@ -216,6 +260,12 @@ class Assignment(DeclaredOperation):
                 raise
 
         return assignment
+
+
+def _alone(x: Any) -> bool:
+    """Return whether nothing but a tensor itself looks at its memory, as far as is known without looking."""
+    memory = x._memory
+    return memory is None or (len(memory.views) == 1 and not memory.outside)
 
 
 def assign(operation: Assignment, x: Any, key: Any, value: Any, /) -> None:

@@ -52,7 +52,7 @@ READ_ONLY = (
 
 def touch(x: Storage) -> None:
     """Count a change of a tensor's memory."""
-    memory_of(x).version.count += 1
+    memory_of(x).version.changes += 1
 
 
 def in_graph(x: Storage, *operands: Any) -> bool:
@@ -126,7 +126,7 @@ def write_back(name: str, x: Storage, result: Any) -> None:
     changes = after_change(name, x, result._node) if is_grad_enabled() else ()
     memory = memory_of(x)
     namespace_of(x.array).setitem(x.array, ..., r)
-    memory.version.count += 1
+    memory.version.changes += 1
     move_vertices(changes)
 
 

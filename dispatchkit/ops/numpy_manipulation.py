@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
@@ -13,14 +14,44 @@ from dispatchkit.ops.creation import linspace
 from dispatchkit.ops.declare import body_on_numpy
 from dispatchkit.ops.dtypes import default_dtype_of
 from dispatchkit.ops.joining import broadcast_arrays
-from dispatchkit.ops.permuting import roll
+from dispatchkit.ops.manipulation import ravel, squeeze
+from dispatchkit.ops.permuting import roll, swapaxes, transpose
 from dispatchkit.ops.typing import DType
 
 __all__ = ["rolled"]
 
+_transpose_any = body_on_numpy(transpose)
+_swapaxes_any = body_on_numpy(swapaxes)
 _roll_any = body_on_numpy(roll)
 _broadcast_any = body_on_numpy(broadcast_arrays)
 _linspace_any = body_on_numpy(linspace)
+
+
+@transpose.def_numpy
+def transpose_numpy(x: Any, /, axes: int | Sequence[int] | None = None, *more: int) -> Any:
+    if axes is None and not more:
+        return x.transpose()
+    if type(axes) is tuple and not more:
+        return numpy_namespace.permute_dims(x, axes) if len(axes) == x.ndim else _transpose_any(x, axes)
+    return _transpose_any(x, axes, *more)
+
+
+@swapaxes.def_numpy
+def swapaxes_numpy(x: Any, axis1: int, axis2: int, /) -> Any:
+    try:
+        return x.swapaxes(axis1, axis2)
+    except (TypeError, ValueError):
+        return _swapaxes_any(x, axis1, axis2)
+
+
+@squeeze.def_numpy
+def squeeze_numpy(x: Any, /, axis: Axis = None) -> Any:
+    return x.squeeze(axis)
+
+
+@ravel.def_numpy
+def ravel_numpy(x: Any, /) -> Any:
+    return x.reshape(-1)
 
 
 @roll.def_numpy

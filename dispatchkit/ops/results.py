@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dispatchkit.graph.arrays import is_inexact, may_share_memory, raw_array
+from dispatchkit.graph.arrays import SCALARS, is_inexact, may_share_memory, raw_array
 from dispatchkit.graph.node import CallNode, Output, note_versions
 from dispatchkit.graph.storage import Storage, share_memory
 from dispatchkit.protocol.parameters import Form
@@ -15,9 +15,10 @@ from dispatchkit.protocol.parameters import Form
 if TYPE_CHECKING:
     from dispatchkit.ops.declared import DeclaredOperation
 
-__all__ = ["call_node", "node_of_call", "note_sharing", "note_view", "several_results"]
+__all__ = ["call_node", "is_held", "node_of_call", "note_sharing", "note_view", "several_results"]
 
 ndarray = np.ndarray
+asarray = np.asarray
 new: Callable[[Any], Any] = object.__new__
 
 
@@ -51,9 +52,14 @@ def several_results(
 ) -> Any:
     """Wrap each of several outputs; they share one node."""
     ys = []
+    views = False
     for r in result:
+        if type(r) is not ndarray:
+            r = asarray(r) if type(r) in SCALARS else raw_array(r)
+        if type(r) is not ndarray or r.base is not None or is_held(r, tensors):
+            views = True
         y = new(cls)
-        y.array = r if type(r) is ndarray else raw_array(r)
+        y.array = r
         y._node = y._memory = None
         ys.append(y)
     if tracked and any(is_inexact(y.array.dtype) for y in ys):
@@ -65,10 +71,19 @@ def several_results(
         for index, y in enumerate(ys):
             if is_inexact(y.array.dtype):
                 y._node = Output(n, index, y.array.shape, y.array.dtype)
-    for y in ys:
-        note_sharing(y, tensors)
-    cls = type(result)
-    return tuple.__new__(cls, ys) if hasattr(cls, "_fields") else cls(ys)
+    if views:
+        for y in ys:
+            note_sharing(y, tensors)
+    form = type(result)
+    return form(ys) if form is tuple or form is list else tuple.__new__(form, ys)
+
+
+def is_held(r: Any, values: Sequence[Any]) -> bool:
+    """Return whether a raw array is one of some values itself, or what one of these tensors holds."""
+    for value in values:  # noqa: SIM110  # a generator takes longer than the loop
+        if value is r or (isinstance(value, Storage) and value.array is r):
+            return True
+    return False
 
 
 def node_of_call(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> CallNode:
