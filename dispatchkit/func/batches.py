@@ -12,7 +12,7 @@ from dispatchkit.lifted import Batched
 from dispatchkit.lifted.batched import ActiveBatch, active, in_batch, in_element, in_front
 from dispatchkit.lifted.lifted import new_level
 from dispatchkit.ops.axes import normal_axis
-from dispatchkit.ops.drawing import Drawer, drawer
+from dispatchkit.ops.drawing import Drawer, drawer, drawing_by
 from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.protocol.overridable import Overridable
 
@@ -130,12 +130,11 @@ def _computed(
 
     args, kwargs = _with_dims(entered, fronted, dims)
     token = active.set((*active.get(), ActiveBatch(level, size, randomness)))
-    drawing = drawer.set(_drawer(randomness, level, size))
     try:
-        output = with_numbers(func(*args, **kwargs))
+        with drawing_by(_drawer(randomness, level, size)):
+            output = with_numbers(func(*args, **kwargs))
     finally:
         active.reset(token)
-        drawer.reset(drawing)
     if not list(arrays_of(output)):
         raise TypeError(f"vmap: the function must return tensors, found {described(output)}")
 
@@ -179,11 +178,8 @@ def _drawer(randomness: Randomness, level: int, size: int) -> Drawer | None:
                 f"vmap: {operation.qualified_name} draws random numbers; say vmap(..., randomness='different') for "
                 f"numbers of its own for each element, or 'same' for the same numbers for all"
             )
-        token = drawer.set(outer)
-        try:
+        with drawing_by(outer):
             drawn = [again(*args, **kwargs) for _ in range(size)]
-        finally:
-            drawer.reset(token)
         return Batched(tensor_namespace.stack([in_element(one, level, i) for i, one in enumerate(drawn)]), level)
 
     return draw

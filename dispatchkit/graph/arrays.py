@@ -18,6 +18,7 @@ from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.storage import Storage
 
 __all__ = [
+    "DTYPES",
     "PLAIN",
     "SCALARS",
     "UNTRACKED",
@@ -50,10 +51,10 @@ SCALARS = frozenset(np.dtype(code).type for code in np.typecodes["All"] if code 
 }
 
 # Types of arguments that hold no tensors.
-_DTYPES = {type(np.dtype(code)) for code in np.typecodes["All"]}
-PLAIN: frozenset[type] = frozenset({int, float, complex, bool, str, type(None), type, *_DTYPES})
-# ... and axes or shapes, whose members are numbers.
-UNTRACKED: frozenset[type] = PLAIN | {tuple, list}
+DTYPES: frozenset[type] = frozenset({type(np.dtype(code)) for code in np.typecodes["All"]})
+PLAIN: frozenset[type] = frozenset({int, float, complex, bool, str, type(None), type, *DTYPES})
+# ... and axes or shapes, whose members are numbers; classes that hold something else for operations are put here.
+UNTRACKED: set[type] = {*PLAIN, tuple, list}
 
 
 class Spec:

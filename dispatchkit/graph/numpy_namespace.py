@@ -205,10 +205,16 @@ class NumpyNamespace:
 
     @staticmethod
     def broadcast_to(x: Any, /, shape: Any) -> Any:
-        """Broadcast; a 0-D array without NumPy's iterator."""
-        if x.ndim or type(shape) is not tuple:
+        """Broadcast; an array whose elements follow one another without NumPy's iterator."""
+        extra = len(shape) - x.ndim if type(shape) is tuple else -1
+        if extra < 0 or 0 in shape or not x.flags.c_contiguous:
             return np.broadcast_to(x, shape)
-        view = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
+        strides = [0] * extra
+        for n, wanted, stride in zip(x.shape, shape[extra:], x.strides, strict=True):
+            if n not in (wanted, 1):
+                return np.broadcast_to(x, shape)
+            strides.append(stride if n == wanted else 0)
+        view = np.ndarray(shape, x.dtype, x, 0, strides)
         view.flags.writeable = False
         return view
 
@@ -246,10 +252,10 @@ class NumpyNamespace:
 
     @staticmethod
     def stack(arrays: Any, /, *, axis: int = 0) -> Any:
-        """Join arrays along a new axis; along a new first one by the index of it."""
-        if axis or {*map(type, arrays)} != ARRAY or len({x.shape for x in arrays}) != 1:
+        """Join arrays along a new axis; along a new first or last one by the index of it."""
+        if axis not in (0, -1) or {*map(type, arrays)} != ARRAY or len({x.shape for x in arrays}) != 1:
             return np.stack(arrays, axis)
-        return np.concatenate([x[None] for x in arrays])
+        return np.concatenate([x[..., None] for x in arrays], -1) if axis else np.concatenate([x[None] for x in arrays])
 
     # NumPy 2.0 lacks the next three.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.errors import AutogradError, DispatchError, ForeignArgumentError
-from dispatchkit.graph.arrays import is_raw, namespace_of, raw_array
+from dispatchkit.graph.arrays import DTYPES, is_raw, namespace_of, raw_array
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.declare import conversion, creation
@@ -21,6 +21,8 @@ __all__ = ["as_tensor", "asarray", "clone", "from_dlpack", "tensor"]
 
 
 _NUMBERS = frozenset({int, float, complex, bool})
+FLOAT = {float}
+ndarray = np.ndarray
 WANTED = "an array of any library, a number, or a nested sequence of numbers"
 
 
@@ -154,6 +156,19 @@ def asarray(
             [3, 4]])
     """
     return to_raw("asarray", "obj", obj, dtype, copy, device, xp)
+
+
+@asarray.def_numpy
+def asarray_numpy(obj: ArrayLike, /, *, dtype: DType = None, device: Any = None, copy: bool | None = None) -> Any:
+    if device is None:
+        if type(obj) is ndarray and obj.dtype.kind in NUMBERS:
+            if dtype is None:
+                return obj.copy("K") if copy else obj
+            if copy is None and type(dtype) in DTYPES:
+                return obj if dtype is obj.dtype else obj.astype(dtype, copy=False)
+        elif type(obj) is list and dtype is None and copy is not False and {*map(type, obj)} == FLOAT:
+            return np.array(obj, get_default_dtype())
+    return to_raw("asarray", "obj", obj, dtype, copy, device)
 
 
 @asarray.def_transpose

@@ -25,6 +25,8 @@ __all__ = [
 ]
 
 
+# What a shape is made of without a further look.
+SHAPES = (tuple, int)
 INT = {int}
 
 

@@ -49,6 +49,7 @@ class DeclaredOperation(Overridable):
     body_of_namespace : computes it with the array namespace it is given first
     derivatives : its derivative rules
     differentiable : whether gradients flow through it
+    trusted : whether the body is one of this library, which are tested to give on none of their arguments themselves
     namesake : whether the body does nothing but call the namespace's function of the same name
     kernel : computes it on NumPy arrays, with every parameter left out
     on_numpy : computes it on NumPy arrays
@@ -75,11 +76,11 @@ class DeclaredOperation(Overridable):
         self.derivatives = Rules()
         self.differentiable = differentiable
         self.node_name = "".join(part.capitalize() for part in name.split("_")) + "Backward"
-        self._trusted = namespace.partition(".")[0] == "dispatchkit"
-        path = _called_alone(body, parameters.signature) if self._trusted or not _branches(body) else None
+        self.trusted = namespace.partition(".")[0] == "dispatchkit"
+        path = _called_alone(body, parameters.signature) if self.trusted or not _branches(body) else None
         prefix = namespace.partition(".")[2]
         self.namesake = path == (f"{prefix}.{name}" if prefix else name)
-        self.kernel = _kernel(body, path, trusted=self._trusted)
+        self.kernel = _kernel(body, path, trusted=self.trusted)
         self.on_numpy = _on_numpy(body, path, parameters.signature)
         self.whole = numpy_namespace.whole.get(name) if self.namesake else None
         self.samples: list[Sample] = []
@@ -106,7 +107,7 @@ class DeclaredOperation(Overridable):
         if self.parameters.gathering:
             return gathering_function(self)
         general = super().make_function()
-        if self.kind is kinds.random or any(p.form is Form.INDEX for p in self.parameters.arrays):
+        if any(p.form is Form.INDEX for p in self.parameters.arrays):
             return general
         return making_function(self, general) if self.parameters.nullary else untracked_function(self, general)
 
@@ -118,7 +119,7 @@ class DeclaredOperation(Overridable):
         """Compute NumPy arrays by a function of the same parameters in place of the body."""
         self.on_numpy = way
         if self.parameters.unary or self.parameters.binary:
-            self.kernel = way if self._trusted else _giving_new_memory(way)
+            self.kernel = way if self.trusted else _giving_new_memory(way)
         self.forget_rules()
 
     def forget_rules(self) -> None:

@@ -214,6 +214,10 @@ def _in_one_call(subscripts: str, *key: Any) -> Callable[..., Any] | None:
         if len(first) == len(output):
             return methodcaller("transpose", tuple(map(first.index, output)))
         return methodcaller("diagonal", 0, -2, -1) if first == (*output, output[-1]) else None
+    if len(shapes) == 1 and len(set(first)) == len(first) and dtypes[0].kind in "fc":
+        summed = tuple(axis for axis, label in enumerate(first) if label not in output)
+        if [label for label in first if label in output] == list(output):
+            return partial(np.add.reduce, axis=summed)
     if len(shapes) == 2:
         if first == second == output:
             return np.multiply

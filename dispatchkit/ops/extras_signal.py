@@ -20,6 +20,8 @@ __all__ = ["convolve", "interp"]
 
 ConvolveMode: TypeAlias = Literal["full", "same", "valid"]
 MODES = ("full", "same", "valid")
+# What NumPy's function takes for the values outside of the points.
+ENDS = (type(None), float, int)
 
 
 @operation(
@@ -78,7 +80,11 @@ _convolve_any = body_on_numpy(convolve)
 def convolve_numpy(x1: Any, x2: Any, /, *, mode: ConvolveMode = "full") -> Any:
     """Convolve by NumPy's function, which leaves out the ends that an infinity or a NaN reaches."""
     if type(x1) is type(x2) is np.ndarray and x1.ndim == x2.ndim == 1 and x1.size and x2.size and mode in MODES:
-        y = np.convolve(x1, x2, mode)
+        if x1.dtype.kind == x2.dtype.kind == "f":
+            # What NumPy's function comes to.
+            y = np.correlate(x1, x2[::-1], mode) if x1.size >= x2.size else np.correlate(x2, x1[::-1], mode)
+        else:
+            y = np.convolve(x1, x2, mode)
         if isfinite(np.vdot(y, y).real):
             return y
     return _convolve_any(x1, x2, mode=mode)
@@ -258,25 +264,15 @@ def interp_numpy(
     period: float | None = None,
 ) -> Any:
     """Interpolate by NumPy's function, in double precision, between finite values at finite points."""
-    if (left is right is period is None or _are_real(left, right, period)) and _suit_numpy(x, points, values):
-        y = np.interp(x, points, values, left, right)
+    arrays = type(x) is type(points) is type(values) is np.ndarray and points.ndim == 1 and points.size > 1
+    if arrays and points.shape == values.shape and period is None and type(left) in ENDS and type(right) in ENDS:
         if x.dtype is points.dtype is values.dtype is DOUBLE:
-            return y
-        inexact = [one.dtype if is_inexact(one.dtype) else DOUBLE for one in (points, values)]
-        return y.astype(np.result_type(x.dtype, *inexact))
+            if isfinite(np.vdot(points, values)):
+                return np.interp(x, points, values, left, right)
+        elif x.dtype.kind != "c" != points.dtype.kind and isfinite(np.vdot(points, values).real):
+            inexact = [one.dtype if is_inexact(one.dtype) else DOUBLE for one in (points, values)]
+            return np.interp(x, points, values, left, right).astype(np.result_type(x.dtype, *inexact))
     return _interp_any(x, points, values, left=left, right=right, period=period)
-
-
-def _are_real(left: Any, right: Any, period: Any) -> bool:
-    return period is None and all(value is None or isinstance(value, (int, float)) for value in (left, right))
-
-
-def _suit_numpy(x: Any, points: Any, values: Any) -> bool:
-    """Return whether several finite points are given, with values that are finite."""
-    if not type(x) is type(points) is type(values) is np.ndarray or points.ndim != 1 or points.shape != values.shape:
-        return False
-    real = x.dtype.kind != "c" != points.dtype.kind
-    return real and points.size > 1 and isfinite(np.vdot(points, values).real)
 
 
 def _counted_points(points: Any, values: Any) -> int:

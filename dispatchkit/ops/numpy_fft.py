@@ -17,7 +17,7 @@ from dispatchkit.ops.mistakes import MISTAKES
 __all__: list[str] = []
 
 REAL, INEXACT = "f", "fc"
-NUMBERS, SEQUENCES = (float, int), (tuple, list)
+NUMBERS, SEQUENCES, LENGTHS = (float, int), (tuple, list), (int, type(None))
 # A scalar has none of an array's attributes.
 REFUSED = (AttributeError, ZeroDivisionError, *MISTAKES)
 
@@ -91,15 +91,14 @@ def _steps(x: Any, s: Any, axes: Any) -> list[tuple[int | None, int]]:
     n = x.ndim
     if axes is None:
         return [(None, axis) for axis in range(n)] if s is None else []
-    if type(axes) not in SEQUENCES or {*map(type, axes)} != {int}:
+    if type(axes) not in SEQUENCES or (s is not None and type(s) not in SEQUENCES):
         return []
-    if s is not None and (type(s) not in SEQUENCES or {*map(type, s)} != {int}):
-        return []
-    places = [axis % n for axis in axes]
-    if len({*places}) != len(places) or max(axes) >= n or min(axes) < -n:
-        return []
-    lengths = [None] * len(places) if s is None else [None if one == -1 else one for one in s]
-    return list(zip(lengths, places, strict=True))
+    steps: dict[int, int | None] = {}
+    for axis, length in zip(axes, (None,) * len(axes) if s is None else s, strict=True):
+        if type(axis) is not int or not -n <= axis < n or type(length) not in LENGTHS:
+            return []
+        steps[axis % n] = None if length == -1 else length
+    return [(length, axis) for axis, length in steps.items()] if len(steps) == len(axes) else []
 
 
 _declare_several(fftn, np.fft.fft, np.fft.fft, INEXACT)

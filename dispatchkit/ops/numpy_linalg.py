@@ -33,6 +33,13 @@ SECOND, THIRD = np.array([1, 2, 0]), np.array([2, 0, 1])
 SMALL = 1000
 AXES = (type(None), int, tuple)
 ENTRYWISE = ("fro", None)
+# Of norms that are the largest or smallest sum of a column or row: the axis summed over, the other one, and which.
+SUMS: dict[Any, tuple[int, int, Any]] = {
+    1: (-2, -1, np.maximum.reduce),
+    -1: (-2, -1, np.minimum.reduce),
+    np.inf: (-1, -2, np.maximum.reduce),
+    -np.inf: (-1, -2, np.minimum.reduce),
+}
 # A scalar has none of an array's attributes.
 REFUSED = (AttributeError, *MISTAKES)
 
@@ -171,6 +178,8 @@ def norm_numpy(x: Any, /, *, ord: Any = None, axis: Any = None, keepdims: bool =
                 return np.sqrt(flat.dot(flat))
             if type(axis) is int and x.ndim:
                 return np.sqrt(_sum(x * x, axis, None, None, keepdims))
+        if ord == 1 and type(axis) is int and x.ndim and x.dtype.kind in "fc":
+            return _sum(np.abs(x), axis, None, None, keepdims)
         # NumPy takes a float for an axis, too.
         if type(axis) in AXES:
             return np.linalg.norm(x, ord, axis, keepdims)
@@ -181,10 +190,14 @@ def norm_numpy(x: Any, /, *, ord: Any = None, axis: Any = None, keepdims: bool =
 
 @matrix_norm.def_numpy
 def matrix_norm_numpy(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """Leave the other orders to the body, which takes as long."""
+    """Leave the norms by singular values to the body, which takes as long."""
     try:
         if ord == "fro" and x.dtype is DOUBLE:
             return np.sqrt(_sum(x * x, (-2, -1), None, None, keepdims))
+        if ord in SUMS and x.dtype.kind in "fc" and x.size:
+            summed, picked, pick = SUMS[ord]
+            sums = _sum(np.abs(x), summed, None, None, True)
+            return pick(sums, picked if keepdims else (-2, -1), None, None, keepdims)
         if ord in ENTRYWISE and x.size:
             return np.linalg.norm(x, ord, (-2, -1), keepdims)
     except REFUSED:

@@ -7,13 +7,24 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.ops.axes import Axis
+from dispatchkit.ops.declare import body_on_numpy
 from dispatchkit.ops.extras_manipulation import argwhere
 from dispatchkit.ops.reductions import count_nonzero
-from dispatchkit.ops.sets import unique_values
+from dispatchkit.ops.sets import (
+    UniqueAllResult,
+    UniqueCountsResult,
+    UniqueInverseResult,
+    isin,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
 
 __all__: list[str] = []
 
 _total: Any = np.add.reduce
+_any_of: Any = np.logical_or.reduce
 
 
 @count_nonzero.def_numpy
@@ -25,24 +36,100 @@ def count_nonzero_numpy(x: Any, /, *, axis: Axis = None, keepdims: bool = False)
 
 # Integers from which a table of those between the smallest and the largest is made in less time than an order.
 MANY = 1000
+# Pairs of elements that are compared in less time than both arrays are put in order.
+FEW = 1000
+
+
+def _counted(x: Any) -> tuple[Any, Any] | None:
+    """Return the integers that an array may hold and how often it does, if they lie close; else None."""
+    if x.size > MANY and x.dtype.kind == "i":
+        low, high = int(x.min()), int(x.max())
+        if high - low < x.size:
+            counts = np.bincount(x.reshape(-1).astype(np.intp, copy=False) - low)
+            return np.arange(low, high + 1, dtype=x.dtype), counts
+    return None
+
+
+def _first_of_equals(y: Any) -> Any:
+    """Tell for each element of a sorted vector whether it differs from the one before; a NaN differs from all."""
+    first = np.empty(y.shape, bool)
+    first[:1] = True
+    np.not_equal(y[1:], y[:-1], first[1:])
+    return first
+
+
+def _lengths(first: Any) -> Any:
+    """Return how many equal elements there are from each first one on."""
+    begins = first.nonzero()[0]
+    lengths = np.empty_like(begins)
+    np.subtract(begins[1:], begins[:-1], lengths[:-1])
+    lengths[-1:] = first.size - begins[-1:]
+    return lengths
 
 
 @unique_values.def_numpy
 def unique_values_numpy(x: Any, /) -> Any:
     """Tell values apart: integers that lie close by a table of them, others by their order."""
     x = np.asarray(x)
-    if x.size > MANY and x.dtype.kind == "i":
-        low, high = int(x.min()), int(x.max())
-        if high - low < x.size:
-            seen = np.zeros(high - low + 1, bool)
-            seen[x.astype(np.intp) - low] = True
-            return (seen.nonzero()[0] + low).astype(x.dtype)
+    counted = _counted(x)
+    if counted is not None:
+        return counted[0][counted[1] > 0]
     y = x.flatten()
     y.sort()
-    kept = np.empty(y.shape, bool)
-    kept[:1] = True
-    np.not_equal(y[1:], y[:-1], kept[1:])
-    return y[kept]
+    return y[_first_of_equals(y)]
+
+
+@unique_counts.def_numpy
+def unique_counts_numpy(x: Any, /) -> Any:
+    """Count values: integers that lie close by a table of them, others by their order."""
+    x = np.asarray(x)
+    counted = _counted(x)
+    if counted is not None:
+        held = counted[1] > 0
+        return UniqueCountsResult(counted[0][held], counted[1][held])
+    y = x.flatten()
+    y.sort()
+    first = _first_of_equals(y)
+    return UniqueCountsResult(y[first], _lengths(first))
+
+
+@unique_inverse.def_numpy
+def unique_inverse_numpy(x: Any, /) -> Any:
+    """Find values, and number each by theirs, in their order."""
+    x = np.asarray(x)
+    order = x.reshape(-1).argsort(kind="stable")
+    y = x.reshape(-1)[order]
+    first = _first_of_equals(y)
+    return UniqueInverseResult(y[first], _inverse(order, first).reshape(x.shape))
+
+
+def _inverse(order: Any, first: Any) -> Any:
+    """Return for each element its number among the distinct ones."""
+    numbers = np.empty_like(order)
+    numbers[order] = first.cumsum() - 1
+    return numbers
+
+
+@unique_all.def_numpy
+def unique_all_numpy(x: Any, /) -> Any:
+    """Tell values apart, find, number and count them by their order; that of equal ones is as they came."""
+    x = np.asarray(x)
+    order = x.reshape(-1).argsort(kind="stable")
+    y = x.reshape(-1)[order]
+    first = _first_of_equals(y)
+    return UniqueAllResult(y[first], order[first], _inverse(order, first).reshape(x.shape), _lengths(first))
+
+
+_isin_any = body_on_numpy(isin)
+
+
+@isin.def_numpy
+def isin_numpy(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
+    """Compare few elements with each other; NumPy's function puts them in order."""
+    if type(x1) is type(x2) is np.ndarray and x1.dtype == x2.dtype and x1.size * x2.size <= FEW:
+        found = _any_of(x1[..., None] == x2.reshape(-1), -1)
+        return ~found if invert else found
+    return _isin_any(x1, x2, invert=invert)
 
 
 @argwhere.def_numpy

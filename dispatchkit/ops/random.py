@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.graph.arrays import numpy_dtype
-from dispatchkit.ops.creation import shape_of
-from dispatchkit.ops.declare import random
+from dispatchkit.graph.arrays import UNTRACKED, numpy_dtype
+from dispatchkit.graph.numpy_namespace import DOUBLE
+from dispatchkit.ops.creation import SHAPES, shape_of
+from dispatchkit.ops.declare import body_on_numpy, random
 from dispatchkit.ops.dtypes import default_dtype_of
 from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.samples import draw, sample
@@ -28,6 +29,10 @@ __all__ = [
 ]
 
 RANDOM = "dispatchkit.random"
+# Characters of float32 and float64, which NumPy's generators draw.
+FLOATS = frozenset("fd")
+REAL = frozenset({int, float})
+REFUSED = (TypeError, ValueError, OverflowError)
 
 
 class Generator:
@@ -103,6 +108,8 @@ class Generator:
 
 
 default_generator = Generator()
+# It holds no arrays of calls.
+UNTRACKED.add(Generator)
 
 
 def manual_seed(seed: int, /) -> Generator:
@@ -151,7 +158,7 @@ def drawn(
     ValueError : if `dtype` is not float32 or float64
     """
     wanted = default_dtype_of("f") if dtype is None else numpy_dtype(dtype)
-    if wanted.name not in ("float32", "float64"):
+    if wanted.char not in FLOATS:
         raise ValueError(f"{name}: dtype must be float32 or float64, found {wanted}")
     values = np.asarray(distribution(size=shape_of(name, shape), dtype=wanted))
     return xp.asarray(values, device=device)
@@ -203,6 +210,33 @@ def uniform(
     return numbers * float(high - low) + float(low)
 
 
+_uniform_any = body_on_numpy(uniform)
+
+
+@uniform.def_numpy
+def uniform_numpy(
+    low: float = 0.0,
+    high: float = 1.0,
+    *,
+    shape: Shape = (),
+    dtype: DType = None,
+    device: Any = None,
+    generator: Generator | None = None,
+) -> Any:
+    """Leave the bounds to NumPy's generator, which does in one pass what the body does in three."""
+    plain = type(shape) in SHAPES and type(low) in REAL and type(high) in REAL
+    if plain and _in_double(dtype, device) and low <= high:
+        try:
+            return source_of(generator).uniform(low, high, shape)
+        except REFUSED:
+            pass
+    return _uniform_any(low, high, shape=shape, dtype=dtype, device=device, generator=generator)
+
+
+def _in_double(dtype: DType, device: Any) -> bool:
+    return device is None and (default_dtype_of("f") if dtype is None else dtype) is DOUBLE
+
+
 @random(
     namespace=RANDOM,
     differentiable=False,
@@ -242,6 +276,29 @@ def normal(
         raise ValueError(f"{normal.__name__}: std is not negative, found {std}")
     numbers = drawn(xp, normal.__name__, source_of(generator).standard_normal, shape, dtype, device)
     return numbers * float(std) + float(mean)
+
+
+_normal_any = body_on_numpy(normal)
+
+
+@normal.def_numpy
+def normal_numpy(
+    mean: float = 0.0,
+    std: float = 1.0,
+    *,
+    shape: Shape = (),
+    dtype: DType = None,
+    device: Any = None,
+    generator: Generator | None = None,
+) -> Any:
+    """Leave mean and deviation to NumPy's generator, which does in one pass what the body does in three."""
+    plain = type(shape) in SHAPES and type(mean) in REAL and type(std) in REAL
+    if plain and _in_double(dtype, device) and std >= 0:
+        try:
+            return source_of(generator).normal(mean, std, shape)
+        except REFUSED:
+            pass
+    return _normal_any(mean, std, shape=shape, dtype=dtype, device=device, generator=generator)
 
 
 @random(

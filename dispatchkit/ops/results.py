@@ -34,11 +34,22 @@ def note_sharing(y: Storage, sources: Sequence[Any]) -> None:
 def note_view(y: Storage, x: Storage) -> bool:
     """Note that a new tensor looks at the memory of another, if it does, and return whether it does."""
     r, a = y.array, x.array
-    base = r.base if type(r) is ndarray else r
-    if r is a or (base is not None and (base is a or base is getattr(a, "base", None) or may_share_memory(r, a))):
+    if r is a or _is_view(r, a):
         share_memory(y, x)
         return True
     return False
+
+
+def _is_view(r: Any, a: Any) -> bool:
+    """Return whether a raw array looks at the memory of another."""
+    if type(r) is not ndarray or type(a) is not ndarray:
+        return (type(r) is not ndarray or r.base is not None) and may_share_memory(r, a)
+    base, other = r.base, a.base
+    if base is a or (base is other and base is not None):
+        return True
+    # Arrays without a base have memory of their own.
+    apart = base is None or (other is None and type(base) is ndarray and base.base is None)
+    return not apart and may_share_memory(r, a)
 
 
 def several_results(
@@ -52,11 +63,11 @@ def several_results(
 ) -> Any:
     """Wrap each of several outputs; they share one node."""
     ys = []
-    views = False
+    views = not operation.trusted
     for r in result:
         if type(r) is not ndarray:
             r = asarray(r) if type(r) in SCALARS else raw_array(r)
-        if type(r) is not ndarray or r.base is not None or is_held(r, tensors):
+        if type(r) is not ndarray or r.base is not None:
             views = True
         y = new(cls)
         y.array = r

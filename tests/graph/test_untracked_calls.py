@@ -150,3 +150,28 @@ def test_what_makes_a_number_or_several_arrays_goes_the_longer_way() -> None:
 def test_numbers_alone_are_computed_too() -> None:
     assert dk.where(True, 1.0, 2.0).item() == 1.0
     assert dk.clip(3.0, 0, 1).item() == 1.0
+
+
+def test_an_argument_given_on_as_one_of_several_results_is_known_to_share_memory() -> None:
+    @dk.operation
+    def itself_and_next(xp: Any, x: dk.Tensor, /) -> tuple[Any, Any]:
+        return x, x + 1
+
+    x = dk.zeros(2)
+    same, following = itself_and_next(x)
+    assert same._memory is x._memory is not None
+    assert following._memory is None
+
+
+def test_random_calls_at_once_draw_as_the_others_do() -> None:
+    def drawn(**options: Any) -> list[Any]:
+        generator = dk.random.Generator(3)
+        return [
+            dk.random.uniform(-1.0, 3.0, shape=(2, 2), generator=generator, **options).tolist(),
+            dk.random.normal(1.0, 2.0, shape=2, generator=generator, **options).tolist(),
+        ]
+
+    assert drawn() == drawn(requires_grad=True)
+    assert dk.random.permutation(5, generator=dk.random.Generator(3)).dtype == dk.int64
+    with pytest.raises(dk.RandomnessError, match=r"vmap: dispatchkit\.random\.uniform draws random numbers"):
+        dk.func.vmap(lambda x: x + dk.random.uniform())(dk.zeros(2))
