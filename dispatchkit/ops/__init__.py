@@ -29,6 +29,7 @@ from dispatchkit.ops import (
     numpy_creation,  # noqa: F401  # shorter ways, declared on import
     numpy_manipulation,  # noqa: F401
     numpy_nan,  # noqa: F401
+    numpy_random,  # noqa: F401
     numpy_searching,  # noqa: F401
     numpy_statistics,  # noqa: F401
     permuting,

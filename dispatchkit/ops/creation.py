@@ -27,6 +27,8 @@ __all__ = [
 
 # What a shape is made of without a further look.
 SHAPES = (tuple, int)
+# What NumPy raises for arguments of a wrong type, a wrong value, or too large.
+REFUSED = (TypeError, ValueError, OverflowError)
 INT = {int}
 
 

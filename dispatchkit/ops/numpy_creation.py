@@ -10,6 +10,7 @@ import numpy as np
 from dispatchkit.graph.arrays import DTYPES
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.ops.creation import (
+    REFUSED,
     SHAPES,
     arange,
     empty,
@@ -29,7 +30,6 @@ from dispatchkit.ops.dtypes import default_dtype_of, dtype_of_scalar
 
 __all__: list[str] = []
 
-REFUSED = (TypeError, ValueError, OverflowError)
 # The kinds of dtypes that hold a Python number as it is, or refuse it.
 FITTING = {float: "fc", int: "iufc", bool: "b"}
 

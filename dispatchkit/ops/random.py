@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.graph.arrays import UNTRACKED, numpy_dtype
-from dispatchkit.graph.numpy_namespace import DOUBLE
-from dispatchkit.ops.creation import SHAPES, shape_of
-from dispatchkit.ops.declare import body_on_numpy, random
+from dispatchkit.ops.creation import shape_of
+from dispatchkit.ops.declare import random
 from dispatchkit.ops.dtypes import default_dtype_of
 from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.samples import draw, sample
@@ -31,8 +30,6 @@ __all__ = [
 RANDOM = "dispatchkit.random"
 # Characters of float32 and float64, which NumPy's generators draw.
 FLOATS = frozenset("fd")
-REAL = frozenset({int, float})
-REFUSED = (TypeError, ValueError, OverflowError)
 
 
 class Generator:
@@ -210,33 +207,6 @@ def uniform(
     return numbers * float(high - low) + float(low)
 
 
-_uniform_any = body_on_numpy(uniform)
-
-
-@uniform.def_numpy
-def uniform_numpy(
-    low: float = 0.0,
-    high: float = 1.0,
-    *,
-    shape: Shape = (),
-    dtype: DType = None,
-    device: Any = None,
-    generator: Generator | None = None,
-) -> Any:
-    """Leave the bounds to NumPy's generator, which does in one pass what the body does in three."""
-    plain = type(shape) in SHAPES and type(low) in REAL and type(high) in REAL
-    if plain and _in_double(dtype, device) and low <= high:
-        try:
-            return source_of(generator).uniform(low, high, shape)
-        except REFUSED:
-            pass
-    return _uniform_any(low, high, shape=shape, dtype=dtype, device=device, generator=generator)
-
-
-def _in_double(dtype: DType, device: Any) -> bool:
-    return device is None and (default_dtype_of("f") if dtype is None else dtype) is DOUBLE
-
-
 @random(
     namespace=RANDOM,
     differentiable=False,
@@ -276,29 +246,6 @@ def normal(
         raise ValueError(f"{normal.__name__}: std is not negative, found {std}")
     numbers = drawn(xp, normal.__name__, source_of(generator).standard_normal, shape, dtype, device)
     return numbers * float(std) + float(mean)
-
-
-_normal_any = body_on_numpy(normal)
-
-
-@normal.def_numpy
-def normal_numpy(
-    mean: float = 0.0,
-    std: float = 1.0,
-    *,
-    shape: Shape = (),
-    dtype: DType = None,
-    device: Any = None,
-    generator: Generator | None = None,
-) -> Any:
-    """Leave mean and deviation to NumPy's generator, which does in one pass what the body does in three."""
-    plain = type(shape) in SHAPES and type(mean) in REAL and type(std) in REAL
-    if plain and _in_double(dtype, device) and std >= 0:
-        try:
-            return source_of(generator).normal(mean, std, shape)
-        except REFUSED:
-            pass
-    return _normal_any(mean, std, shape=shape, dtype=dtype, device=device, generator=generator)
 
 
 @random(
