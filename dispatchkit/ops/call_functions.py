@@ -134,9 +134,11 @@ def untracked_function(  # noqa: C901  # a call on a few numbers costs no more t
 
 def _of_no_array(operation: DeclaredOperation, base: Any, r: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the results of a call that gave several arrays, or a scalar, or another library's array."""
+    if type(r) in SCALARS:
+        return wrapped(base, asarray(r))
     if isinstance(r, (tuple, list)):
         return several_results(operation, base, r, args, args, kwargs, tracked=False)
-    y = wrapped(base, asarray(r) if type(r) in SCALARS else raw_array(r))
+    y = wrapped(base, raw_array(r))
     note_sharing(y, args)
     return y
 

@@ -78,15 +78,12 @@ _convolve_any = body_on_numpy(convolve)
 
 @convolve.def_numpy
 def convolve_numpy(x1: Any, x2: Any, /, *, mode: ConvolveMode = "full") -> Any:
-    """Convolve by NumPy's function, which leaves out the ends that an infinity or a NaN reaches."""
+    """Convolve by NumPy's function, which leaves out the ends that an infinity or a NaN of the shorter one reaches."""
     if type(x1) is type(x2) is np.ndarray and x1.ndim == x2.ndim == 1 and x1.size and x2.size and mode in MODES:
-        if x1.dtype.kind == x2.dtype.kind == "f":
+        longer, shorter = (x1, x2) if x1.size >= x2.size else (x2, x1)
+        if isfinite(np.vdot(shorter, shorter).real):
             # What NumPy's function comes to.
-            y = np.correlate(x1, x2[::-1], mode) if x1.size >= x2.size else np.correlate(x2, x1[::-1], mode)
-        else:
-            y = np.convolve(x1, x2, mode)
-        if isfinite(np.vdot(y, y).real):
-            return y
+            return np.correlate(longer, shorter[::-1].conj(), mode)
     return _convolve_any(x1, x2, mode=mode)
 
 

@@ -268,7 +268,9 @@ def _of_no_array(
 
 
 def _hold_no_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    return UNTRACKED.issuperset(map(type, args)) and UNTRACKED.issuperset(map(type, kwargs.values()))
+    if args and not UNTRACKED.issuperset(map(type, args)):
+        return False
+    return not kwargs or UNTRACKED.issuperset(map(type, kwargs.values()))
 
 
 def recorder_of_leading(operation: DeclaredOperation) -> Callable[..., CallNode | None]:

@@ -32,7 +32,7 @@ def transpose_numpy(x: Any, /, axes: int | Sequence[int] | None = None, *more: i
     if axes is None and not more:
         return x.transpose()
     if type(axes) is tuple and not more:
-        return numpy_namespace.permute_dims(x, axes) if len(axes) == x.ndim else _transpose_any(x, axes)
+        return x.transpose(axes) if len(axes) == x.ndim else _transpose_any(x, axes)
     return _transpose_any(x, axes, *more)
 
 

@@ -40,13 +40,13 @@ MANY = 1000
 FEW = 1000
 
 
-def _counted(x: Any) -> tuple[Any, Any] | None:
-    """Return the integers that an array may hold and how often it does, if they lie close; else None."""
+def _counted(x: Any) -> tuple[int, Any] | None:
+    """Return the smallest of integers and how often it and each one after it occurs, if they lie close; else None."""
     if x.size > MANY and x.dtype.kind == "i":
         low, high = int(x.min()), int(x.max())
         if high - low < x.size:
-            counts = np.bincount(x.reshape(-1).astype(np.intp, copy=False) - low)
-            return np.arange(low, high + 1, dtype=x.dtype), counts
+            flat = x.reshape(-1).astype(np.intp, copy=False)
+            return low, np.bincount(flat - low if low else flat)
     return None
 
 
@@ -73,7 +73,8 @@ def unique_values_numpy(x: Any, /) -> Any:
     x = np.asarray(x)
     counted = _counted(x)
     if counted is not None:
-        return counted[0][counted[1] > 0]
+        low, counts = counted
+        return (counts.nonzero()[0] + low).astype(x.dtype, copy=False)
     y = x.flatten()
     y.sort()
     return y[_first_of_equals(y)]
@@ -85,8 +86,9 @@ def unique_counts_numpy(x: Any, /) -> Any:
     x = np.asarray(x)
     counted = _counted(x)
     if counted is not None:
-        held = counted[1] > 0
-        return UniqueCountsResult(counted[0][held], counted[1][held])
+        low, counts = counted
+        held = counts.nonzero()[0]
+        return UniqueCountsResult((held + low).astype(x.dtype, copy=False), counts[held])
     y = x.flatten()
     y.sort()
     first = _first_of_equals(y)
@@ -95,9 +97,14 @@ def unique_counts_numpy(x: Any, /) -> Any:
 
 @unique_inverse.def_numpy
 def unique_inverse_numpy(x: Any, /) -> Any:
-    """Find values, and number each by theirs, in their order."""
+    """Find values and number each by theirs: integers that lie close by a table of them, others by their order."""
     x = np.asarray(x)
-    order = x.reshape(-1).argsort(kind="stable")
+    counted = _counted(x)
+    if counted is not None:
+        low, counts = counted
+        values = (counts.nonzero()[0] + low).astype(x.dtype, copy=False)
+        return UniqueInverseResult(values, ((counts > 0).cumsum() - 1)[x - low])
+    order = x.reshape(-1).argsort()
     y = x.reshape(-1)[order]
     first = _first_of_equals(y)
     return UniqueInverseResult(y[first], _inverse(order, first).reshape(x.shape))

@@ -24,32 +24,25 @@ new: Callable[[Any], Any] = object.__new__
 
 def note_sharing(y: Storage, sources: Sequence[Any]) -> None:
     """Note which tensor's memory a new one looks at."""
-    r = y.array
-    owns = type(r) is ndarray and r.base is None
     for x in sources:
-        if isinstance(x, Storage) and (not owns or r is x.array) and note_view(y, x):
+        if isinstance(x, Storage) and note_view(y, x):
             break
 
 
 def note_view(y: Storage, x: Storage) -> bool:
     """Note that a new tensor looks at the memory of another, if it does, and return whether it does."""
     r, a = y.array, x.array
-    if r is a or _is_view(r, a):
-        share_memory(y, x)
-        return True
-    return False
-
-
-def _is_view(r: Any, a: Any) -> bool:
-    """Return whether a raw array looks at the memory of another."""
-    if type(r) is not ndarray or type(a) is not ndarray:
-        return (type(r) is not ndarray or r.base is not None) and may_share_memory(r, a)
-    base, other = r.base, a.base
-    if base is a or (base is other and base is not None):
-        return True
-    # Arrays without a base have memory of their own.
-    apart = base is None or (other is None and type(base) is ndarray and base.base is None)
-    return not apart and may_share_memory(r, a)
+    if r is not a:
+        base = r.base if type(r) is ndarray else r
+        if base is None:
+            return False
+        if base is not a and (type(a) is not ndarray or base is not a.base):
+            # Arrays without a base have memory of their own.
+            apart = type(base) is type(a) is ndarray and a.base is None is base.base
+            if apart or not may_share_memory(r, a):
+                return False
+    share_memory(y, x)
+    return True
 
 
 def several_results(
