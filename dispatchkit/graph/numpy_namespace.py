@@ -206,14 +206,16 @@ class NumpyNamespace:
     @staticmethod
     def broadcast_to(x: Any, /, shape: Any) -> Any:
         """Broadcast; an array whose elements follow one another without NumPy's iterator."""
-        extra = len(shape) - x.ndim if type(shape) is tuple else -1
-        if extra < 0 or 0 in shape or not x.flags.c_contiguous:
+        lengths = x.shape
+        extra = len(shape) - len(lengths) if type(shape) is tuple else -1
+        if extra < 0 or (lengths and (0 in shape or not x.flags.c_contiguous)):
             return np.broadcast_to(x, shape)
         strides = [0] * extra
-        for n, wanted, stride in zip(x.shape, shape[extra:], x.strides, strict=True):
-            if n not in (wanted, 1):
-                return np.broadcast_to(x, shape)
-            strides.append(stride if n == wanted else 0)
+        if lengths:
+            for n, wanted, stride in zip(lengths, shape[extra:], x.strides, strict=True):
+                if n not in (wanted, 1):
+                    return np.broadcast_to(x, shape)
+                strides.append(stride if n == wanted else 0)
         view = np.ndarray(shape, x.dtype, x, 0, strides)
         view.flags.writeable = False
         return view
