@@ -207,5 +207,6 @@ def _accumulate(leaf: Vertex, g: Any, wrap: Any, create_graph: bool) -> None:
             extras.grad = wrap(before.array + g)
         else:
             extras.grad = before + wrap(g)
-    for hook in list(extras.after.values()):
-        hook(leaf)
+    if extras.after:
+        for hook in list(extras.after.values()):
+            hook(leaf)

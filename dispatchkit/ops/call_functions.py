@@ -57,7 +57,7 @@ def making_function(operation: DeclaredOperation, general: Function) -> Function
             r = compute(*args, **kwargs)
             if type(r) is not ndarray:
                 return general(*args, **kwargs)
-            if kwargs and r.dtype.kind not in NUMBERS:
+            if r.dtype.kind not in NUMBERS:
                 check_numbers(operation, r, kwargs.get("dtype"))
         except MISTAKES as error:
             reraise(operation, error, args, kwargs)

@@ -30,6 +30,7 @@ new: Callable[[Any], Any] = object.__new__
 ndarray = np.ndarray
 BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 SELECTING = BASIC | {ndarray}
+INTEGERS = frozenset({int, bool})
 # Of values that are assigned as they are.
 NUMBERS = frozenset({int, float, complex, bool, ndarray})
 
@@ -91,6 +92,8 @@ def _raw_selection(base: Any, key: Any) -> Any:
     """Return an index with NumPy's arrays for plain tensors; None where it holds anything else but basic indices."""
     if type(key) is base:
         return key.array
+    if type(key) is ndarray or (type(key) is list and INTEGERS.issuperset(map(type, key))):
+        return key
     if type(key) is not tuple:
         return None
     raw = [part.array if type(part) is base else part for part in key]
