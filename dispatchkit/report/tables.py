@@ -85,10 +85,16 @@ def _functions(report: Coverage) -> Iterator[str]:
             continue
         yield f"  {bucket}:"
         if bucket in (*LISTED, *FAULTS):
+            width = _name_width(rows)
             for row in rows:
-                yield f"    {short_name(row):<26}{_details(row)}".rstrip()
+                yield f"    {short_name(row):<{width}}{_details(row)}".rstrip()
         else:
             yield from wrapped_names([short_name(row) for row in rows])
+
+
+def _name_width(rows: Iterable[Row]) -> int:
+    """Return how wide a column of names is to be."""
+    return max([26, *(len(short_name(row)) + 2 for row in rows)])
 
 
 def _details(row: Row) -> str:
@@ -135,22 +141,29 @@ def text_matrix(reports: Sequence[Coverage]) -> str:
     """Return totals and buckets of several types, a column for each."""
     width = max([12, *(len(report.type) + 2 for report in reports)])
     buckets = all_buckets(reports)
-    lines = [f"{'coverage':<28}" + "".join(f"{report.type:>{width}}" for report in reports)]
-    lines.append(f"  {'answer':<26}" + "".join(f"{report.percent:>{width - 2}.0f} %" for report in reports))
+    listed = [rows for rows in side_by_side(reports) if _first(rows).bucket != "no array argument"]
+    names = _name_width(map(_first, listed))
+    lines = [f"{'coverage':<{names + 2}}" + "".join(f"{report.type:>{width}}" for report in reports)]
+    lines.append(f"  {'answer':<{names}}" + "".join(f"{report.percent:>{width - 2}.0f} %" for report in reports))
     lines.append(
-        f"  {'structured':<26}" + "".join(f"{report.structured_percent:>{width - 2}.0f} %" for report in reports)
+        f"  {'structured':<{names}}" + "".join(f"{report.structured_percent:>{width - 2}.0f} %" for report in reports)
     )
     for bucket in buckets:
         counts = [report.totals.get(bucket, 0) for report in reports]
         if any(counts):
-            lines.append(f"  {LETTERS[bucket]} {bucket:<24}" + "".join(f"{count:>{width}}" for count in counts))
+            lines.append(
+                f"  {LETTERS[bucket]} {bucket:<{names - 2}}" + "".join(f"{count:>{width}}" for count in counts)
+            )
     lines.append("")
-    for rows in side_by_side(reports):
-        first = next(row for row in rows if row is not None)
-        if first.bucket != "no array argument":
-            cells = "".join(f"{'' if row is None else LETTERS[row.bucket]:>{width}}" for row in rows)
-            lines.append(f"  {short_name(first):<26}{cells}".rstrip())
+    for rows in listed:
+        cells = "".join(f"{'' if row is None else LETTERS[row.bucket]:>{width}}" for row in rows)
+        lines.append(f"  {short_name(_first(rows)):<{names}}{cells}")
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _first(rows: Sequence[Row | None]) -> Row:
+    """Return the first row that there is, of a function's in several reports."""
+    return next(row for row in rows if row is not None)
 
 
 def all_buckets(reports: Sequence[Coverage]) -> dict[str, str]:

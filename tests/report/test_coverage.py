@@ -203,3 +203,10 @@ def test_the_table_reads() -> None:
     assert " %" in text
     assert repr(dk.coverage(Refuses)) == text
     assert all(line == line.rstrip() for line in text.splitlines())
+
+
+def test_columns_of_several_types_stay_in_line_beside_long_names() -> None:
+    table = str(dk.coverage([Dense, Subclass]))
+    lines = [line for line in table.partition("\n\n")[2].splitlines() if line]
+    assert max(len(line.split()[0]) for line in lines) > 26
+    assert {len(line) for line in lines} == {len(table.partition("\n")[0])}
