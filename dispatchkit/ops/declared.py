@@ -15,10 +15,10 @@ from dispatchkit.graph.arrays import foreign, making_with, namespace_of
 from dispatchkit.graph.node import CallNode, Node, Output
 from dispatchkit.graph.numpy_namespace import NumpyNamespace, numpy_namespace
 from dispatchkit.graph.storage import Storage
-from dispatchkit.ops.call_functions import gathering_function, making_function, untracked_function
 from dispatchkit.ops.call_handlers import arrays_handler, call_handler, gathering_handler
 from dispatchkit.ops.drawing import overseen
 from dispatchkit.ops.functions import binary_function, leading_function, unary_function
+from dispatchkit.ops.gathering_functions import gathering_function
 from dispatchkit.ops.handlers import leading_handler, plain_handler
 from dispatchkit.ops.libraries import making_for
 from dispatchkit.ops.mistakes import numbers_only
@@ -26,6 +26,7 @@ from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.ops.plan import Plan, all_cotangents, pull_all
 from dispatchkit.ops.rules import Rules
 from dispatchkit.ops.samples import Sample
+from dispatchkit.ops.spelled_functions import spelled_function
 from dispatchkit.ops.wrapping import finalized, make_leaf, spec_of, wrapped
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.engine import DispatchProtocol
@@ -109,7 +110,7 @@ class DeclaredOperation(Overridable):
         general = super().make_function()
         if any(p.form is Form.INDEX for p in self.parameters.arrays):
             return general
-        return making_function(self, general) if self.parameters.nullary else untracked_function(self, general)
+        return spelled_function(self, general)
 
     @override
     def make_operator(self) -> Callable[..., Any]:
