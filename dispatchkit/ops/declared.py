@@ -17,7 +17,7 @@ from dispatchkit.graph.numpy_namespace import NumpyNamespace, numpy_namespace
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.call_handlers import arrays_handler, call_handler, gathering_handler
 from dispatchkit.ops.drawing import overseen
-from dispatchkit.ops.functions import binary_function, leading_function, unary_function
+from dispatchkit.ops.functions import binary_function, unary_function
 from dispatchkit.ops.gathering_functions import gathering_function
 from dispatchkit.ops.handlers import leading_handler, plain_handler
 from dispatchkit.ops.libraries import making_for
@@ -26,7 +26,7 @@ from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.ops.plan import Plan, all_cotangents, pull_all
 from dispatchkit.ops.rules import Rules
 from dispatchkit.ops.samples import Sample
-from dispatchkit.ops.spelled_functions import spelled_function
+from dispatchkit.ops.spelled_functions import leading_function, several_function
 from dispatchkit.ops.wrapping import finalized, make_leaf, spec_of, wrapped
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.engine import DispatchProtocol
@@ -103,14 +103,14 @@ class DeclaredOperation(Overridable):
             return unary_function(self)
         if self.parameters.binary:
             return binary_function(self)
-        if self.parameters.leading and self.kind is not kinds.random:
-            return leading_function(self)
         if self.parameters.gathering:
             return gathering_function(self)
         general = super().make_function()
         if any(p.form is Form.INDEX for p in self.parameters.arrays):
             return general
-        return spelled_function(self, general)
+        if self.parameters.leading and self.kind not in CREATING:
+            return leading_function(self, general)
+        return several_function(self, general)
 
     @override
     def make_operator(self) -> Callable[..., Any]:
@@ -187,7 +187,7 @@ class DeclaredOperation(Overridable):
             handler = call_handler(self, cls)
         elif parameters.binary or (self.kind is kinds.elementwise and parameters.unary):
             handler = plain_handler(self, cls, tensors)
-        elif parameters.leading and tensors[0]:
+        elif parameters.leading and tensors[0] and self.kind not in CREATING:
             handler = leading_handler(self, cls)
         elif parameters.gathering and names.isdisjoint(MAKING):
             handler = gathering_handler(self, cls)

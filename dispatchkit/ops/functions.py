@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dispatchkit.graph.arrays import SCALARS, UNTRACKED, foreign, is_inexact, raw_array
+from dispatchkit.graph.arrays import foreign, is_inexact, raw_array
 from dispatchkit.graph.node import CallNode, Node, note_versions
 from dispatchkit.graph.numpy_namespace import DOUBLE
 from dispatchkit.graph.recording import is_grad_enabled
-from dispatchkit.ops.mistakes import MISTAKES, check_numbers, reraise
-from dispatchkit.ops.results import note_view, several_results
-from dispatchkit.ops.wrapping import spec_of, wrapped
+from dispatchkit.ops.mistakes import MISTAKES, reraise
+from dispatchkit.ops.wrapping import spec_of
 from dispatchkit.protocol.callers import ask_the_rest, decide
 from dispatchkit.protocol.modes import ask_modes, live
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "binary_function",
-    "leading_function",
+    "record_nothing",
     "recorder_of_leading",
     "recorder_of_one",
     "recorder_of_two",
@@ -75,13 +74,13 @@ def unary_function(operation: DeclaredOperation) -> Handler:
     def settle() -> None:
         nonlocal base, kernel, record
         base, kernel = operation.fast_base, operation.kernel
-        record = recorder_of_one(operation) if operation.differentiable else _record_nothing
+        record = recorder_of_one(operation) if operation.differentiable else record_nothing
 
     operation.settlers.append(settle)
     return call
 
 
-def _record_nothing(*_: Any) -> None:
+def record_nothing(*_: Any) -> None:
     """Take the place of a recorder where no gradient flows through the operation."""
 
 
@@ -153,7 +152,7 @@ def binary_function(operation: DeclaredOperation, as_operator: bool = False) -> 
     def settle() -> None:
         nonlocal base, kernel, record
         base, kernel = operation.fast_base, operation.kernel
-        record = recorder_of_two(operation) if operation.differentiable else _record_nothing
+        record = recorder_of_two(operation) if operation.differentiable else record_nothing
 
     operation.settlers.append(settle)
     return call
@@ -197,80 +196,6 @@ def recorder_of_two(operation: DeclaredOperation) -> Callable[[Any, Any, Any], N
         return n
 
     return record
-
-
-def leading_function(operation: DeclaredOperation) -> Handler:
-    """Return the public function of an operation of one array and parameters: plain tensors at once, else by table."""
-    table = operation.table
-    takes_dtype = "dtype" in operation.parameters.signature.parameters
-    base: Any = None
-    compute: Any = None
-    whole: Any = None
-    record: Any = None
-    records = True
-
-    def call(x: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if live and (answer := ask_modes(operation, (x, *args), kwargs)) is not NotImplemented:
-            return answer
-        t = type(x)
-        if t is base and not foreign and (records or (x._node is None and _hold_no_tensors(args, kwargs))):
-            a = x.array
-            try:
-                if args or kwargs:
-                    r = compute(a, *args, **kwargs)
-                    if takes_dtype and (args or "dtype" in kwargs):
-                        check_numbers(operation, r, kwargs.get("dtype"))
-                else:
-                    r = whole(a)
-            except MISTAKES as error:
-                reraise(operation, error, (x, *args), kwargs)
-            if type(r) is not ndarray:
-                return _of_no_array(operation, record, r, x, args, kwargs)
-            y = new(t)
-            y.array = r
-            y._memory = None
-            y._node = None if x._node is None else record(r, x, args, kwargs)
-            if r.base is not None or r is a:
-                note_view(y, x)
-            return y
-        try:
-            first = table[t]
-        except KeyError:
-            first = decide(operation, (x, *args), kwargs, t)
-        result = first(x, *args, **kwargs) if args or kwargs else first(x)
-        if result is NotImplemented:
-            return ask_the_rest(operation, first, (x, *args), kwargs)
-        return result
-
-    def settle() -> None:
-        nonlocal base, compute, whole, record, records
-        base, compute = operation.protocol.base, operation.on_numpy
-        whole = compute if operation.whole is None else operation.whole
-        record = recorder_of_leading(operation) if operation.differentiable else _record_nothing
-        # Gradients flow through the body, and then the longer way, where no rule says how.
-        records = not operation.composite
-
-    operation.settlers.append(settle)
-    return call
-
-
-def _of_no_array(
-    operation: DeclaredOperation, record: Any, r: Any, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """Return the results of a call that gave several arrays, or a scalar."""
-    if isinstance(r, (tuple, list)):
-        tracked = x._node is not None and operation.differentiable and is_grad_enabled()
-        return several_results(operation, type(x), r, [x], (x, *args), kwargs, tracked)
-    y = wrapped(type(x), asarray(r) if type(r) in SCALARS else raw_array(r))
-    if x._node is not None:
-        y._node = record(y.array, x, args, kwargs)
-    return y
-
-
-def _hold_no_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    if args and not UNTRACKED.issuperset(map(type, args)):
-        return False
-    return not kwargs or UNTRACKED.issuperset(map(type, kwargs.values()))
 
 
 def recorder_of_leading(operation: DeclaredOperation) -> Callable[..., CallNode | None]:

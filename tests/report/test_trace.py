@@ -484,7 +484,7 @@ def test_with_an_array_it_is_the_operation() -> None:
         return "mine"
 
     assert dk.trace(Halved(x)) == "mine"
-    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+    with pytest.raises(TypeError, match="missing a required argument: 'x'"):
         dk.trace(offset=1)  # type: ignore[call-overload]
 
 
