@@ -171,7 +171,9 @@ def report(timings: Sequence[Timing], size: int, seconds: float) -> Iterator[str
     )
     keywords = [timing for timing in counted if timing.keywords]
     yield f"  {len(keywords)} of them with keywords: {shares(keywords)}"
-    for timing in sorted(counted, key=lambda timing: timing.ratio, reverse=True)[:WORST]:
+    # Of few elements the call itself is what costs, of many what it does with each.
+    by = (lambda timing: timing.ratio) if size >= MANY else (lambda timing: timing.extra)
+    for timing in sorted(counted, key=by, reverse=True)[:WORST]:
         yield timing.line()
     if apart:
         yield (
