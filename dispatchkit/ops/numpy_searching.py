@@ -40,13 +40,20 @@ MANY = 1000
 FEW = 1000
 
 
-def _counted(x: Any) -> tuple[int, Any] | None:
-    """Return the smallest of integers and how often it and each one after it occurs, if they lie close; else None."""
+def _counted(x: Any) -> tuple[Any, Any, Any] | None:
+    """Return the integers held, how often each, and what numbers each element by them; None if they lie apart.
+
+    What numbers them is a function, since it takes another pass over the array.
+    """
     if x.size > MANY and x.dtype.kind == "i":
         low, high = int(x.min()), int(x.max())
         if high - low < x.size:
-            flat = x.reshape(-1).astype(np.intp, copy=False)
-            return low, np.bincount(flat - low if low else flat)
+            places = x.astype(np.intp, copy=False)  # differences may be more than a short integer holds
+            places = places - low if low else places
+            counts = np.bincount(places.reshape(-1))
+            held = counts.nonzero()[0]
+            values = (held + low).astype(x.dtype, copy=False)
+            return values, counts[held], lambda: ((counts > 0).cumsum() - 1)[places]
     return None
 
 
@@ -73,8 +80,7 @@ def unique_values_numpy(x: Any, /) -> Any:
     x = np.asarray(x)
     counted = _counted(x)
     if counted is not None:
-        low, counts = counted
-        return (counts.nonzero()[0] + low).astype(x.dtype, copy=False)
+        return counted[0]
     y = x.flatten()
     y.sort()
     return y[_first_of_equals(y)]
@@ -86,9 +92,7 @@ def unique_counts_numpy(x: Any, /) -> Any:
     x = np.asarray(x)
     counted = _counted(x)
     if counted is not None:
-        low, counts = counted
-        held = counts.nonzero()[0]
-        return UniqueCountsResult((held + low).astype(x.dtype, copy=False), counts[held])
+        return UniqueCountsResult(*counted[:2])
     y = x.flatten()
     y.sort()
     first = _first_of_equals(y)
@@ -101,9 +105,7 @@ def unique_inverse_numpy(x: Any, /) -> Any:
     x = np.asarray(x)
     counted = _counted(x)
     if counted is not None:
-        low, counts = counted
-        values = (counts.nonzero()[0] + low).astype(x.dtype, copy=False)
-        return UniqueInverseResult(values, ((counts > 0).cumsum() - 1)[x - low])
+        return UniqueInverseResult(counted[0], counted[2]())
     order = x.reshape(-1).argsort()
     y = x.reshape(-1)[order]
     first = _first_of_equals(y)

@@ -79,13 +79,13 @@ def several_results(
         for y in ys:
             note_sharing(y, tensors)
     form = type(result)
-    return form(ys) if form is tuple or form is list else tuple.__new__(form, ys)
+    return tuple.__new__(form, ys) if hasattr(form, "_fields") else form(ys)
 
 
 def is_held(r: Any, values: Sequence[Any]) -> bool:
-    """Return whether a raw array is one of some values itself, or what one of these tensors holds."""
+    """Return whether a result is one of some raw values itself."""
     for value in values:  # noqa: SIM110  # a generator takes longer than the loop
-        if value is r or (isinstance(value, Storage) and value.array is r):
+        if value is r:
             return True
     return False
 

@@ -163,6 +163,17 @@ def test_an_argument_given_on_as_one_of_several_results_is_known_to_share_memory
     assert following._memory is None
 
 
+def test_several_results_keep_the_form_that_the_body_gives_them() -> None:
+    class Parts(list[Any]):
+        pass
+
+    @dk.operation
+    def halves(xp: Any, x: dk.Tensor, /) -> list[Any]:
+        return Parts([x[:1], x[1:]])
+
+    assert type(halves(dk.zeros(2))) is Parts
+
+
 def test_random_calls_at_once_draw_as_the_others_do() -> None:
     def drawn(**options: Any) -> list[Any]:
         generator = dk.random.Generator(3)

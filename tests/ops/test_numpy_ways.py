@@ -367,3 +367,14 @@ def test_a_way_takes_the_parameters_of_the_operation() -> None:
         "without_default cannot compute tests.shifted on NumPy arrays: write def without_default(x, /, *, by=1.0)"
     )
     assert shifted(dk.zeros(1)).tolist() == [1.0]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+def test_integers_that_lie_close_are_told_apart_by_a_table(dtype: str) -> None:
+    a = np.random.default_rng(1).integers(-100, 101, (60, 50)).astype(dtype)
+    x = dk.asarray(a)
+    wanted = np.unique_inverse(a), np.unique_counts(a)
+    for found, right in zip((dk.unique_inverse(x), dk.unique_counts(x)), wanted, strict=True):
+        for one, other in zip(found, right, strict=True):
+            npt.assert_array_equal(one.numpy(), other, strict=True)
+    npt.assert_array_equal(dk.unique_values(x).numpy(), wanted[0].values, strict=True)
