@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from dispatchkit.protocol.modes import live
-
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
 
@@ -21,13 +19,11 @@ drawer: ContextVar[Drawer | None] = ContextVar("dispatchkit.drawer", default=Non
 
 @contextmanager
 def drawing_by(answer: Drawer | None) -> Iterator[None]:
-    """Have random operations ask a drawer first; none is left out of the count that lets calls skip the table."""
+    """Have random operations ask a drawer first."""
     token = drawer.set(answer)
-    live.append(None)
     try:
         yield
     finally:
-        live.pop()
         drawer.reset(token)
 
 

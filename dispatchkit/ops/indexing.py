@@ -14,7 +14,7 @@ from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, share_memory
 from dispatchkit.ops.declare import indexing
 from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.inplace import check_may_change, check_writeable, in_graph, touch, write_back
+from dispatchkit.ops.inplace import check_may_change, check_writeable, in_graph, is_alone, touch, write_back
 from dispatchkit.ops.libraries import as_python, common_library
 from dispatchkit.ops.mistakes import MISTAKES, reraise
 from dispatchkit.ops.results import call_node, note_view
@@ -234,7 +234,7 @@ class Assignment(DeclaredOperation):
         base: Any = None
 
         def call(x: Any, key: Any, value: Any, /) -> None:
-            if type(x) is base and x._node is None and not live and not foreign and _alone(x):
+            if type(x) is base and x._node is None and not live and not foreign and is_alone(x):
                 given = value.array if type(value) is base and value._node is None else value
                 raw = key if type(key) in BASIC or _is_basic(key) else _raw_selection(base, key)
                 if raw is not None and type(given) in NUMBERS:
@@ -263,12 +263,6 @@ class Assignment(DeclaredOperation):
                 raise
 
         return assignment
-
-
-def _alone(x: Any) -> bool:
-    """Return whether nothing but a tensor itself looks at its memory, as far as is known without looking."""
-    memory = x._memory
-    return memory is None or (len(memory.views) == 1 and not memory.outside)
 
 
 def assign(operation: Assignment, x: Any, key: Any, value: Any, /) -> None:

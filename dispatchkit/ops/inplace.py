@@ -28,6 +28,7 @@ __all__ = [
     "check_may_change",
     "check_writeable",
     "in_graph",
+    "is_alone",
     "make_inplace",
     "move_vertices",
     "touch",
@@ -62,10 +63,16 @@ def in_graph(x: Storage, *operands: Any) -> bool:
     for operand in (x, *operands):
         if isinstance(operand, Storage) and operand._node is not None:
             return True
-    memory = x._memory
-    if memory is None or (len(memory.views) == 1 and not memory.outside):
+    if is_alone(x):
         return False
+    memory = memory_of(x)
     return memory.outside or any(view._node is not None for view in memory.relatives(x))
+
+
+def is_alone(x: Storage) -> bool:
+    """Return whether nothing but a tensor itself looks at its memory, as far as is known without looking."""
+    memory = x._memory
+    return memory is None or (len(memory.views) == 1 and not memory.outside)
 
 
 def check_may_change(name: str, x: Storage) -> None:

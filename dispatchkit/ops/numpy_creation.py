@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.graph.arrays import DTYPES
-from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.ops.creation import (
     REFUSED,
     SHAPES,
@@ -16,12 +15,10 @@ from dispatchkit.ops.creation import (
     empty,
     empty_like,
     eye,
-    filled,
     full,
     full_like,
     ones,
     ones_like,
-    shape_of,
     zeros,
     zeros_like,
 )
@@ -88,18 +85,19 @@ def _filled(shape: Any, value: Any, dtype: Any) -> Any:
     return y
 
 
+_full_any, _full_like_any = body_on_numpy(full), body_on_numpy(full_like)
+
+
 @full.def_numpy
 def full_numpy(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    dtype = dtype or dtype_of_scalar(fill_value)
-    y = _filled(shape, fill_value, dtype) if device is None else None
-    return filled(numpy_namespace, shape_of("full", shape), fill_value, dtype, device) if y is None else y
+    y = _filled(shape, fill_value, dtype or dtype_of_scalar(fill_value)) if device is None else None
+    return _full_any(shape, fill_value, dtype=dtype, device=device) if y is None else y
 
 
 @full_like.def_numpy
 def full_like_numpy(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    dtype = dtype or x.dtype
-    y = _filled(x.shape, fill_value, dtype) if device is None else None
-    return filled(numpy_namespace, x.shape, fill_value, dtype, device) if y is None else y
+    y = _filled(x.shape, fill_value, dtype or x.dtype) if device is None else None
+    return _full_like_any(x, fill_value, dtype=dtype, device=device) if y is None else y
 
 
 _arange: Callable[..., Any] = np.arange

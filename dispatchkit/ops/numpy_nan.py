@@ -16,6 +16,7 @@ from dispatchkit.ops.typing import DType
 __all__: list[str] = []
 
 _product: Any = np.multiply.reduce
+# Elements of which a copy takes longer than to step over some of them.
 MANY = 2_000_000
 _body_of_sum, _body_of_prod, _body_of_mean = map(body_on_numpy, (nansum, nanprod, nanmean))
 _body_of_var, _body_of_std = map(body_on_numpy, (nanvar, nanstd))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dispatchkit.graph.arrays import SCALARS, is_inexact, may_share_memory, raw_array
+from dispatchkit.graph.arrays import is_inexact, may_share_memory, raw_array
 from dispatchkit.graph.node import CallNode, Output, note_versions
 from dispatchkit.graph.storage import Storage, share_memory
 from dispatchkit.protocol.parameters import Form
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["call_node", "is_held", "node_of_call", "note_sharing", "note_view", "several_results"]
 
 ndarray = np.ndarray
-asarray = np.asarray
 new: Callable[[Any], Any] = object.__new__
 
 
@@ -59,7 +58,7 @@ def several_results(
     views = not operation.trusted
     for r in result:
         if type(r) is not ndarray:
-            r = asarray(r) if type(r) in SCALARS else raw_array(r)
+            r = raw_array(r)
         if type(r) is not ndarray or r.base is not None:
             views = True
         y = new(cls)

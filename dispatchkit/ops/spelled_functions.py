@@ -17,14 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dispatchkit.graph.arrays import SCALARS, UNTRACKED, foreign, raw_array
+from dispatchkit.graph.arrays import UNTRACKED, foreign, raw_array
 from dispatchkit.graph.recording import is_grad_enabled
+from dispatchkit.ops.drawing import drawer
 from dispatchkit.ops.functions import record_nothing, recorder_of_leading
 from dispatchkit.ops.mistakes import MISTAKES, NUMBERS, check_numbers, reraise
 from dispatchkit.ops.results import is_held, note_sharing, note_view, several_results
-from dispatchkit.ops.spelling import OWN, Spelled, leading_source, several_source
+from dispatchkit.ops.spelling import OWN, Spelled, leading_source, random_source, several_source
 from dispatchkit.ops.wrapping import wrapped
 from dispatchkit.protocol.callers import ask_the_rest, decide
+from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.modes import live
 from dispatchkit.protocol.parameters import Form
 
@@ -49,6 +51,7 @@ PYTHON_SCALARS = frozenset({int, float, complex, bool})
 LOOSE = PYTHON_SCALARS | {np.ndarray, list}
 NAMES = {
     "__ndarray": np.ndarray,
+    "__drawer": drawer.get,
     "__foreign": foreign,
     "__is_held": is_held,
     "__live": live,
@@ -75,15 +78,14 @@ def several_function(operation: DeclaredOperation, general: Function) -> Functio
 
     def of_no_array(base: Any, r: Any, sources: Sequence[Any]) -> Any:
         """Return the results of a call that gave several arrays, or a scalar, or another library's array."""
-        if type(r) in SCALARS:
-            return wrapped(base, np.asarray(r))
         if isinstance(r, (tuple, list)):
             return several_results(operation, base, r, sources, (), {}, tracked=False)
         y = wrapped(base, raw_array(r))
         note_sharing(y, sources)
         return y
 
-    return _made(operation, general, several_source, of_no_array)
+    source = random_source if operation.kind is kinds.random else several_source
+    return _made(operation, general, source, of_no_array)
 
 
 def leading_function(operation: DeclaredOperation, general: Function) -> Function:
@@ -100,7 +102,7 @@ def leading_function(operation: DeclaredOperation, general: Function) -> Functio
         if isinstance(r, (tuple, list)):
             tracked = x._node is not None and operation.differentiable and is_grad_enabled()
             return several_results(operation, type(x), r, [x], (x, *args), kwargs, tracked)
-        y = wrapped(type(x), np.asarray(r) if type(r) in SCALARS else raw_array(r))
+        y = wrapped(type(x), raw_array(r))
         if x._node is not None:
             y._node = record(y.array, x, args, kwargs)
         note_view(y, x)

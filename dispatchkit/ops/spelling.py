@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from inspect import Parameter
 from typing import Any, NamedTuple
 
-__all__ = ["LEAF", "OWN", "Spelled", "leading_source", "several_source"]
+__all__ = ["LEAF", "OWN", "Spelled", "leading_source", "random_source", "several_source"]
 
 LEAF = "requires_grad"
 DTYPE = "dtype"
@@ -200,11 +200,22 @@ def _argument(i: int, p: Spelled) -> str:
     return f"{p.name}={passed}" if p.kind is NAMED else passed
 
 
-def several_source(parameters: Sequence[Spelled]) -> str:
-    """Return the source of what makes a function of several arrays, or of none, and what settles it."""
+def random_source(parameters: Sequence[Spelled]) -> str:
+    """Return the source of a random function, which leaves its calls to the table where somebody else is to draw."""
+    return several_source(parameters, "__drawer() is not None")
+
+
+def several_source(parameters: Sequence[Spelled], *further: str) -> str:
+    """Return the source of what makes a function of several arrays, or of none, and what settles it.
+
+    Parameters
+    ----------
+    parameters : of the function
+    further : conditions under which a call is left to the table
+    """
     its = Signature(parameters)
     arrays = [(i, p) for i, p in its.numbered if p.array]
-    apart = ["__live", "__foreign", "__unknown", *([] if its.spread else ["__star"])]
+    apart = ["__live", "__foreign", "__unknown", *([] if its.spread else ["__star"]), *further]
     apart += [f"{LEAF} is not __MISSING" for p in parameters if p.name == LEAF]
     rest = f"return __rest({its.given})"
     sources = "".join(f"*{its.values[i]}, " if p.kind is STAR else f"{its.values[i]}, " for i, p in arrays)
@@ -237,11 +248,10 @@ def leading_source(parameters: Sequence[Spelled]) -> str:
     if not needed:
         left_out = [f"{its.values[i]} is __MISSING" for i, p in others if p.kind is not STAR]
         left_out += ["not __star"] if its.spread else []
-        computing = [
-            f"if {' and '.join(left_out)}:" if left_out else "if True:",
-            "    __r = __whole(__array0)",
-            *(["else:", f"    {computing[0]}"] if left_out else []),
-        ]
+        whole = "__r = __whole(__array0)"
+        computing = (
+            [f"if {' and '.join(left_out)}:", f"    {whole}", "else:", f"    {computing[0]}"] if left_out else [whole]
+        )
     untracked = ["__value0._node is None", *(_untracked(i, p) for i, p in others)]
     rest = f"return __rest({its.given})"
     return _filled(

@@ -10,6 +10,9 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.graph.arrays import foreign
+from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.ops.samples import Sample
+from tests.declared import OPERATIONS
 
 
 class Told(dk.TensorFunctionMode):
@@ -85,12 +88,17 @@ def test_who_answers_is_given_the_arguments_as_they_came(name: str) -> None:
 
 
 MISTAKES: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any], str]] = {
-    "nothing": (scaled, (), {}, "missing a required"),
-    "too few": (scaled, (X,), {}, "missing a required argument"),
+    "nothing": (scaled, (), {}, "missing a required.* 'x'"),
+    "too few": (scaled, (X,), {}, "missing a required argument: 'factor'"),
     "twice": (scaled, (X, 1.0), {"factor": 2.0}, "multiple values for argument"),
     "too many": (combined, (X, X, "sum", 1), {}, "too many positional arguments"),
     "an unknown name": (combined, (X, X), {"axis": 0}, "unexpected keyword argument"),
-    "an array by its name": (combined, (X,), {"x2": X}, "x2|missing"),
+    "an array by its name": (
+        combined,
+        (X,),
+        {"x2": X},
+        "x2' parameter is positional only|positional-only arg.* 'x2'|missing a required arg.* 'x2'",
+    ),
 }
 
 
@@ -148,15 +156,24 @@ def test_a_traceback_shows_the_compiled_line() -> None:
     assert "__r = __compute(" in "".join(traceback.format_exception(caught.value))
 
 
-def test_every_function_that_makes_an_array_makes_a_leaf() -> None:
-    made = [
-        dk.zeros(2, requires_grad=True),
-        dk.zeros_like(X, requires_grad=True),
-        dk.ones_like(X, dtype="float32", requires_grad=True),
-        dk.full_like(X, 2.0, requires_grad=True),
-        dk.empty_like(X, requires_grad=True),
-        dk.rand_like(X, requires_grad=True),
-        dk.asarray([1.0], requires_grad=True),
-        dk.eye(2, requires_grad=True),
+def makers() -> list[Any]:
+    """Return the calls of operations that make arrays, of any and of none."""
+    return [
+        pytest.param(entry, call, id=f"{entry.name}-{index}")
+        for entry in OPERATIONS.values()
+        if "requires_grad" in entry.parameters.signature.parameters
+        for index, call in enumerate(entry.samples)
     ]
-    assert all(y.requires_grad and y.is_leaf for y in made)
+
+
+@pytest.mark.parametrize(("entry", "call"), makers())
+def test_every_function_that_makes_an_array_makes_a_leaf(entry: DeclaredOperation, call: Sample) -> None:
+    args, kwargs = call.make(np.random.default_rng(1))
+    for one in (args, [dk.asarray(x) if isinstance(x, np.ndarray) else x for x in args]):
+        if entry.function(*one, **kwargs).dtype.kind in "fc":
+            y = entry.function(*one, **kwargs, requires_grad=True)
+            assert y.requires_grad
+            assert y.is_leaf
+        else:
+            with pytest.raises(dk.AutogradError, match="only floating-point and complex tensors can require gradients"):
+                entry.function(*one, **kwargs, requires_grad=True)
