@@ -79,7 +79,7 @@ class detect_anomaly(ContextDecorator):  # noqa: N801  # PyTorch's name
     ... def half(xp, x, /):
     ...     return x / 2
     >>> @half.def_vjp("x")
-    ... def half_vjp(xp, g, y, x):
+    ... def half_vjp(g):
     ...     return g * float("nan")
     >>> x = dk.tensor(1.0, requires_grad=True)
     >>> with dk.autograd.detect_anomaly():

@@ -178,9 +178,7 @@ def full(
 
 
 @full.def_transpose("fill_value")
-def full_transpose(
-    xp: Namespace, g: Array, shape: Shape, fill_value: Array, *, dtype: DType = None, device: Any = None
-) -> Array:
+def full_transpose(g):
     return g
 
 
@@ -397,21 +395,15 @@ def full_like(
 
 
 @full_like.def_transpose("x")
-def full_like_transpose_x(
-    xp: Namespace, g: Array, x: Array, fill_value: Array, *, dtype: DType = None, device: Any = None
-) -> Array:
+def full_like_transpose_x(xp, g, x):
     return xp.zeros(x.shape, dtype=g.dtype, device=g.device)
 
 
 @full_like.def_jvp("x")
-def full_like_jvp_x(
-    xp: Namespace, t: Array, y: Array, x: Array, fill_value: Array, *, dtype: DType = None, device: Any = None
-) -> Array:
+def full_like_jvp_x(xp, y):
     return xp.zeros_like(y)
 
 
 @full_like.def_transpose("fill_value")
-def full_like_transpose(
-    xp: Namespace, g: Array, x: Array, fill_value: Array, *, dtype: DType = None, device: Any = None
-) -> Array:
+def full_like_transpose(g):
     return g

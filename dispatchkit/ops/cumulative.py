@@ -65,16 +65,7 @@ def cumulative_sum(
 
 
 @cumulative_sum.def_transpose
-def cumulative_sum_transpose(
-    xp: Namespace,
-    g: Array,
-    x: Array,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: DType = None,
-    include_initial: bool = False,
-) -> Array:
+def cumulative_sum_transpose(xp, g, x, axis, include_initial):
     axis = 0 if axis is None else normal_axis(axis, x.ndim)
     if include_initial:
         g = g[along(axis, slice(1, None))]
@@ -123,17 +114,7 @@ def cumulative_prod(
 
 
 @cumulative_prod.def_vjp
-def cumulative_prod_vjp(
-    xp: Namespace,
-    g: Array,
-    y: Array,
-    x: Array,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: DType = None,
-    include_initial: bool = False,
-) -> Array:
+def cumulative_prod_vjp(xp, g, x, axis, include_initial):
     x, g = lanes(xp, conjugate(xp, x), axis), lanes(xp, g, axis)
     if include_initial:
         g = g[..., 1:]
@@ -142,17 +123,7 @@ def cumulative_prod_vjp(
 
 
 @cumulative_prod.def_jvp
-def cumulative_prod_jvp(
-    xp: Namespace,
-    t: Array,
-    y: Array,
-    x: Array,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: DType = None,
-    include_initial: bool = False,
-) -> Array:
+def cumulative_prod_jvp(xp, t, x, axis, include_initial):
     x, t = lanes(xp, x, axis), lanes(xp, t, axis)
     own = xp.flip(t * _products_before(xp, x), axis=-1)
     found = xp.flip(_recurrence(xp, xp.flip(x[..., 1:], axis=-1), own), axis=-1)

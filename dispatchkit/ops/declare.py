@@ -8,7 +8,7 @@
         return xp.log(x)
 
     @log.def_partial
-    def log_partial(xp, y, x):
+    def log_partial(x):
         return 1 / x
 """
 
@@ -23,9 +23,9 @@ from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.ops.declared import CREATING, DeclaredOperation
 from dispatchkit.ops.namespace import enter
-from dispatchkit.ops.rules import check_rule
+from dispatchkit.ops.rules import Rule, RuleKind
 from dispatchkit.ops.samples import Content, Sample, elementwise_samples, reduction_samples
-from dispatchkit.ops.typing import Operation, Rule
+from dispatchkit.ops.typing import Operation
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.parameters import Form, Parameters
@@ -115,7 +115,7 @@ def operation(
     ... def cube(xp, x, /):
     ...     return x * x * x
     >>> @cube.def_partial
-    ... def cube_partial(xp, y, x):
+    ... def cube_partial(x):
     ...     return 3 * x * x
     >>> x = dk.tensor([2.0], requires_grad=True)
     >>> cube(x).sum().backward()
@@ -212,11 +212,11 @@ def _attach_rules(call: Any, entry: DeclaredOperation) -> None:
     call.def_numpy = partial(_define_numpy, entry)
 
 
-LEADING = {"partial": ("xp", "y"), "transpose": ("xp", "g"), "vjp": ("xp", "g", "y"), "jvp": ("xp", "t", "y")}
+PLACES = {"partial": "partials", "transpose": "transposes", "vjp": "vjps", "jvp": "jvps"}
 
 
-def _define(entry: DeclaredOperation, kind: str, rule: Rule | str, /) -> Any:
-    """Store a derivative rule: for the only array argument, or for the named one."""
+def _define(entry: DeclaredOperation, kind: RuleKind, rule: Any, /, *others: Any) -> Any:
+    """Store a derivative rule: for the only array argument or for the named one; or numbers, one for each argument."""
     names = [p.name for p in entry.parameters.arrays]
     if isinstance(rule, str):
         if rule not in names:
@@ -229,6 +229,8 @@ def _define(entry: DeclaredOperation, kind: str, rule: Rule | str, /) -> Any:
             f"def_{kind}: {entry.qualified_name} has no array parameters; make them positional-only, or annotate them "
             f"with Tensor"
         )
+    if not callable(rule) or others:
+        return _store_numbers(entry, kind, (rule, *others))
     if len(names) != 1:
         raise RegistrationError(
             f"def_{kind}: {entry.qualified_name} has the array parameters {', '.join(names)}; name the one that the "
@@ -237,12 +239,25 @@ def _define(entry: DeclaredOperation, kind: str, rule: Rule | str, /) -> Any:
     return _store(entry, kind, names[0], rule)
 
 
-def _store(entry: DeclaredOperation, kind: str, name: str, rule: Rule) -> Rule:
-    check_rule(kind, rule, entry.qualified_name, LEADING[kind], list(entry.parameters.signature.parameters))
-    rules = {"partial": "partials", "transpose": "transposes", "vjp": "vjps", "jvp": "jvps"}[kind]
-    getattr(entry.derivatives, rules)[name] = rule
+def _store(entry: DeclaredOperation, kind: RuleKind, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    rule = Rule(kind, function, entry.qualified_name, entry.parameters)
+    getattr(entry.derivatives, PLACES[kind])[name] = rule
     entry.forget_rules()
-    return rule
+    return function
+
+
+def _store_numbers(entry: DeclaredOperation, kind: RuleKind, numbers: tuple[Any, ...]) -> None:
+    """Store partial derivatives that are the same number everywhere, None where there is none."""
+    names = [p.name for p in entry.parameters.arrays]
+    fits = len(numbers) == len(names) and all(x is None or isinstance(x, (int, float, complex)) for x in numbers)
+    if kind != "partial" or not fits:
+        found = ", ".join(repr(x) for x in numbers)
+        raise RegistrationError(
+            f"def_{kind}: {entry.qualified_name} takes a function that computes the derivative, or def_partial takes a "
+            f"number for each of {', '.join(names)}; found {found}"
+        )
+    entry.derivatives.partials.update((name, x) for name, x in zip(names, numbers, strict=True) if x is not None)
+    entry.forget_rules()
 
 
 def _define_numpy(entry: DeclaredOperation, way: Callable[..., Any], /) -> Callable[..., Any]:

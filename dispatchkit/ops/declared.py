@@ -89,7 +89,7 @@ class DeclaredOperation(Overridable):
         self.several = False
         self.settlers: list[Callable[[], None]] = []
         self._plan: Plan | None = None
-        self.pull_raw = self.plan.pull_raw
+        self.pull_raw: Callable[[Any, Any], Sequence[Any]] = self._first_pull
 
     @property
     @override
@@ -132,9 +132,14 @@ class DeclaredOperation(Overridable):
     @override
     def settle(self) -> None:
         """Bring what the public functions hold up to date with rules and base type."""
-        self.pull_raw = self.plan.pull_raw
+        self.pull_raw = self._first_pull
         for settle in self.settlers:
             settle()
+
+    def _first_pull(self, node: Any, g: Any) -> Sequence[Any]:
+        """Compile the rules when a gradient first flows, since most programs differentiate few operations."""
+        self.pull_raw = self.plan.pull_raw
+        return self.pull_raw(node, g)
 
     @property
     def plan(self) -> Plan:

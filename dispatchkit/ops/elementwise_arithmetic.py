@@ -55,14 +55,7 @@ def add(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.add(x1, x2)
 
 
-@add.def_partial("x1")
-def add_partial_x1(xp: Namespace, y: Array, x1: Array, x2: Array) -> int:
-    return 1
-
-
-@add.def_partial("x2")
-def add_partial_x2(xp: Namespace, y: Array, x1: Array, x2: Array) -> int:
-    return 1
+add.def_partial(1, 1)
 
 
 @elementwise(operator="__sub__")
@@ -90,14 +83,7 @@ def subtract(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.subtract(x1, x2)
 
 
-@subtract.def_partial("x1")
-def subtract_partial_x1(xp: Namespace, y: Array, x1: Array, x2: Array) -> int:
-    return 1
-
-
-@subtract.def_partial("x2")
-def subtract_partial_x2(xp: Namespace, y: Array, x1: Array, x2: Array) -> int:
-    return -1
+subtract.def_partial(1, -1)
 
 
 @elementwise(operator="__mul__")
@@ -126,12 +112,12 @@ def multiply(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
 
 @multiply.def_partial("x1")
-def multiply_partial_x1(xp: Namespace, y: Array, x1: Array, x2: Array) -> Array:
+def multiply_partial_x1(x2):
     return x2
 
 
 @multiply.def_partial("x2")
-def multiply_partial_x2(xp: Namespace, y: Array, x1: Array, x2: Array) -> Array:
+def multiply_partial_x2(x1):
     return x1
 
 
@@ -161,12 +147,12 @@ def divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
 
 @divide.def_transpose("x1")
-def divide_transpose_x1(xp: Namespace, g: Array, x1: Array, x2: Array) -> Array:
+def divide_transpose_x1(xp, g, x2):
     return g / xp.conj(x2) if holds_complex(x2) else g / x2
 
 
 @divide.def_partial("x2")
-def divide_partial_x2(xp: Namespace, y: Array, x1: Array, x2: Array) -> Array:
+def divide_partial_x2(y, x2):
     return -y / x2
 
 
@@ -227,14 +213,7 @@ def _is_flat(x: Any) -> bool:
     return x.ndim == 1 or x.flags.c_contiguous
 
 
-@floor_divide.def_partial("x1")
-def floor_divide_partial_x1(xp: Namespace, y: Array, x1: Array, x2: Array) -> int:
-    return 0
-
-
-@floor_divide.def_partial("x2")
-def floor_divide_partial_x2(xp: Namespace, y: Array, x1: Array, x2: Array) -> int:
-    return 0
+floor_divide.def_partial(0, 0)
 
 
 @elementwise(operator="__mod__", domain=(0.5, 2.0))
@@ -262,13 +241,11 @@ def remainder(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.remainder(x1, x2)
 
 
-@remainder.def_partial("x1")
-def remainder_partial_x1(xp: Namespace, y: Array, x1: Array, x2: Array) -> int:
-    return 1
+remainder.def_partial(1, None)
 
 
 @remainder.def_partial("x2")
-def remainder_partial_x2(xp: Namespace, y: Array, x1: Array, x2: Array) -> Array:
+def remainder_partial_x2(xp, x1, x2):
     return -xp.floor_divide(x1, x2)
 
 
@@ -297,9 +274,7 @@ def negative(xp: Namespace, x: Array, /) -> Array:
     return xp.negative(x)
 
 
-@negative.def_partial
-def negative_partial(xp: Namespace, y: Array, x: Array) -> int:
-    return -1
+negative.def_partial(-1)
 
 
 @elementwise(operator="__pos__")
@@ -327,9 +302,7 @@ def positive(xp: Namespace, x: Array, /) -> Array:
     return xp.positive(x)
 
 
-@positive.def_partial
-def positive_partial(xp: Namespace, y: Array, x: Array) -> int:
-    return 1
+positive.def_partial(1)
 
 
 sub = alias("sub", subtract)

@@ -41,12 +41,12 @@ def maximum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
 
 @maximum.def_partial("x1")
-def maximum_partial_x1(xp: Namespace, y: Array, x1: Array, x2: Array) -> Array:
+def maximum_partial_x1(xp, y, x1, x2):
     return _share(xp, y, x1 < x2, x1 == x2)
 
 
 @maximum.def_partial("x2")
-def maximum_partial_x2(xp: Namespace, y: Array, x1: Array, x2: Array) -> Array:
+def maximum_partial_x2(xp, y, x1, x2):
     return _share(xp, y, x2 < x1, x1 == x2)
 
 
@@ -77,12 +77,12 @@ def minimum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
 
 @minimum.def_partial("x1")
-def minimum_partial_x1(xp: Namespace, y: Array, x1: Array, x2: Array) -> Array:
+def minimum_partial_x1(xp, y, x1, x2):
     return _share(xp, y, x1 > x2, x1 == x2)
 
 
 @minimum.def_partial("x2")
-def minimum_partial_x2(xp: Namespace, y: Array, x1: Array, x2: Array) -> Array:
+def minimum_partial_x2(xp, y, x1, x2):
     return _share(xp, y, x2 > x1, x1 == x2)
 
 
@@ -123,7 +123,7 @@ def relu(xp: Namespace, x: Array, /) -> Array:
 
 
 @relu.def_partial
-def relu_partial(xp: Namespace, y: Array, x: Array) -> Array:
+def relu_partial(xp, y):
     return xp.sign(y)
 
 
@@ -185,40 +185,32 @@ def clip_numpy(x: Any, /, min: Any = None, max: Any = None) -> Any:
 
 
 @clip.def_vjp("x")
-def clip_vjp_x(
-    xp: Namespace, g: Array, y: Array, x: Array, min: Array | None = None, max: Array | None = None
-) -> Array:
+def clip_vjp_x(xp, g, x, min, max):
     return _inside(xp, g, x, min, max)
 
 
 @clip.def_jvp("x")
-def clip_jvp_x(
-    xp: Namespace, t: Array, y: Array, x: Array, min: Array | None = None, max: Array | None = None
-) -> Array:
+def clip_jvp_x(xp, t, x, min, max):
     return _inside(xp, t, x, min, max)
 
 
 @clip.def_vjp("min")
-def clip_vjp_min(xp: Namespace, g: Array, y: Array, x: Array, min: Array, max: Array | None = None) -> Array:
+def clip_vjp_min(xp, g, x, min, max):
     return _below(xp, g, x, min, max)
 
 
 @clip.def_jvp("min")
-def clip_jvp_min(xp: Namespace, t: Array, y: Array, x: Array, min: Array, max: Array | None = None) -> Array:
+def clip_jvp_min(xp, t, x, min, max):
     return _below(xp, t, x, min, max)
 
 
 @clip.def_vjp("max")
-def clip_vjp_max(
-    xp: Namespace, g: Array, y: Array, x: Array, min: Array | None = None, max: Array | None = None
-) -> Array:
+def clip_vjp_max(xp, g, x, min, max):
     return _above(xp, g, x, min, max)
 
 
 @clip.def_jvp("max")
-def clip_jvp_max(
-    xp: Namespace, t: Array, y: Array, x: Array, min: Array | None = None, max: Array | None = None
-) -> Array:
+def clip_jvp_max(xp, t, x, min, max):
     return _above(xp, t, x, min, max)
 
 

@@ -48,12 +48,12 @@ def abs(xp: Namespace, x: Array, /) -> Array:
 
 
 @abs.def_vjp
-def abs_vjp(xp: Namespace, g: Array, y: Array, x: Array) -> Array:
+def abs_vjp(xp, g, x):
     return g * xp.sign(x)
 
 
 @abs.def_jvp
-def abs_jvp(xp: Namespace, t: Array, y: Array, x: Array) -> Array:
+def abs_jvp(xp, t, x):
     if holds_complex(x):
         return xp.real(t * xp.conj(xp.sign(x)))
     return t * xp.sign(x)
@@ -87,12 +87,12 @@ def sign(xp: Namespace, x: Array, /) -> Array:
 
 
 @sign.def_vjp
-def sign_vjp(xp: Namespace, g: Array, y: Array, x: Array) -> Array:
+def sign_vjp(xp, g, y, x):
     return _across(xp, g, y, x)
 
 
 @sign.def_jvp
-def sign_jvp(xp: Namespace, t: Array, y: Array, x: Array) -> Array:
+def sign_jvp(xp, t, y, x):
     return _across(xp, t, y, x)
 
 
@@ -158,13 +158,11 @@ def copysign(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
 
 @copysign.def_partial("x1")
-def copysign_partial_x1(xp: Namespace, y: Array, x1: Array, x2: Array) -> Array:
+def copysign_partial_x1(xp, y, x1):
     return xp.sign(x1) * xp.sign(y)
 
 
-@copysign.def_partial("x2")
-def copysign_partial_x2(xp: Namespace, y: Array, x1: Array, x2: Array) -> int:
-    return 0
+copysign.def_partial(None, 0)
 
 
 @elementwise
@@ -193,14 +191,7 @@ def nextafter(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.nextafter(x1, x2)
 
 
-@nextafter.def_partial("x1")
-def nextafter_partial_x1(xp: Namespace, y: Array, x1: Array, x2: Array) -> int:
-    return 1
-
-
-@nextafter.def_partial("x2")
-def nextafter_partial_x2(xp: Namespace, y: Array, x1: Array, x2: Array) -> int:
-    return 0
+nextafter.def_partial(1, 0)
 
 
 @elementwise
@@ -228,9 +219,7 @@ def floor(xp: Namespace, x: Array, /) -> Array:
     return xp.floor(x)
 
 
-@floor.def_partial
-def floor_partial(xp: Namespace, y: Array, x: Array) -> int:
-    return 0
+floor.def_partial(0)
 
 
 @elementwise
@@ -258,9 +247,7 @@ def ceil(xp: Namespace, x: Array, /) -> Array:
     return xp.ceil(x)
 
 
-@ceil.def_partial
-def ceil_partial(xp: Namespace, y: Array, x: Array) -> int:
-    return 0
+ceil.def_partial(0)
 
 
 @elementwise
@@ -288,9 +275,7 @@ def trunc(xp: Namespace, x: Array, /) -> Array:
     return xp.trunc(x)
 
 
-@trunc.def_partial
-def trunc_partial(xp: Namespace, y: Array, x: Array) -> int:
-    return 0
+trunc.def_partial(0)
 
 
 @elementwise
@@ -318,9 +303,7 @@ def round(xp: Namespace, x: Array, /) -> Array:
     return xp.round(x)
 
 
-@round.def_partial
-def round_partial(xp: Namespace, y: Array, x: Array) -> int:
-    return 0
+round.def_partial(0)
 
 
 absolute = alias("absolute", abs)

@@ -47,7 +47,7 @@ def sin(xp: Namespace, x: Array, /) -> Array:
 
 
 @sin.def_partial
-def sin_partial(xp: Namespace, y: Array, x: Array) -> Array:
+def sin_partial(xp, x):
     return xp.cos(x)
 
 
@@ -77,7 +77,7 @@ def cos(xp: Namespace, x: Array, /) -> Array:
 
 
 @cos.def_partial
-def cos_partial(xp: Namespace, y: Array, x: Array) -> Array:
+def cos_partial(xp, x):
     return -xp.sin(x)
 
 
@@ -107,7 +107,7 @@ def tan(xp: Namespace, x: Array, /) -> Array:
 
 
 @tan.def_partial
-def tan_partial(xp: Namespace, y: Array, x: Array) -> Array:
+def tan_partial(y):
     return 1 + y * y
 
 
@@ -137,7 +137,7 @@ def asin(xp: Namespace, x: Array, /) -> Array:
 
 
 @asin.def_partial
-def asin_partial(xp: Namespace, y: Array, x: Array) -> Array:
+def asin_partial(xp, x):
     return 1 / xp.sqrt(1 - x * x)
 
 
@@ -167,7 +167,7 @@ def acos(xp: Namespace, x: Array, /) -> Array:
 
 
 @acos.def_partial
-def acos_partial(xp: Namespace, y: Array, x: Array) -> Array:
+def acos_partial(xp, x):
     return -1 / xp.sqrt(1 - x * x)
 
 
@@ -197,7 +197,7 @@ def atan(xp: Namespace, x: Array, /) -> Array:
 
 
 @atan.def_partial
-def atan_partial(xp: Namespace, y: Array, x: Array) -> Array:
+def atan_partial(x):
     return 1 / (1 + x * x)
 
 
@@ -229,12 +229,12 @@ def atan2(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
 
 @atan2.def_partial("x1")
-def atan2_partial_x1(xp: Namespace, y: Array, x1: Array, x2: Array) -> Array:
+def atan2_partial_x1(xp, x1, x2):
     return x2 / _squared_distance(xp, x1, x2)
 
 
 @atan2.def_partial("x2")
-def atan2_partial_x2(xp: Namespace, y: Array, x1: Array, x2: Array) -> Array:
+def atan2_partial_x2(xp, x1, x2):
     return -floating(xp, x1) / _squared_distance(xp, x1, x2)
 
 

@@ -88,12 +88,12 @@ def convolve_numpy(x1: Any, x2: Any, /, *, mode: ConvolveMode = "full") -> Any:
 
 
 @convolve.def_transpose("x1")
-def convolve_transpose_x1(xp: Namespace, g: Array, x1: Array, x2: Array, *, mode: ConvolveMode = "full") -> Array:
+def convolve_transpose_x1(xp, g, x1, x2, mode):
     return _correlated(xp, g, x2, x1.shape[0], mode)
 
 
 @convolve.def_transpose("x2")
-def convolve_transpose_x2(xp: Namespace, g: Array, x1: Array, x2: Array, *, mode: ConvolveMode = "full") -> Array:
+def convolve_transpose_x2(xp, g, x1, x2, mode):
     return _correlated(xp, g, x1, x2.shape[0], mode)
 
 

@@ -149,7 +149,7 @@ def fftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
 
 
 @fftshift.def_transpose
-def fftshift_transpose(xp: Namespace, g: Array, x: Array, /, *, axes: Axis = None) -> Array:
+def fftshift_transpose(xp, g, axes):
     return _rolled(xp, g, axes, False)
 
 
@@ -184,5 +184,5 @@ def ifftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
 
 
 @ifftshift.def_transpose
-def ifftshift_transpose(xp: Namespace, g: Array, x: Array, /, *, axes: Axis = None) -> Array:
+def ifftshift_transpose(xp, g, axes):
     return _rolled(xp, g, axes, True)

@@ -82,9 +82,7 @@ def fftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None,
 
 
 @fftn.def_transpose
-def fftn_transpose(
-    xp: Namespace, g: Array, x: Array, /, *, s: Lengths = None, axes: Lengths = None, norm: Norm = "backward"
-) -> Array:
+def fftn_transpose(xp, g, x, axes, norm):
     return resized(xp, xp.fft.ifftn(g, axes=axes, norm=OPPOSITE[norm]), x.shape)
 
 
@@ -127,9 +125,7 @@ def ifftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None
 
 
 @ifftn.def_transpose
-def ifftn_transpose(
-    xp: Namespace, g: Array, x: Array, /, *, s: Lengths = None, axes: Lengths = None, norm: Norm = "backward"
-) -> Array:
+def ifftn_transpose(xp, g, x, axes, norm):
     return resized(xp, xp.fft.fftn(g, axes=axes, norm=OPPOSITE[norm]), x.shape)
 
 
@@ -172,9 +168,7 @@ def rfftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None
 
 
 @rfftn.def_transpose
-def rfftn_transpose(
-    xp: Namespace, g: Array, x: Array, /, *, s: Lengths = None, axes: Lengths = None, norm: Norm = "backward"
-) -> Array:
+def rfftn_transpose(xp, g, x, s, axes, norm):
     lengths, places = transformed_axes(rfftn, x, s, axes, norm, real=True)
     halved = paired_bins_times(xp, 0.5, g, lengths[-1], places[-1])
     return resized(xp, xp.fft.irfftn(halved, s=lengths, axes=places, norm=OPPOSITE[norm]), x.shape)
@@ -220,9 +214,7 @@ def irfftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = Non
 
 
 @irfftn.def_transpose
-def irfftn_transpose(
-    xp: Namespace, g: Array, x: Array, /, *, s: Lengths = None, axes: Lengths = None, norm: Norm = "backward"
-) -> Array:
+def irfftn_transpose(xp, g, x, axes, norm):
     half = xp.fft.rfftn(g, axes=axes, norm=OPPOSITE[norm])
     last = -1 if axes is None else axes[-1]
     return resized(xp, paired_bins_times(xp, 2, half, g.shape[last], last), x.shape)

@@ -83,9 +83,7 @@ def fft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, nor
 
 
 @fft.def_transpose
-def fft_transpose(
-    xp: Namespace, g: Array, x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward"
-) -> Array:
+def fft_transpose(xp, g, x, axis, norm):
     return resized(xp, xp.fft.ifft(g, axis=axis, norm=OPPOSITE[norm]), x.shape)
 
 
@@ -125,9 +123,7 @@ def ifft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
 
 
 @ifft.def_transpose
-def ifft_transpose(
-    xp: Namespace, g: Array, x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward"
-) -> Array:
+def ifft_transpose(xp, g, x, axis, norm):
     return resized(xp, xp.fft.fft(g, axis=axis, norm=OPPOSITE[norm]), x.shape)
 
 
@@ -167,9 +163,7 @@ def rfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
 
 
 @rfft.def_transpose
-def rfft_transpose(
-    xp: Namespace, g: Array, x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward"
-) -> Array:
+def rfft_transpose(xp, g, x, n, axis, norm):
     length = x.shape[axis] if n is None else n
     halved = paired_bins_times(xp, 0.5, g, length, axis)
     return resized(xp, xp.fft.irfft(halved, n=length, axis=axis, norm=OPPOSITE[norm]), x.shape)
@@ -213,9 +207,7 @@ def irfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, n
 
 
 @irfft.def_transpose
-def irfft_transpose(
-    xp: Namespace, g: Array, x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward"
-) -> Array:
+def irfft_transpose(xp, g, x, axis, norm):
     half = xp.fft.rfft(g, axis=axis, norm=OPPOSITE[norm])
     return resized(xp, paired_bins_times(xp, 2, half, g.shape[axis], axis), x.shape)
 
@@ -258,9 +250,7 @@ def hfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
 
 
 @hfft.def_transpose
-def hfft_transpose(
-    xp: Namespace, g: Array, x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward"
-) -> Array:
+def hfft_transpose(xp, g, x, axis, norm):
     half = xp.fft.ihfft(g, axis=axis, norm=OPPOSITE[norm])
     return resized(xp, paired_bins_times(xp, 2, half, g.shape[axis], axis), x.shape)
 
@@ -301,9 +291,7 @@ def ihfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, n
 
 
 @ihfft.def_transpose
-def ihfft_transpose(
-    xp: Namespace, g: Array, x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward"
-) -> Array:
+def ihfft_transpose(xp, g, x, n, axis, norm):
     length = x.shape[axis] if n is None else n
     halved = paired_bins_times(xp, 0.5, g, length, axis)
     return resized(xp, xp.fft.hfft(halved, n=length, axis=axis, norm=OPPOSITE[norm]), x.shape)

@@ -149,7 +149,7 @@ def getitem(xp: Namespace, x: Array, key: Index, /) -> Array:
 
 
 @getitem.def_transpose("x")
-def getitem_transpose(xp: Namespace, g: Array, x: Array, key: Index) -> Array:
+def getitem_transpose(xp, g, x, key):
     # A stretched zero takes no memory: what is put into is copied once.
     nothing = xp.broadcast_to(xp.zeros((), dtype=g.dtype), x.shape)
     return xp.index_put(nothing, key, g, accumulate=True)
@@ -190,16 +190,12 @@ def index_put(xp: Namespace, x: Array, key: Index, value: Array, /, *, accumulat
 
 
 @index_put.def_transpose("x")
-def index_put_transpose_x(
-    xp: Namespace, g: Array, x: Array, key: Index, value: Array, *, accumulate: bool = False
-) -> Array:
+def index_put_transpose_x(xp, g, key, accumulate):
     return g if accumulate else xp.index_put(g, key, 0.0)
 
 
 @index_put.def_transpose("value")
-def index_put_transpose_value(
-    xp: Namespace, g: Array, x: Array, key: Index, value: Array, *, accumulate: bool = False
-) -> Array:
+def index_put_transpose_value(xp, g, x, key, accumulate):
     cotangent = xp.getitem(g, key)
     if accumulate or type(key) in BASIC or _is_basic(key):
         return cotangent
@@ -210,16 +206,12 @@ def index_put_transpose_value(
 
 
 @index_put.def_jvp("x")
-def index_put_jvp_x(
-    xp: Namespace, t: Array, y: Array, x: Array, key: Index, value: Array, *, accumulate: bool = False
-) -> Array:
+def index_put_jvp_x(xp, t, key, accumulate):
     return t if accumulate else xp.index_put(t, key, 0.0)
 
 
 @index_put.def_jvp("value")
-def index_put_jvp_value(
-    xp: Namespace, t: Array, y: Array, x: Array, key: Index, value: Array, *, accumulate: bool = False
-) -> Array:
+def index_put_jvp_value(xp, t, y, key, accumulate):
     return xp.index_put(xp.zeros_like(y), key, t, accumulate=accumulate)
 
 

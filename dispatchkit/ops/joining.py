@@ -65,7 +65,7 @@ def concat(xp: Namespace, arrays: Sequence[Array], /, *, axis: int | None = 0) -
 
 
 @concat.def_transpose
-def concat_transpose(xp: Namespace, g: Array, arrays: Sequence[Array], /, *, axis: int | None = 0) -> list[Array]:
+def concat_transpose(xp, g, arrays, axis):
     place = 0 if axis is None else normal_axis(axis, g.ndim)
     parts: list[Any] = []
     start = 0
@@ -109,7 +109,7 @@ def stack(xp: Namespace, arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
 
 
 @stack.def_transpose
-def stack_transpose(xp: Namespace, g: Array, arrays: Sequence[Array], /, *, axis: int = 0) -> list[Array]:
+def stack_transpose(g, axis):
     return _parts(g, axis, "stack")
 
 
@@ -144,7 +144,7 @@ def unstack(xp: Namespace, x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
 
 
 @unstack.def_transpose
-def unstack_transpose(xp: Namespace, g: Sequence[Array], x: Array, /, *, axis: int = 0) -> Array:
+def unstack_transpose(xp, g, axis):
     return xp.stack(g, axis=axis)
 
 
@@ -192,7 +192,7 @@ def repeat(xp: Namespace, x: Array, repeats: int | Array, /, *, axis: int | None
 
 
 @repeat.def_transpose("x")
-def repeat_transpose(xp: Namespace, g: Array, x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
+def repeat_transpose(xp, g, x, repeats, axis):
     shape = (x.size,) if axis is None else x.shape
     place = 0 if axis is None else normal_axis(axis, x.ndim)
     if isinstance(repeats, int):
@@ -238,7 +238,7 @@ def tile(xp: Namespace, x: Array, repetitions: int | tuple[int, ...], /) -> Arra
 
 
 @tile.def_transpose
-def tile_transpose(xp: Namespace, g: Array, x: Array, repetitions: int | tuple[int, ...], /) -> Array:
+def tile_transpose(xp, g, x, repetitions):
     times = (repetitions,) if isinstance(repetitions, int) else tuple(repetitions)
     times = (1,) * (x.ndim - len(times)) + times
     shape = (1,) * (len(times) - x.ndim) + x.shape

@@ -82,13 +82,13 @@ def inv(xp: Namespace, x: Array, /) -> Array:
 
 
 @inv.def_vjp
-def inv_vjp(xp: Namespace, g: Array, y: Array, x: Array) -> Array:
+def inv_vjp(xp, g, y):
     turned = adjoint(xp, y)
     return -(turned @ g @ turned)
 
 
 @inv.def_jvp
-def inv_jvp(xp: Namespace, t: Array, y: Array, x: Array) -> Array:
+def inv_jvp(t, y):
     return -(y @ t @ y)
 
 
@@ -147,7 +147,7 @@ def _solved(xp: Namespace, matrices: Array, right: Array, vectors: bool) -> Arra
 
 
 @solve.def_vjp("x1")
-def solve_vjp_x1(xp: Namespace, g: Array, y: Array, x1: Array, x2: Array) -> Array:
+def solve_vjp_x1(xp, g, y, x1):
     vectors = y.ndim < x1.ndim
     found = _solved(xp, adjoint(xp, x1), g, vectors)
     if vectors:
@@ -156,13 +156,13 @@ def solve_vjp_x1(xp: Namespace, g: Array, y: Array, x1: Array, x2: Array) -> Arr
 
 
 @solve.def_jvp("x1")
-def solve_jvp_x1(xp: Namespace, t: Array, y: Array, x1: Array, x2: Array) -> Array:
+def solve_jvp_x1(xp, t, y, x1):
     vectors = y.ndim < x1.ndim
     return -_solved(xp, x1, (t @ y[..., None])[..., 0] if vectors else t @ y, vectors)
 
 
 @solve.def_transpose("x2")
-def solve_transpose_x2(xp: Namespace, g: Array, x1: Array, x2: Array) -> Array:
+def solve_transpose_x2(xp, g, x1, x2):
     return _solved(xp, adjoint(xp, x1), g, x2.ndim == 1)
 
 
@@ -214,12 +214,12 @@ def _cofactors(xp: Namespace, y: Array, x: Array) -> Array:
 
 
 @det.def_vjp
-def det_vjp(xp: Namespace, g: Array, y: Array, x: Array) -> Array:
+def det_vjp(xp, g, y, x):
     return g[..., None, None] * conjugate(xp, _cofactors(xp, y, x))
 
 
 @det.def_jvp
-def det_jvp(xp: Namespace, t: Array, y: Array, x: Array) -> Array:
+def det_jvp(xp, t, y, x):
     return xp.sum(_cofactors(xp, y, x) * t, axis=(-2, -1))
 
 
@@ -270,7 +270,7 @@ def _inverse_or_infinity(xp: Namespace, sign: Array, x: Array) -> Array:
 
 
 @slogdet.def_vjp
-def slogdet_vjp(xp: Namespace, g: SlogdetResult, y: SlogdetResult, x: Array) -> Array:
+def slogdet_vjp(xp, g, y, x):
     g_sign, g_log = g
     sign, _ = y
     if holds_complex(x):
@@ -279,7 +279,7 @@ def slogdet_vjp(xp: Namespace, g: SlogdetResult, y: SlogdetResult, x: Array) -> 
 
 
 @slogdet.def_jvp
-def slogdet_jvp(xp: Namespace, t: Array, y: SlogdetResult, x: Array) -> SlogdetResult:
+def slogdet_jvp(xp, t, y, x):
     sign, _ = y
     w = xp.sum(_inverse_or_infinity(xp, sign, x).mT * t, axis=(-2, -1))
     if holds_complex(x):

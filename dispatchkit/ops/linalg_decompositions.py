@@ -77,7 +77,7 @@ def _half(xp: Namespace, x: Array) -> Array:
 
 
 @cholesky.def_vjp
-def cholesky_vjp(xp: Namespace, g: Array, y: Array, x: Array, *, upper: bool = False) -> Array:
+def cholesky_vjp(xp, g, y, upper):
     if upper:
         y, g = adjoint(xp, y), adjoint(xp, g)
     turned = adjoint(xp, y)
@@ -88,7 +88,7 @@ def cholesky_vjp(xp: Namespace, g: Array, y: Array, x: Array, *, upper: bool = F
 
 
 @cholesky.def_jvp
-def cholesky_jvp(xp: Namespace, t: Array, y: Array, x: Array, *, upper: bool = False) -> Array:
+def cholesky_jvp(xp, t, y, upper):
     if upper:
         y = adjoint(xp, y)
     t = (t + adjoint(xp, t)) / 2
@@ -176,7 +176,7 @@ def _real_diagonal(xp: Namespace, x: Array) -> Array:
 
 
 @qr.def_vjp
-def qr_vjp(xp: Namespace, g: QRResult, y: QRResult, x: Array, *, mode: str = "reduced") -> Array:
+def qr_vjp(xp, g, y):
     _require_determined(xp, y)
     (g_q, g_r), (q, r) = g, y
     rows, columns = r.shape[-2:]
@@ -191,7 +191,7 @@ def qr_vjp(xp: Namespace, g: QRResult, y: QRResult, x: Array, *, mode: str = "re
 
 
 @qr.def_jvp
-def qr_jvp(xp: Namespace, t: Array, y: QRResult, x: Array, *, mode: str = "reduced") -> QRResult:
+def qr_jvp(xp, t, y):
     _require_determined(xp, y)
     q, r = y
     rows, columns = r.shape[-2:]

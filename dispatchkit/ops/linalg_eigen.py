@@ -91,7 +91,7 @@ def eigh(xp: Namespace, x: Array, /) -> EighResult:
 
 
 @eigh.def_vjp
-def eigh_vjp(xp: Namespace, g: EighResult, y: EighResult, x: Array) -> Array:
+def eigh_vjp(xp, g, y):
     (g_values, g_vectors), (values, vectors) = g, y
     turned = adjoint(xp, vectors) @ g_vectors
     turned = (turned - adjoint(xp, turned)) / 2
@@ -100,7 +100,7 @@ def eigh_vjp(xp: Namespace, g: EighResult, y: EighResult, x: Array) -> Array:
 
 
 @eigh.def_jvp
-def eigh_jvp(xp: Namespace, t: Array, y: EighResult, x: Array) -> EighResult:
+def eigh_jvp(xp, t, y, x):
     values, vectors = y
     moved = adjoint(xp, vectors) @ ((t + adjoint(xp, t)) / 2) @ vectors
     turn = moved * inverse_gaps(xp, values, _everywhere(xp, x))
@@ -140,13 +140,13 @@ def eigvalsh(xp: Namespace, x: Array, /) -> Array:
 
 
 @eigvalsh.def_vjp
-def eigvalsh_vjp(xp: Namespace, g: Array, y: Array, x: Array) -> Array:
+def eigvalsh_vjp(xp, g, x):
     _, vectors = xp.linalg.eigh(x)
     return (vectors * g[..., None, :]) @ adjoint(xp, vectors)
 
 
 @eigvalsh.def_jvp
-def eigvalsh_jvp(xp: Namespace, t: Array, y: Array, x: Array) -> Array:
+def eigvalsh_jvp(xp, t, x):
     _, vectors = xp.linalg.eigh(x)
     moved = adjoint(xp, vectors) @ ((t + adjoint(xp, t)) / 2) @ vectors
     return _real_part(xp, xp.linalg.diagonal(moved))
@@ -190,7 +190,7 @@ def eig(xp: Namespace, x: Array, /) -> EigResult:
 
 
 @eig.def_vjp
-def eig_vjp(xp: Namespace, g: EigResult, y: EigResult, x: Array) -> Array:
+def eig_vjp(xp, g, y):
     (g_values, g_vectors), (values, vectors) = g, y
     turned = adjoint(xp, vectors)
     moved = turned @ g_vectors
@@ -201,7 +201,7 @@ def eig_vjp(xp: Namespace, g: EigResult, y: EigResult, x: Array) -> Array:
 
 
 @eig.def_jvp
-def eig_jvp(xp: Namespace, t: Array, y: EigResult, x: Array) -> EigResult:
+def eig_jvp(xp, t, y, x):
     values, vectors = y
     moved = xp.linalg.solve(vectors, t @ vectors)
     turned = vectors @ (moved * inverse_gaps(xp, values, _everywhere(xp, x)))
@@ -243,14 +243,14 @@ def eigvals(xp: Namespace, x: Array, /) -> Array:
 
 
 @eigvals.def_vjp
-def eigvals_vjp(xp: Namespace, g: Array, y: Array, x: Array) -> Array:
+def eigvals_vjp(xp, g, x):
     _, vectors = xp.linalg.eig(x)
     turned = adjoint(xp, as_complex(xp, vectors))
     return xp.linalg.solve(turned, g[..., None] * turned)
 
 
 @eigvals.def_jvp
-def eigvals_jvp(xp: Namespace, t: Array, y: Array, x: Array) -> Array:
+def eigvals_jvp(xp, t, x):
     _, vectors = xp.linalg.eig(x)
     vectors = as_complex(xp, vectors)
     return xp.linalg.diagonal(xp.linalg.solve(vectors, t @ vectors))

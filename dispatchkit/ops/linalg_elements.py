@@ -54,7 +54,7 @@ def trace(xp: Namespace, x: Array, /, *, offset: int = 0, dtype: DType = None) -
 
 
 @trace.def_transpose
-def trace_transpose(xp: Namespace, g: Array, x: Array, *, offset: int = 0, dtype: DType = None) -> Array:
+def trace_transpose(xp, g, x, offset):
     mask = xp.eye(*x.shape[-2:], k=offset, dtype=xp.bool, device=g.device)
     return xp.where(mask, g[..., None, None], xp.zeros((), dtype=g.dtype, device=g.device))
 
@@ -96,7 +96,7 @@ def diagonal(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
 
 
 @diagonal.def_transpose
-def diagonal_transpose(xp: Namespace, g: Array, x: Array, *, offset: int = 0) -> Array:
+def diagonal_transpose(xp, g, x, offset):
     rows, columns = x.shape[-2:]
     above, count = max(-offset, 0), g.shape[-1]
     parts = [(*g.shape[:-1], above), (*g.shape[:-1], rows - above - count)]
@@ -150,13 +150,13 @@ def cross(xp: Namespace, x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 
 
 @cross.def_transpose("x1")
-def cross_transpose_x1(xp: Namespace, g: Array, x1: Array, x2: Array, *, axis: int = -1) -> Array:
+def cross_transpose_x1(xp, g, x1, x2, axis):
     factor, g = xp.moveaxis(conjugate(xp, x2), axis, -1), xp.moveaxis(g, axis, -1)
     return axis_moved_back(xp, xp.linalg.cross(factor, g), x1, axis)
 
 
 @cross.def_transpose("x2")
-def cross_transpose_x2(xp: Namespace, g: Array, x1: Array, x2: Array, *, axis: int = -1) -> Array:
+def cross_transpose_x2(xp, g, x1, x2, axis):
     factor, g = xp.moveaxis(conjugate(xp, x1), axis, -1), xp.moveaxis(g, axis, -1)
     return axis_moved_back(xp, xp.linalg.cross(g, factor), x2, axis)
 
@@ -195,10 +195,10 @@ def outer(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
 
 @outer.def_transpose("x1")
-def outer_transpose_x1(xp: Namespace, g: Array, x1: Array, x2: Array) -> Array:
+def outer_transpose_x1(xp, g, x2):
     return xp.matmul(g, conjugate(xp, x2))
 
 
 @outer.def_transpose("x2")
-def outer_transpose_x2(xp: Namespace, g: Array, x1: Array, x2: Array) -> Array:
+def outer_transpose_x2(xp, g, x1):
     return xp.matmul(conjugate(xp, x1), g)

@@ -103,17 +103,13 @@ def _slope(xp: Namespace, y: Array, x: Array, axis: Axis, order: float) -> Array
 
 
 @vector_norm.def_vjp
-def vector_norm_vjp(
-    xp: Namespace, g: Array, y: Array, x: Array, *, axis: Axis = None, keepdims: bool = False, ord: float = 2
-) -> Array:
+def vector_norm_vjp(xp, g, y, x, axis, keepdims, ord):
     slope = _slope(xp, _kept(xp, y, x, axis, keepdims), x, axis, ord)
     return _kept(xp, g, x, axis, keepdims) * slope
 
 
 @vector_norm.def_jvp
-def vector_norm_jvp(
-    xp: Namespace, t: Array, y: Array, x: Array, *, axis: Axis = None, keepdims: bool = False, ord: float = 2
-) -> Array:
+def vector_norm_jvp(xp, t, y, x, axis, keepdims, ord):
     slope = _slope(xp, _kept(xp, y, x, axis, keepdims), x, axis, ord)
     change = xp.real(xp.conj(slope) * t) if holds_complex(x) else slope * t
     return xp.sum(change, axis=axis, keepdims=keepdims)

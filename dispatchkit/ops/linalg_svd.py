@@ -88,7 +88,7 @@ def _inverse_values(xp: Namespace, s: Array, wanted: Array) -> Array:
 
 
 @svd.def_vjp
-def svd_vjp(xp: Namespace, g: SVDResult, y: SVDResult, x: Array, *, full_matrices: bool = True) -> Array:
+def svd_vjp(xp, g, y, x):
     (g_u, g_s, g_vh), (u, s, vh) = g, y
     rows, columns, count = u.shape[-2], vh.shape[-1], s.shape[-1]
     u, g_u, vh, g_vh = u[..., :, :count], g_u[..., :, :count], vh[..., :count, :], g_vh[..., :count, :]
@@ -113,7 +113,7 @@ def svd_vjp(xp: Namespace, g: SVDResult, y: SVDResult, x: Array, *, full_matrice
 
 
 @svd.def_jvp
-def svd_jvp(xp: Namespace, t: Array, y: SVDResult, x: Array, *, full_matrices: bool = True) -> SVDResult:
+def svd_jvp(xp, t, y, x):
     u, s, vh = y
     count = s.shape[-1]
     spare_u, spare_v = u.shape[-1] - count, vh.shape[-2] - count
@@ -187,13 +187,13 @@ def svdvals(xp: Namespace, x: Array, /) -> Array:
 
 
 @svdvals.def_vjp
-def svdvals_vjp(xp: Namespace, g: Array, y: Array, x: Array) -> Array:
+def svdvals_vjp(xp, g, x):
     u, _, vh = xp.linalg.svd(x, full_matrices=False)
     return (u * g[..., None, :]) @ vh
 
 
 @svdvals.def_jvp
-def svdvals_jvp(xp: Namespace, t: Array, y: Array, x: Array) -> Array:
+def svdvals_jvp(xp, t, x):
     u, _, vh = xp.linalg.svd(x, full_matrices=False)
     found = xp.linalg.diagonal(adjoint(xp, u) @ t @ adjoint(xp, vh))
     return xp.real(found) if holds_complex(x) else found
@@ -238,14 +238,14 @@ def pinv(xp: Namespace, x: Array, /, *, rtol: float | Array | None = None) -> Ar
 
 
 @pinv.def_vjp("x")
-def pinv_vjp(xp: Namespace, g: Array, y: Array, x: Array, *, rtol: float | Array | None = None) -> Array:
+def pinv_vjp(xp, g, y, x):
     g, turned = adjoint(xp, g), adjoint(xp, y)
     left, right = g @ y @ turned, turned @ y @ g
     return left - x @ (y @ left) + right - (right @ y) @ x - turned @ adjoint(xp, g) @ turned
 
 
 @pinv.def_jvp("x")
-def pinv_jvp(xp: Namespace, t: Array, y: Array, x: Array, *, rtol: float | Array | None = None) -> Array:
+def pinv_jvp(xp, t, y, x):
     turned, back = adjoint(xp, y), adjoint(xp, t)
     left, right = y @ turned @ back, back @ turned @ y
     return left - (left @ x) @ y + right - y @ (x @ right) - y @ t @ y

@@ -80,7 +80,7 @@ def matmul(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
 
 @matmul.def_transpose("x1")
-def matmul_transpose_x1(xp: Namespace, g: Array, x1: Array, x2: Array) -> Array:
+def matmul_transpose_x1(xp, g, x1, x2):
     x2 = conjugate(xp, x2)
     if x2.ndim == 1:
         return g[..., None] * x2
@@ -90,7 +90,7 @@ def matmul_transpose_x1(xp: Namespace, g: Array, x1: Array, x2: Array) -> Array:
 
 
 @matmul.def_transpose("x2")
-def matmul_transpose_x2(xp: Namespace, g: Array, x1: Array, x2: Array) -> Array:
+def matmul_transpose_x2(xp, g, x1, x2):
     x1 = conjugate(xp, x1)
     if x1.ndim == 1:
         return g[..., None] * x1 if x2.ndim == 1 else x1[:, None] * g[..., None, :]
@@ -174,7 +174,7 @@ def _restored(xp: Namespace, g: Array, front: list[int], back: list[int]) -> Arr
 
 
 @tensordot.def_transpose("x1")
-def tensordot_transpose_x1(xp: Namespace, g: Array, x1: Array, x2: Array, *, axes: Axes = 2) -> Array:
+def tensordot_transpose_x1(xp, g, x1, x2, axes):
     if not shape_of(x2):
         return g * conjugate(xp, x2)
     summed1, summed2 = paired(axes, x1.ndim, x2.ndim)
@@ -186,7 +186,7 @@ def tensordot_transpose_x1(xp: Namespace, g: Array, x1: Array, x2: Array, *, axe
 
 
 @tensordot.def_transpose("x2")
-def tensordot_transpose_x2(xp: Namespace, g: Array, x1: Array, x2: Array, *, axes: Axes = 2) -> Array:
+def tensordot_transpose_x2(xp, g, x1, x2, axes):
     if not shape_of(x1):
         return conjugate(xp, x1) * g
     summed1, summed2 = paired(axes, x1.ndim, x2.ndim)
@@ -235,12 +235,12 @@ def vecdot(xp: Namespace, x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 
 
 @vecdot.def_transpose("x1")
-def vecdot_transpose_x1(xp: Namespace, g: Array, x1: Array, x2: Array, *, axis: int = -1) -> Array:
+def vecdot_transpose_x1(xp, g, x1, x2, axis):
     return axis_moved_back(xp, conjugate(xp, g)[..., None] * xp.moveaxis(x2, axis, -1), x1, axis)
 
 
 @vecdot.def_transpose("x2")
-def vecdot_transpose_x2(xp: Namespace, g: Array, x1: Array, x2: Array, *, axis: int = -1) -> Array:
+def vecdot_transpose_x2(xp, g, x1, x2, axis):
     return axis_moved_back(xp, g[..., None] * xp.moveaxis(x1, axis, -1), x2, axis)
 
 

@@ -239,13 +239,13 @@ def expand_dims(xp: Namespace, x: Array, /, axis: int | tuple[int, ...]) -> Arra
 
 
 @reshape.def_transpose
-def reshape_transpose(xp: Namespace, g: Array, x: Array, /, shape: Shape, *, copy: bool | None = None) -> Array:
+def reshape_transpose(xp, g, x):
     return xp.reshape(g, x.shape)
 
 
 @squeeze.def_transpose
 @expand_dims.def_transpose
-def squeeze_transpose(xp: Namespace, g: Array, x: Array, /, axis: Axis = None) -> Array:
+def squeeze_transpose(xp, g, x):
     return xp.reshape(g, x.shape)
 
 
@@ -319,7 +319,7 @@ def broadcast_to(xp: Namespace, x: Array, /, shape: Shape) -> Array:
 
 
 @broadcast_to.def_transpose
-def broadcast_to_transpose(xp: Namespace, g: Array, x: Array, /, shape: Shape) -> Array:
+def broadcast_to_transpose(g):
     return g
 
 

@@ -7,16 +7,17 @@ calls is a closure that does no more than the rules at hand need.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.arrays import is_complex, namespace_of
+from dispatchkit.graph.arrays import namespace_of
 from dispatchkit.graph.node import CallNode, Node
 from dispatchkit.graph.numpy_namespace import DOUBLE, numpy_namespace
 from dispatchkit.graph.storage import Storage
-from dispatchkit.ops.rules import ArgumentRule, Rules
+from dispatchkit.ops.rules import Rules
 from dispatchkit.protocol.parameters import Form, Parameters
 
 __all__ = ["Plan", "all_cotangents", "pull_all"]
@@ -35,8 +36,6 @@ class Plan:
     reads : for each array parameter, which array arguments its rule reads
     keeps_output : whether a rule reads the output
     saves_specs : whether a rule reads shape and dtype of an argument alone
-    pulls : for each array parameter, what computes its cotangent
-    pull_raw : computes the raw cotangents of a node's inputs
     """
 
     def __init__(self, name: str, parameters: Parameters, derivatives: Rules, several: bool) -> None:
@@ -49,10 +48,16 @@ class Plan:
         self.keeps_output = "y" in read
         self._needs: dict[tuple[bool, ...], tuple[bool, ...]] = {}
         self.saves_specs = bool(specs)
-        self.pulls = tuple(
-            _without_rule(name, one) if rule is None else rule.pull for one, rule in zip(names, rules, strict=True)
+        self._name, self._parameters, self._rules, self._several = name, parameters, rules, several
+
+    @cached_property
+    def pulls(self) -> tuple[Pull, ...]:
+        """What computes the cotangent of each array parameter; compiled when a gradient first flows."""
+        names = [p.name for p in self._parameters.arrays]
+        return tuple(
+            _without_rule(self._name, one) if rule is None else rule.pull()
+            for one, rule in zip(names, self._rules, strict=True)
         )
-        self.pull_raw = self._pull_raw(parameters, several, rules)
 
     def needs(self, tracked: Sequence[bool]) -> tuple[bool, ...]:
         """Return for each array argument whether it is read where gradients flow to the tracked ones alone."""
@@ -63,22 +68,28 @@ class Plan:
             found = self._needs[asked] = tuple(any(rule[i] for rule in reads) for i in range(len(self.keeps)))
         return found
 
-    def _pull_raw(self, parameters: Parameters, several: bool, rules: Sequence[ArgumentRule | None]) -> PullNode:
-        if parameters.unary and not several:
-            rule = rules[0]
-            if rule is not None and rule.partial is not None:
-                return _unary_partial(rule.partial, self.keeps[0], self.keeps_output)
-            return _unary(self.pulls[0], self.keeps[0], self.keeps_output)
-        if parameters.binary and not several:
-            factors = [rule.factor if rule is not None else 0 for rule in rules]
-            if all(factors) and factors[0] == 1:
-                return _sum(factors[1])
-            return _binary(self.pulls, self.keeps, self.keeps_output)
+    @cached_property
+    def pull_raw(self) -> PullNode:
+        """What computes the raw cotangents of a node's inputs."""
+        parameters, rules, keeps_output = self._parameters, self._rules, self.keeps_output
+        if parameters.unary and not self._several:
+            partial = rules[0].rule if rules[0] is not None else None
+            if partial is not None and partial.kind == "partial" and len(partial.names) == 1 and not partial.by_name:
+                if keeps_output:
+                    return _by_output(partial.function, self.pulls[0])
+                if self.keeps[0]:
+                    return _by_input(partial.function, self.pulls[0])
+            return _unary(self.pulls[0], self.keeps[0], keeps_output)
+        if parameters.binary and not self._several:
+            factors = [rule.factor if rule is not None else None for rule in rules]
+            if factors in ([1, 1], [1, -1]):
+                return _sum(negated=factors[1] == -1)
+            return _binary(self.pulls, self.keeps, keeps_output)
         if parameters.leading:
-            return _leading(self.pulls[0], self.keeps_output)
+            return _leading(self.pulls[0], keeps_output)
         if parameters.positional > 1:
-            return _arrays(parameters, self.pulls, self.keeps_output)
-        return _call(parameters, self.pulls, self.keeps_output)
+            return _arrays(parameters, self.pulls, keeps_output)
+        return _call(parameters, self.pulls, keeps_output)
 
 
 def _without_rule(operation: str, name: str) -> Pull:
@@ -88,32 +99,39 @@ def _without_rule(operation: str, name: str) -> Pull:
     return refuse
 
 
-def _unary_partial(partial: Pull, keeps: bool, keeps_output: bool) -> PullNode:
-    """Return the pull of one argument by its partial derivative, the commonest of all."""
+def _by_input(partial: Pull, pull: Pull) -> PullNode:
+    """Return the pull of one argument by a partial derivative that reads it alone."""
 
     def pull_raw(node: Node, g: Any) -> Sequence[Any]:
         x = node.saved[0]  # type: ignore[index]  # a graph that was freed does not come here
-        if node.extras is not None or (keeps and x._memory is not None):
+        if x._memory is not None:
             node.check_versions()
         if type(g) is not ndarray or g.dtype is not DOUBLE:
-            return (_scaled(partial, g, node.output if keeps_output else None, x.array if keeps else x),)
-        return (g * partial(numpy_namespace, node.output if keeps_output else None, x.array if keeps else x),)
+            return (pull(namespace_of(g), g, None, x.array),)
+        return (g * partial(x.array),)
 
     return pull_raw
 
 
-def _scaled(partial: Pull, g: Any, y: Any, x: Any) -> Any:
-    xp = namespace_of(g)
-    factor = partial(xp, y, x)
-    return g * (xp.conj(xp.asarray(factor)) if is_complex(g.dtype) else factor)
+def _by_output(partial: Pull, pull: Pull) -> PullNode:
+    """Return the pull of one argument by a partial derivative that reads the output alone."""
+
+    def pull_raw(node: Node, g: Any) -> Sequence[Any]:
+        if node.extras is not None:
+            node.check_versions()
+        if type(g) is not ndarray or g.dtype is not DOUBLE:
+            return (pull(namespace_of(g), g, node.output, None),)
+        return (g * partial(node.output),)
+
+    return pull_raw
 
 
-def _sum(second: int) -> PullNode:
-    """Return the pull of a sum (1) or a difference (-1)."""
+def _sum(*, negated: bool) -> PullNode:
+    """Return the pull of a sum, or of a difference, whose second argument is negated."""
 
     def pull_raw(node: Node, g: Any) -> Sequence[Any]:
         first_edge, second_edge = node.edges
-        other = None if second_edge is None else g if second == 1 else -g
+        other = None if second_edge is None else -g if negated else g
         return (None if first_edge is None else g, other)
 
     return pull_raw

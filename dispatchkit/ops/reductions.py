@@ -44,9 +44,7 @@ def sum(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
 
 
 @sum.def_transpose
-def sum_transpose(
-    xp: Namespace, g: Array, x: Array, /, *, axis: Axis = None, keepdims: bool = False, dtype: DType = None
-) -> Array:
+def sum_transpose(xp, g, x, axis, keepdims):
     return xp.broadcast_to(restored(xp, g, x.shape, axis, keepdims), x.shape)
 
 
@@ -79,7 +77,7 @@ def mean(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fals
 
 
 @mean.def_transpose
-def mean_transpose(xp: Namespace, g: Array, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+def mean_transpose(xp, g, x, axis, keepdims):
     return xp.broadcast_to(restored(xp, g / count(x.shape, axis), x.shape, axis, keepdims), x.shape)
 
 
@@ -121,32 +119,12 @@ def prod(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fals
 
 
 @prod.def_vjp
-def prod_vjp(
-    xp: Namespace,
-    g: Array,
-    y: Array,
-    x: Array,
-    /,
-    *,
-    axis: Axis = None,
-    dtype: DType = None,
-    keepdims: bool = False,
-) -> Array:
+def prod_vjp(xp, g, x, axis, keepdims):
     return restored(xp, g, x.shape, axis, keepdims) * _others(xp, conjugate(xp, x), axis)
 
 
 @prod.def_jvp
-def prod_jvp(
-    xp: Namespace,
-    t: Array,
-    y: Array,
-    x: Array,
-    /,
-    *,
-    axis: Axis = None,
-    dtype: DType = None,
-    keepdims: bool = False,
-) -> Array:
+def prod_jvp(xp, t, x, axis, dtype, keepdims):
     return xp.sum(t * _others(xp, x, axis), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
@@ -227,13 +205,13 @@ def min(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
 
 @max.def_vjp
 @min.def_vjp
-def extreme_vjp(xp: Namespace, g: Array, y: Array, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+def extreme_vjp(xp, g, y, x, axis, keepdims):
     return restored(xp, g, x.shape, axis, keepdims) * _shares(xp, y, x, axis, keepdims)
 
 
 @max.def_jvp
 @min.def_jvp
-def extreme_jvp(xp: Namespace, t: Array, y: Array, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+def extreme_jvp(xp, t, y, x, axis, keepdims):
     return xp.sum(t * _shares(xp, y, x, axis, keepdims), axis=axis, keepdims=keepdims)
 
 

@@ -1,45 +1,190 @@
-"""Derivative rules: what they read, and how they become the pulls of a backward sweep."""
+"""Derivative rules: what they name, and how they are called.
+
+A rule is a function that names what it reads, in any order: the namespace ``xp``, the output ``y``, the cotangent ``g``
+or the tangent ``t``, and parameters of its operation. It is given these by name, at every pass, and a recorded call
+keeps the values of the arrays that its rules name. ``*args`` and ``**kwargs`` receive everything else.
+"""
 
 from __future__ import annotations
 
-import dis
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache, cached_property
+from types import CodeType
+from typing import Any, Literal, TypeAlias
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.arrays import is_complex
 from dispatchkit.graph.numpy_namespace import DOUBLE
+from dispatchkit.protocol.parameters import Parameters
 
-__all__ = ["ArgumentRule", "Rules", "check_rule", "reads"]
+__all__ = ["ArgumentRule", "Rule", "RuleKind", "Rules"]
 
-LOADS = ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE", "STORE_FAST_LOAD_FAST", "MAKE_CELL")
-Pull = Callable[..., Any]
+Function: TypeAlias = Callable[..., Any]
+Pull: TypeAlias = Callable[..., Any]
+RuleKind: TypeAlias = Literal["partial", "transpose", "vjp", "jvp"]
+
+# What a rule of each kind may name beside the parameters of its operation, in the order in which `*args` receives it.
+LEADING: dict[RuleKind, tuple[str, ...]] = {
+    "partial": ("xp", "y"),
+    "transpose": ("xp", "g"),
+    "vjp": ("xp", "g", "y"),
+    "jvp": ("xp", "t", "y"),
+}
+RESERVED = ("xp", "y", "g", "t")
+NAMED, PLACES, KEYWORDS = (
+    inspect.Parameter.KEYWORD_ONLY,
+    inspect.Parameter.VAR_POSITIONAL,
+    inspect.Parameter.VAR_KEYWORD,
+)
+VARIADIC = (PLACES, KEYWORDS)
+
+# Compiled once for each list of names. The names that are not a rule's own begin with two underscores.
+CALL = """
+def make(__rule, __defaults, __conjugated):
+    def call({taken}):
+        return __rule({passed})
+    return call
+"""
+MULTIPLY = """
+def make(__rule, __defaults, __conjugated):
+    def pull({taken}):
+        __partial = __rule({passed})
+        if g.dtype is not __DOUBLE:
+            __partial = __conjugated(xp, g, __partial)
+        return g * __partial
+    return pull
+"""
 
 
-def reads(rule: Callable[..., Any]) -> frozenset[str]:
-    """Return the parameters that a rule's code loads; what it does not load need not be kept for it.
+class Rule:
+    """A derivative rule for one argument of an operation.
 
-    >>> def exp_partial(xp, y, x):
-    ...     return y
-    >>> sorted(reads(exp_partial))
-    ['y']
+    Attributes
+    ----------
+    kind : of rule
+    function : the rule as it was declared
+    names : what it names or, with ``*args`` or ``**kwargs``, all that it receives
+    by_name : whether some arguments are passed to it by name
     """
-    code = getattr(inspect.unwrap(rule), "__code__", None)
-    if code is None:
-        return frozenset(inspect.signature(rule).parameters)
-    loaded: set[str] = set()
-    for instruction in dis.get_instructions(code):
-        if instruction.opname.startswith(LOADS):
-            argval = instruction.argval
-            loaded.update(argval if isinstance(argval, tuple) else (argval,))
-    return frozenset(loaded.intersection(code.co_varnames[: _argument_count(code)]))
+
+    def __init__(self, kind: RuleKind, function: Function, operation: str, parameters: Parameters) -> None:
+        """Read a rule's signature.
+
+        Parameters
+        ----------
+        kind, function : the rule
+        operation : its operation's name, for messages
+        parameters : of the operation
+
+        Raises
+        ------
+        RegistrationError : naming rule, operation, what is wrong and what a rule may name
+        """
+        self.kind = kind
+        self.function = function
+        self._own = parameters.signature
+        title = f"{getattr(function, '__name__', repr(function))} cannot be the {kind} rule of {operation}"
+        reserved = [name for name in self._own.parameters if name in RESERVED]
+        if reserved:
+            raise RegistrationError(
+                f"{operation} cannot have derivative rules while a parameter is called '{reserved[0]}': in rules that "
+                f"is the namespace xp, the output y, the cotangent g or the tangent t"
+            )
+        self._signature = _signature_of(function, title)
+        self._passed, self.names = self._arguments(title)
+        self.by_name = "=" in self._passed
+        if hasattr(function, "cache_info") and any(p.name in self.names for p in parameters.arrays):
+            raise RegistrationError(f"{title}: it caches results by its arguments, and arrays cannot be hashed")
+
+    @cached_property
+    def pull(self) -> Function:
+        """``pull(xp, g, y, *args, **kwargs)``: the cotangent of the argument."""
+        return self._compiled(MULTIPLY if self.kind == "partial" else CALL, "g")
+
+    @cached_property
+    def forward(self) -> Function:
+        """``forward(xp, t, y, *args, **kwargs)``: what the rule returns when tangents flow."""
+        return self._compiled(CALL, "t")
+
+    def _compiled(self, template: str, flows: str) -> Function:
+        names: dict[str, Any] = {"__DOUBLE": DOUBLE}
+        code = _code(template, _taken(self._own, ("xp", flows, "y")), self._passed)
+        exec(code, names)  # noqa: S102  # of names that signatures hold
+        defaults = {name: p.default for name, p in self._own.parameters.items()}
+        function: Function = names["make"](self.function, defaults, _conjugated)
+        return function
+
+    def _arguments(self, title: str) -> tuple[str, frozenset[str]]:
+        """Return the arguments that the rule is called with, as source, and the names of what it receives."""
+        own = self._own.parameters
+        known = (*LEADING[self.kind], *own)
+        taken = self._signature.parameters.values()
+        named = frozenset(p.name for p in taken if p.kind not in VARIADIC)
+        kinds = {name: p.kind for name, p in own.items()}
+        rest = [name for name in known if name not in named]
+        variadic = [p.kind for p in taken if p.kind in VARIADIC]
+        # With both, `*args` receives what the operation takes in place and `**kwargs` what it takes by name.
+        by_name = [name for name in rest if variadic == [KEYWORDS] or kinds.get(name) in (NAMED, KEYWORDS)]
+        passed: list[str] = []
+        in_place = True
+        for p in taken:
+            if p.kind is PLACES:
+                passed += [
+                    f"*{x}" if kinds.get(x) is PLACES else x for x in rest if len(variadic) == 1 or x not in by_name
+                ]
+            elif p.kind is KEYWORDS:
+                passed += [f"**{x}" if kinds.get(x) is KEYWORDS else f"{x}={x}" for x in by_name]
+            elif p.name in known:
+                passed.append(p.name if in_place and p.kind is not NAMED else f"{p.name}={p.name}")
+            elif p.default is p.empty:
+                raise RegistrationError(f"{title}: it names '{p.name}', and may name {', '.join(known)}")
+            else:
+                in_place = False
+        return ", ".join(passed), frozenset(known) if variadic else named.intersection(known)
 
 
-def _argument_count(code: Any) -> int:
-    variadic = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    return int(code.co_argcount + code.co_kwonlyargcount) + variadic
+def _signature_of(function: Function, title: str) -> inspect.Signature:
+    """Return what a rule takes; of a wrapper that takes anything, what the function inside takes."""
+    try:
+        signature = inspect.signature(function, follow_wrapped=False)
+    except ValueError:
+        try:
+            signature = inspect.signature(function)
+        except ValueError:
+            raise RegistrationError(f"{title}: it has no signature to read; wrap it in a function with def") from None
+    inside = getattr(function, "__wrapped__", None)
+    if inside is not None and all(p.kind in VARIADIC for p in signature.parameters.values()):
+        return _signature_of(inside, title)
+    return signature
+
+
+def _taken(own: inspect.Signature, leading: tuple[str, ...]) -> str:
+    """Return the parameter list of what calls a rule: the leading values, then those of a call of the operation."""
+    taken = list(leading)
+    parameters = list(own.parameters.values())
+    kinds = [p.kind for p in parameters]
+    last = kinds.count(inspect.Parameter.POSITIONAL_ONLY) - 1
+    if last < 0:
+        taken.append("/")
+    for i, p in enumerate(parameters):
+        if p.kind is NAMED and PLACES not in kinds and kinds.index(NAMED) == i:
+            taken.append("*")
+        prefix = "*" if p.kind is PLACES else "**" if p.kind is KEYWORDS else ""
+        taken.append(f"{prefix}{p.name}" if p.default is p.empty else f"{p.name}=__defaults[{p.name!r}]")
+        if i == last:
+            taken.append("/")
+    return ", ".join(taken)
+
+
+@cache
+def _code(template: str, taken: str, passed: str) -> CodeType:
+    return compile(template.format(taken=taken, passed=passed), __file__, "exec")
+
+
+def _conjugated(xp: Any, g: Any, partial: Any) -> Any:
+    return xp.conj(xp.asarray(partial)) if is_complex(g.dtype) else partial
 
 
 @dataclass(slots=True)
@@ -48,127 +193,60 @@ class ArgumentRule:
 
     Attributes
     ----------
-    pull : ``pull(xp, g, y, *args, **kwargs)``, the cotangent of the argument
     reads : names of the arguments whose values it needs, ``"y"`` for the output
     specs : names of the arguments of which it needs shape and dtype alone
-    partial : the partial derivative that `pull` multiplies with, where it does no more
-    factor : the same, where it is the number 1 or -1
+    rule : that says so; None where the partial derivative is `factor` everywhere
+    factor : the partial derivative where that is declared as a number
     """
 
-    pull: Pull
-    reads: frozenset[str]
+    reads: frozenset[str] = frozenset()
     specs: frozenset[str] = frozenset()
-    partial: Callable[..., Any] | None = None
-    factor: int = 0
+    rule: Rule | None = None
+    factor: complex | None = None
+
+    def pull(self) -> Pull:
+        """Return ``pull(xp, g, y, *args, **kwargs)``, which computes the cotangent of the argument."""
+        return _multiplying_by(self.factor) if self.rule is None else self.rule.pull
 
 
 @dataclass(slots=True)
 class Rules:
-    """The derivative rules of an operation, by the name of the argument."""
+    """The derivative rules of an operation, by the name of the argument; numbers are partials that never change."""
 
-    partials: dict[str, Callable[..., Any]] = field(default_factory=dict)
-    transposes: dict[str, Callable[..., Any]] = field(default_factory=dict)
-    vjps: dict[str, Callable[..., Any]] = field(default_factory=dict)
-    jvps: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    partials: dict[str, Rule | complex] = field(default_factory=dict)
+    transposes: dict[str, Rule] = field(default_factory=dict)
+    vjps: dict[str, Rule] = field(default_factory=dict)
+    jvps: dict[str, Rule] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.partials or self.transposes or self.vjps)
 
     def for_argument(self, name: str) -> ArgumentRule | None:
         """Return how gradients reach an argument, None where no rule says."""
-        if name in self.vjps:
-            rule = self.vjps[name]
-            return ArgumentRule(rule, reads(rule))
-        if name in self.transposes:
-            rule = self.transposes[name]
-            seen = reads(rule)
-            return ArgumentRule(_transposed(rule), seen - {name}, seen & {name})
-        if name in self.partials:
-            return _from_partial(self.partials[name])
-        return None
+        rule = self.vjps.get(name) or self.transposes.get(name)
+        if rule is None:
+            partial = self.partials.get(name)
+            if partial is not None and not isinstance(partial, Rule):
+                return ArgumentRule(factor=partial)
+            rule = partial
+        if rule is None:
+            return None
+        if rule.kind == "transpose":
+            return ArgumentRule(rule.names - {name}, rule.names & {name}, rule)
+        return ArgumentRule(rule.names, rule=rule)
 
 
-def _transposed(rule: Callable[..., Any]) -> Pull:
-    def pull(xp: Any, g: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
-        return rule(xp, g, *args, **kwargs)
+def _multiplying_by(factor: Any) -> Pull:
+    def pass_on(xp: Any, g: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+        return g
 
-    return pull
+    def negate(xp: Any, g: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+        return -g
 
-
-def _from_partial(rule: Callable[..., Any]) -> ArgumentRule:
-    """Multiply the cotangent with the partial derivative, conjugated where that is complex."""
-    seen = reads(rule)
-    if not seen:
-        pull = _constant(rule)
-        return ArgumentRule(pull, seen, factor=1 if pull is _pass_on else -1 if pull is _negate else 0)
-
-    def pull_partial(xp: Any, g: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
-        partial = rule(xp, y, *args, **kwargs)
-        if g.dtype is not DOUBLE and is_complex(g.dtype):
-            partial = xp.conj(xp.asarray(partial))
-        return g * partial
-
-    return ArgumentRule(pull_partial, seen, partial=rule)
-
-
-def _constant(rule: Callable[..., Any]) -> Pull:
-    """Return the pull of a partial derivative that is the same number everywhere."""
-    parameters = inspect.signature(rule).parameters.values()
-    named = dict.fromkeys(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
-    factor = rule(*[None] * (len(parameters) - len(named)), **named)
-    if factor == 1:
-        return _pass_on
-    if factor == -1:
-        return _negate
-    if factor == 0:
-        return _vanish
+    def vanish(xp: Any, g: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+        return xp.zeros_like(xp.asarray(g))
 
     def scale(xp: Any, g: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
         return g * factor
 
-    return scale
-
-
-def _pass_on(xp: Any, g: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
-    return g
-
-
-def _vanish(xp: Any, g: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
-    return xp.zeros_like(xp.asarray(g))
-
-
-def _negate(xp: Any, g: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
-    return -g
-
-
-def check_rule(
-    kind: str, rule: Callable[..., Any], operation: str, leading: Sequence[str], names: Sequence[str]
-) -> None:
-    """Raise if a rule does not take what it will be given.
-
-    Parameters
-    ----------
-    kind : of rule, for the message
-    rule : the function
-    operation : its operation's name, for the message
-    leading : what comes before the operation's arguments
-    names : the operation's parameters
-
-    Raises
-    ------
-    RegistrationError : naming rule, operation and the signature that is right
-    """
-    wanted = [*leading, *names]
-    right = f"write def {rule.__name__}({', '.join(wanted)})"
-    reserved = [name for name in names if name in ("xp", "y", "g", "t")]
-    if reserved:
-        raise RegistrationError(
-            f"{operation} cannot have derivative rules while a parameter is called '{reserved[0]}': in rules that is "
-            f"the namespace xp, the output y, the cotangent g or the tangent t"
-        )
-    parameters = [p for p in inspect.signature(rule).parameters.values() if p.kind is not p.VAR_KEYWORD]
-    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        return
-    given = [p.name for p in parameters]
-    if given[: len(leading)] != list(leading) or any(name not in names for name in given[len(leading) :]):
-        raise RegistrationError(f"{rule.__name__} cannot be the {kind} rule of {operation}: {right}")
+    return {1: pass_on, -1: negate, 0: vanish}.get(factor, scale)

@@ -202,22 +202,22 @@ def where(xp: Namespace, condition: Array, x1: Array, x2: Array, /) -> Array:
 
 
 @where.def_transpose("x1")
-def where_transpose_x1(xp: Namespace, g: Array, condition: Array, x1: Array, x2: Array) -> Array:
+def where_transpose_x1(xp, g, condition):
     return xp.where(condition, g, 0)
 
 
 @where.def_transpose("x2")
-def where_transpose_x2(xp: Namespace, g: Array, condition: Array, x1: Array, x2: Array) -> Array:
+def where_transpose_x2(xp, g, condition):
     return xp.where(condition, 0, g)
 
 
 @where.def_jvp("x1")
-def where_jvp_x1(xp: Namespace, t: Array, y: Array, condition: Array, x1: Array, x2: Array) -> Array:
+def where_jvp_x1(xp, t, condition):
     return xp.where(condition, t, 0)
 
 
 @where.def_jvp("x2")
-def where_jvp_x2(xp: Namespace, t: Array, y: Array, condition: Array, x1: Array, x2: Array) -> Array:
+def where_jvp_x2(xp, t, condition):
     return xp.where(condition, 0, t)
 
 
@@ -251,33 +251,13 @@ def sort(xp: Namespace, x: Array, /, *, axis: int = -1, descending: bool = False
 
 
 @sort.def_vjp
-def sort_vjp(
-    xp: Namespace,
-    g: Array,
-    y: Array,
-    x: Array,
-    /,
-    *,
-    axis: int = -1,
-    descending: bool = False,
-    stable: bool = True,
-) -> Array:
+def sort_vjp(xp, g, x, axis, descending):
     order = xp.argsort(x, axis=axis, descending=descending)
     return xp.take_along_axis(g, xp.argsort(order, axis=axis), axis=axis)
 
 
 @sort.def_jvp
-def sort_jvp(
-    xp: Namespace,
-    t: Array,
-    y: Array,
-    x: Array,
-    /,
-    *,
-    axis: int = -1,
-    descending: bool = False,
-    stable: bool = True,
-) -> Array:
+def sort_jvp(xp, t, x, axis, descending):
     return xp.take_along_axis(t, xp.argsort(x, axis=axis, descending=descending), axis=axis)
 
 

@@ -54,7 +54,7 @@ def take(xp: Namespace, x: Array, indices: Array, /, *, axis: int | None = None)
 
 
 @take.def_transpose("x")
-def take_transpose(xp: Namespace, g: Array, x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
+def take_transpose(xp, g, x, indices, axis):
     key = (indices,) if axis is None else along(normal_axis(axis, x.ndim), indices)
     shape = (x.size,) if axis is None else x.shape
     found = xp.index_put(xp.zeros(shape, dtype=g.dtype), key, g, accumulate=True)
@@ -104,7 +104,7 @@ def take_along_axis(xp: Namespace, x: Array, indices: Array, /, *, axis: int = -
 
 
 @take_along_axis.def_transpose("x")
-def take_along_axis_transpose(xp: Namespace, g: Array, x: Array, indices: Array, /, *, axis: int = -1) -> Array:
+def take_along_axis_transpose(xp, g, x, indices, axis):
     place = normal_axis(axis, x.ndim)
     key: list[Any] = [xp.reshape(xp.arange(n), (-1,) + (1,) * (x.ndim - 1 - i)) for i, n in enumerate(x.shape)]
     key[place] = indices
@@ -177,10 +177,10 @@ def triu(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
 
 
 @tril.def_transpose
-def tril_transpose(xp: Namespace, g: Array, x: Array, /, *, k: int = 0) -> Array:
+def tril_transpose(xp, g, k):
     return xp.tril(g, k=k)
 
 
 @triu.def_transpose
-def triu_transpose(xp: Namespace, g: Array, x: Array, /, *, k: int = 0) -> Array:
+def triu_transpose(xp, g, k):
     return xp.triu(g, k=k)

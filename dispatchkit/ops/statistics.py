@@ -52,33 +52,13 @@ def var(xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.
 
 
 @var.def_vjp
-def var_vjp(
-    xp: Namespace,
-    g: Array,
-    y: Array,
-    x: Array,
-    /,
-    *,
-    axis: Axis = None,
-    correction: float = 0.0,
-    keepdims: bool = False,
-) -> Array:
+def var_vjp(xp, g, x, axis, correction, keepdims):
     scale = restored(xp, g * (2 / _divisor(x, axis, correction)), x.shape, axis, keepdims)
     return scale * _deviation(xp, x, axis)
 
 
 @var.def_jvp
-def var_jvp(
-    xp: Namespace,
-    t: Array,
-    y: Array,
-    x: Array,
-    /,
-    *,
-    axis: Axis = None,
-    correction: float = 0.0,
-    keepdims: bool = False,
-) -> Array:
+def var_jvp(xp, t, x, axis, correction, keepdims):
     total = xp.sum(_product(xp, _deviation(xp, x, axis), t), axis=axis, keepdims=keepdims)
     return total * (2 / _divisor(x, axis, correction))
 
@@ -113,33 +93,13 @@ def std(xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.
 
 
 @std.def_vjp
-def std_vjp(
-    xp: Namespace,
-    g: Array,
-    y: Array,
-    x: Array,
-    /,
-    *,
-    axis: Axis = None,
-    correction: float = 0.0,
-    keepdims: bool = False,
-) -> Array:
+def std_vjp(xp, g, y, x, axis, correction, keepdims):
     inner = _over(xp, g, y) * (1 / _divisor(x, axis, correction))
     return restored(xp, inner, x.shape, axis, keepdims) * _deviation(xp, x, axis)
 
 
 @std.def_jvp
-def std_jvp(
-    xp: Namespace,
-    t: Array,
-    y: Array,
-    x: Array,
-    /,
-    *,
-    axis: Axis = None,
-    correction: float = 0.0,
-    keepdims: bool = False,
-) -> Array:
+def std_jvp(xp, t, y, x, axis, correction, keepdims):
     total = xp.sum(_product(xp, _deviation(xp, x, axis), t), axis=axis, keepdims=keepdims)
     return _over(xp, total, y) * (1 / _divisor(x, axis, correction))
 
@@ -199,16 +159,12 @@ def logsumexp(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool =
 
 
 @logsumexp.def_vjp
-def logsumexp_vjp(
-    xp: Namespace, g: Array, y: Array, x: Array, /, *, axis: Axis = None, keepdims: bool = False
-) -> Array:
+def logsumexp_vjp(xp, g, y, x, axis, keepdims):
     return restored(xp, g, x.shape, axis, keepdims) * conjugate(
         xp, xp.exp(x - restored(xp, y, x.shape, axis, keepdims))
     )
 
 
 @logsumexp.def_jvp
-def logsumexp_jvp(
-    xp: Namespace, t: Array, y: Array, x: Array, /, *, axis: Axis = None, keepdims: bool = False
-) -> Array:
+def logsumexp_jvp(xp, t, y, x, axis, keepdims):
     return xp.sum(t * xp.exp(x - restored(xp, y, x.shape, axis, keepdims)), axis=axis, keepdims=keepdims)

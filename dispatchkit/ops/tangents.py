@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import TransformError
 from dispatchkit.graph.arrays import is_inexact
+from dispatchkit.ops.rules import Rule
 from dispatchkit.protocol.parameters import ArrayParameter, Form
 
 if TYPE_CHECKING:
@@ -86,9 +87,11 @@ def _from_argument(
     rules = operation.derivatives
     name = p.name
     if name in rules.jvps:
-        return rules.jvps[name](xp, t, y, *args, **kwargs)
+        return rules.jvps[name].forward(xp, t, y, *args, **kwargs)
     if name in rules.partials:
-        factor = rules.partials[name](xp, y, *args, **kwargs)
+        factor = rules.partials[name]
+        if isinstance(factor, Rule):
+            factor = factor.forward(xp, t, y, *args, **kwargs)
         if type(factor) in (int, float):
             return t if factor == 1 else -t if factor == -1 else None if factor == 0 else t * factor
         return t * factor

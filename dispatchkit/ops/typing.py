@@ -40,8 +40,12 @@ class Operation(Protocol[P, R_co]):
     @overload
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
-    def def_partial(self, rule: Rule | str, /) -> Rule:
-        """Declare the derivative of each output element by the same element of an argument."""
+    def def_partial(self, rule: Rule | str | complex | None, /, *others: complex | None) -> Rule:
+        """Declare the derivative of each output element by the same element of an argument; or numbers, one for each.
+
+        A rule, of this form or the others, names what it reads: the namespace `xp`, the output `y`, the cotangent `g`
+        or the tangent `t`, and parameters of the operation.
+        """
 
     def def_transpose(self, rule: Rule | str, /) -> Rule:
         """Declare the transpose of an operation that is linear in an argument."""

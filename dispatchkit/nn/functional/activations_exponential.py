@@ -53,7 +53,7 @@ def elu(xp: Namespace, x: Array, /, alpha: float = 1.0) -> Array:
 
 
 @elu.def_partial
-def elu_partial(xp: Namespace, y: Array, x: Array, alpha: float = 1.0) -> Array:
+def elu_partial(xp, x, alpha):
     return xp.where(x > 0, 1.0, alpha * xp.exp(_negative_part(xp, x)))
 
 
@@ -94,7 +94,7 @@ def selu(xp: Namespace, x: Array, /) -> Array:
 
 
 @selu.def_partial
-def selu_partial(xp: Namespace, y: Array, x: Array) -> Array:
+def selu_partial(xp, x):
     return SELU_SCALE * xp.where(x > 0, 1.0, SELU_ALPHA * xp.exp(_negative_part(xp, x)))
 
 
@@ -134,5 +134,5 @@ def celu(xp: Namespace, x: Array, /, alpha: float = 1.0) -> Array:
 
 
 @celu.def_partial
-def celu_partial(xp: Namespace, y: Array, x: Array, alpha: float = 1.0) -> Array:
+def celu_partial(xp, x, alpha):
     return xp.where(x > 0, 1.0, xp.exp(_negative_part(xp, x) / alpha))

@@ -55,7 +55,7 @@ def leaky_relu(xp: Namespace, x: Array, /, negative_slope: float = 0.01) -> Arra
 
 
 @leaky_relu.def_partial
-def leaky_relu_partial(xp: Namespace, y: Array, x: Array, negative_slope: float = 0.01) -> Array:
+def leaky_relu_partial(xp, x, negative_slope):
     return xp.where(x > 0, xp.ones_like(x), negative_slope)
 
 
@@ -150,7 +150,7 @@ def hardtanh(xp: Namespace, x: Array, /, min_val: float = -1.0, max_val: float =
 
 
 @hardtanh.def_partial
-def hardtanh_partial(xp: Namespace, y: Array, x: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
+def hardtanh_partial(xp, x, min_val, max_val):
     return _within(xp, x, min_val, max_val)
 
 
@@ -189,7 +189,7 @@ def relu6(xp: Namespace, x: Array, /) -> Array:
 
 
 @relu6.def_partial
-def relu6_partial(xp: Namespace, y: Array, x: Array) -> Array:
+def relu6_partial(xp, x):
     return _within(xp, x, 0.0, 6.0)
 
 
@@ -224,7 +224,7 @@ def hardsigmoid(xp: Namespace, x: Array, /) -> Array:
 
 
 @hardsigmoid.def_partial
-def hardsigmoid_partial(xp: Namespace, y: Array, x: Array) -> Array:
+def hardsigmoid_partial(xp, x):
     return _within(xp, x, -3.0, 3.0) / 6.0
 
 
@@ -261,7 +261,7 @@ def hardswish(xp: Namespace, x: Array, /) -> Array:
 
 
 @hardswish.def_partial
-def hardswish_partial(xp: Namespace, y: Array, x: Array) -> Array:
+def hardswish_partial(xp, x):
     return xp.where(x <= -3, 0.0, xp.where(x >= 3, xp.ones_like(x), x / 3.0 + 0.5))
 
 
@@ -306,5 +306,5 @@ _threshold = threshold
 
 
 @threshold.def_partial
-def threshold_partial(xp: Namespace, y: Array, x: Array, threshold: float, value: float) -> Array:
+def threshold_partial(xp, x, threshold):
     return xp.where(x <= threshold, 0.0, xp.ones_like(x))

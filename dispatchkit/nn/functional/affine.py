@@ -90,13 +90,13 @@ def _on_numpy(x: Any, weight: Any, bias: Any) -> Any:
 
 
 @linear.def_vjp("x")
-def linear_vjp_x(xp: Namespace, g: Array, y: Array, x: Array, weight: Array, bias: Array | None = None) -> Array:
+def linear_vjp_x(xp, g, weight):
     weight = conjugate(xp, weight)
     return g[..., None] * weight if weight.ndim == 1 else xp.matmul(g, weight)
 
 
 @linear.def_vjp("weight")
-def linear_vjp_weight(xp: Namespace, g: Array, y: Array, x: Array, weight: Array, bias: Array | None = None) -> Array:
+def linear_vjp_weight(xp, g, x):
     x = conjugate(xp, x)
     rows = xp.reshape(x, (prod(x.shape[:-1]), x.shape[-1])) if x.ndim != 2 else x
     if g.ndim < x.ndim:
@@ -106,20 +106,20 @@ def linear_vjp_weight(xp: Namespace, g: Array, y: Array, x: Array, weight: Array
 
 
 @linear.def_vjp("bias")
-def linear_vjp_bias(xp: Namespace, g: Array, y: Array, x: Array, weight: Array, bias: Array | None = None) -> Array:
+def linear_vjp_bias(xp, g, weight):
     return xp.sum(g, axis=tuple(range(g.ndim - weight.ndim + 1)))
 
 
 @linear.def_jvp("x")
-def linear_jvp_x(xp: Namespace, t: Array, y: Array, x: Array, weight: Array, bias: Array | None = None) -> Array:
+def linear_jvp_x(xp, t, weight):
     return xp.matmul(t, weight.mT if weight.ndim == 2 else weight)
 
 
 @linear.def_jvp("weight")
-def linear_jvp_weight(xp: Namespace, t: Array, y: Array, x: Array, weight: Array, bias: Array | None = None) -> Array:
+def linear_jvp_weight(xp, t, x, weight):
     return xp.matmul(x, t.mT if weight.ndim == 2 else t)
 
 
 @linear.def_jvp("bias")
-def linear_jvp_bias(xp: Namespace, t: Array, y: Array, x: Array, weight: Array, bias: Array | None = None) -> Array:
+def linear_jvp_bias(xp, t, y):
     return xp.broadcast_to(t, y.shape)

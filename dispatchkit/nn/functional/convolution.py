@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -81,13 +81,13 @@ def conv2d(
     >>> dk.nn.functional.conv2d(x, dk.ones((1, 1, 2, 2)), dk.asarray([0.5]))
     tensor([[[12.5000, 16.5000]]])
     """
-    parameters = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-    return _convolved(xp, x, weight, parameters, bias)
+    return _convolved(xp, x, weight, bias, stride, padding, dilation, groups)
 
 
-def _convolved(xp: Namespace, x: Any, weight: Any, parameters: Mapping[str, Any], bias: Any = None) -> Any:
-    groups = parameters.get("groups", 1)
-    rows, columns = _windows(x, weight, bias, **parameters)
+def _convolved(
+    xp: Namespace, x: Any, weight: Any, bias: Any, stride: Pair, padding: Padding, dilation: Pair, groups: int
+) -> Any:
+    rows, columns = _windows(x, weight, bias, stride, padding, dilation, groups)
     images = _images(x)
     if xp is numpy_namespace:
         y = convolution_numpy.convolved(images, weight, bias, rows, columns, groups)
@@ -197,19 +197,7 @@ def padding_of(
 
 
 @conv2d.def_vjp("x")
-def conv2d_vjp_x(
-    xp: Namespace,
-    g: Array,
-    y: Array,
-    x: Array,
-    weight: Array,
-    bias: Array | None = None,
-    *,
-    stride: Pair = 1,
-    padding: Padding = 0,
-    dilation: Pair = 1,
-    groups: int = 1,
-) -> Array:
+def conv2d_vjp_x(xp, g, x, weight, stride, padding, dilation, groups):
     rows, columns = _windows(x, weight, None, stride, padding, dilation, groups)
     weight, shape = conjugate(xp, weight), tuple(x.shape)
     given, images = _images(g), shape if len(shape) == 4 else (1, *shape)
@@ -226,19 +214,7 @@ def conv2d_vjp_x(
 
 
 @conv2d.def_vjp("weight")
-def conv2d_vjp_weight(
-    xp: Namespace,
-    g: Array,
-    y: Array,
-    x: Array,
-    weight: Array,
-    bias: Array | None = None,
-    *,
-    stride: Pair = 1,
-    padding: Padding = 0,
-    dilation: Pair = 1,
-    groups: int = 1,
-) -> Array:
+def conv2d_vjp_weight(xp, g, x, weight, stride, padding, dilation, groups):
     rows, columns = _windows(x, weight, None, stride, padding, dilation, groups)
     given, images, shape = _images(g), _images(conjugate(xp, x)), tuple(weight.shape)
     if xp is numpy_namespace:
@@ -250,28 +226,20 @@ def conv2d_vjp_weight(
 
 
 @conv2d.def_vjp("bias")
-def conv2d_vjp_bias(
-    xp: Namespace, g: Array, y: Array, x: Array, weight: Array, bias: Array | None = None, **parameters: Any
-) -> Array:
+def conv2d_vjp_bias(xp, g):
     return xp.sum(xp.sum(_images(g), axis=(2, 3)), axis=0)
 
 
 @conv2d.def_jvp("x")
-def conv2d_jvp_x(
-    xp: Namespace, t: Array, y: Array, x: Array, weight: Array, bias: Array | None = None, **parameters: Any
-) -> Array:
-    return _convolved(xp, t, weight, parameters)
+def conv2d_jvp_x(xp, t, weight, stride, padding, dilation, groups):
+    return _convolved(xp, t, weight, None, stride, padding, dilation, groups)
 
 
 @conv2d.def_jvp("weight")
-def conv2d_jvp_weight(
-    xp: Namespace, t: Array, y: Array, x: Array, weight: Array, bias: Array | None = None, **parameters: Any
-) -> Array:
-    return _convolved(xp, x, t, parameters)
+def conv2d_jvp_weight(xp, t, x, stride, padding, dilation, groups):
+    return _convolved(xp, x, t, None, stride, padding, dilation, groups)
 
 
 @conv2d.def_jvp("bias")
-def conv2d_jvp_bias(
-    xp: Namespace, t: Array, y: Array, x: Array, weight: Array, bias: Array | None = None, **parameters: Any
-) -> Array:
+def conv2d_jvp_bias(xp, t, y):
     return xp.broadcast_to(t[:, None, None], y.shape)

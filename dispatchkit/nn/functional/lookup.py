@@ -65,17 +65,13 @@ def embedding(xp: Namespace, x: Array, weight: Array, /, *, padding_idx: int | N
 
 
 @embedding.def_vjp("weight")
-def embedding_vjp_weight(
-    xp: Namespace, g: Array, y: Array, x: Array, weight: Array, *, padding_idx: int | None = None
-) -> Array:
+def embedding_vjp_weight(xp, g, x, weight, padding_idx):
     zeros = xp.zeros(tuple(weight.shape), dtype=g.dtype)
     return xp.index_put(zeros, x, _without_padding(xp, g, x, weight, padding_idx), accumulate=True)
 
 
 @embedding.def_jvp("weight")
-def embedding_jvp_weight(
-    xp: Namespace, t: Array, y: Array, x: Array, weight: Array, *, padding_idx: int | None = None
-) -> Array:
+def embedding_jvp_weight(xp, t, y, x, weight, padding_idx):
     rows = xp.reshape(xp.take(t, xp.reshape(x, (-1,)), axis=0), y.shape)
     return _without_padding(xp, rows, x, weight, padding_idx)
 

@@ -102,47 +102,35 @@ def _spread(xp: Namespace, g: Any, x: Any, reduction: str) -> Any:
 
 
 @binary_cross_entropy.def_vjp("x")
-def binary_cross_entropy_vjp_x(
-    xp: Namespace, g: Array, y: Array, x: Array, target: Array, weight: Any = None, *, reduction: Reduction = "mean"
-) -> Array:
+def binary_cross_entropy_vjp_x(xp, g, x, target, weight, reduction):
     slope = _slope(xp, x, target)
     return _spread(xp, g, x, reduction) * (slope if weight is None else slope * weight)
 
 
 @binary_cross_entropy.def_jvp("x")
-def binary_cross_entropy_jvp_x(
-    xp: Namespace, t: Array, y: Array, x: Array, target: Array, weight: Any = None, *, reduction: Reduction = "mean"
-) -> Array:
+def binary_cross_entropy_jvp_x(xp, t, x, target, weight, reduction):
     return _weighed(xp, t * _slope(xp, x, target), weight, reduction)
 
 
 @binary_cross_entropy.def_vjp("target")
-def binary_cross_entropy_vjp_target(
-    xp: Namespace, g: Array, y: Array, x: Array, target: Array, weight: Any = None, *, reduction: Reduction = "mean"
-) -> Array:
+def binary_cross_entropy_vjp_target(xp, g, x, weight, reduction):
     odds = _logarithm(xp, 1.0 - x) - _logarithm(xp, x)
     return _spread(xp, g, x, reduction) * (odds if weight is None else odds * weight)
 
 
 @binary_cross_entropy.def_jvp("target")
-def binary_cross_entropy_jvp_target(
-    xp: Namespace, t: Array, y: Array, x: Array, target: Array, weight: Any = None, *, reduction: Reduction = "mean"
-) -> Array:
+def binary_cross_entropy_jvp_target(xp, t, x, weight, reduction):
     return _weighed(xp, t * (_logarithm(xp, 1.0 - x) - _logarithm(xp, x)), weight, reduction)
 
 
 @binary_cross_entropy.def_vjp("weight")
-def binary_cross_entropy_vjp_weight(
-    xp: Namespace, g: Array, y: Array, x: Array, target: Array, weight: Any = None, *, reduction: Reduction = "mean"
-) -> Array:
+def binary_cross_entropy_vjp_weight(xp, g, x, target, weight, reduction):
     loss = -(target * _logarithm(xp, x) + (1.0 - target) * _logarithm(xp, 1.0 - x))
     return project(xp, _spread(xp, g, x, reduction) * loss, weight.shape, weight.dtype)
 
 
 @binary_cross_entropy.def_jvp("weight")
-def binary_cross_entropy_jvp_weight(
-    xp: Namespace, t: Array, y: Array, x: Array, target: Array, weight: Any = None, *, reduction: Reduction = "mean"
-) -> Array:
+def binary_cross_entropy_jvp_weight(xp, t, x, target, reduction):
     loss = -(target * _logarithm(xp, x) + (1.0 - target) * _logarithm(xp, 1.0 - x))
     return reduced(xp, loss * t, reduction)
 

@@ -244,18 +244,7 @@ def _checked(xp: Namespace, x: Any, target: Any, ignore_index: int) -> tuple[Any
 
 
 @cross_entropy.def_vjp("x")
-def cross_entropy_vjp_x(
-    xp: Namespace,
-    g: Array,
-    y: Array,
-    x: Array,
-    target: Array,
-    weight: Array | None = None,
-    *,
-    ignore_index: int = -100,
-    label_smoothing: float = 0.0,
-    reduction: Reduction = "mean",
-) -> Array:
+def cross_entropy_vjp_x(xp, g, x, target, weight, ignore_index, label_smoothing, reduction):
     if _is_plain(xp, weight, label_smoothing, reduction):
         short = losses_numpy.gradient(g, x, target, ignore_index, reduction)
         if short is not None:
@@ -266,36 +255,14 @@ def cross_entropy_vjp_x(
 
 
 @cross_entropy.def_jvp("x")
-def cross_entropy_jvp_x(
-    xp: Namespace,
-    t: Array,
-    y: Array,
-    x: Array,
-    target: Array,
-    weight: Array | None = None,
-    *,
-    ignore_index: int = -100,
-    label_smoothing: float = 0.0,
-    reduction: Reduction = "mean",
-) -> Array:
+def cross_entropy_jvp_x(xp, t, x, target, weight, ignore_index, label_smoothing, reduction):
     x, found = _checked(xp, x, target, ignore_index)
     centred = found.centred(x, weight, label_smoothing)
     return found.reduced(xp.sum(centred * t, axis=found.axis), x, weight, reduction)
 
 
 @cross_entropy.def_vjp("target")
-def cross_entropy_vjp_target(
-    xp: Namespace,
-    g: Array,
-    y: Array,
-    x: Array,
-    target: Array,
-    weight: Array | None = None,
-    *,
-    ignore_index: int = -100,
-    label_smoothing: float = 0.0,
-    reduction: Reduction = "mean",
-) -> Array:
+def cross_entropy_vjp_target(xp, g, x, target, weight, ignore_index, label_smoothing, reduction):
     x, found = _checked(xp, x, target, ignore_index)
     slope = called(xp, log_softmax, x, axis=found.axis) * (label_smoothing - 1.0)
     slope = slope if weight is None else slope * found.along(x, weight)
@@ -303,18 +270,7 @@ def cross_entropy_vjp_target(
 
 
 @cross_entropy.def_jvp("target")
-def cross_entropy_jvp_target(
-    xp: Namespace,
-    t: Array,
-    y: Array,
-    x: Array,
-    target: Array,
-    weight: Array | None = None,
-    *,
-    ignore_index: int = -100,
-    label_smoothing: float = 0.0,
-    reduction: Reduction = "mean",
-) -> Array:
+def cross_entropy_jvp_target(xp, t, x, target, weight, ignore_index, label_smoothing, reduction):
     x, found = _checked(xp, x, target, ignore_index)
     slope = called(xp, log_softmax, x, axis=found.axis) * (label_smoothing - 1.0)
     slope = slope if weight is None else slope * found.along(x, weight)
@@ -322,18 +278,7 @@ def cross_entropy_jvp_target(
 
 
 @cross_entropy.def_vjp("weight")
-def cross_entropy_vjp_weight(
-    xp: Namespace,
-    g: Array,
-    y: Array,
-    x: Array,
-    target: Array,
-    weight: Array,
-    *,
-    ignore_index: int = -100,
-    label_smoothing: float = 0.0,
-    reduction: Reduction = "mean",
-) -> Array:
+def cross_entropy_vjp_weight(xp, g, y, x, target, weight, ignore_index, label_smoothing, reduction):
     x, found = _checked(xp, x, target, ignore_index)
     slope = found.slope_of_weight(x, y, label_smoothing, reduction)
     others = tuple(i for i in range(x.ndim) if i != found.axis)
@@ -341,18 +286,7 @@ def cross_entropy_vjp_weight(
 
 
 @cross_entropy.def_jvp("weight")
-def cross_entropy_jvp_weight(
-    xp: Namespace,
-    t: Array,
-    y: Array,
-    x: Array,
-    target: Array,
-    weight: Array,
-    *,
-    ignore_index: int = -100,
-    label_smoothing: float = 0.0,
-    reduction: Reduction = "mean",
-) -> Array:
+def cross_entropy_jvp_weight(xp, t, y, x, target, weight, ignore_index, label_smoothing, reduction):
     x, found = _checked(xp, x, target, ignore_index)
     slope = found.slope_of_weight(x, y, label_smoothing, reduction) * found.along(x, t)
     return found.reduced(xp.sum(slope, axis=found.axis), x, weight, reduction)

@@ -106,8 +106,8 @@ def _least(xp: Namespace, dtype: Any) -> Any:
 
 
 @max_pool2d.def_vjp
-def max_pool2d_vjp(xp: Namespace, g: Array, y: Array, x: Array, /, *args: Any, **parameters: Any) -> Array:
-    rows, columns = _windows(max_pool2d, x, *args, **parameters)
+def max_pool2d_vjp(xp, g, y, x, kernel_size, stride, padding, dilation, ceil_mode):
+    rows, columns = _windows(max_pool2d, x, kernel_size, stride, padding, dilation, ceil_mode)
     images = padded(xp, x, rows, columns, _least(xp, x.dtype))
     if xp is numpy_namespace:
         return _given_to_largest(g, y, images, rows, columns)
@@ -148,8 +148,8 @@ def _first_largest(xp: Namespace, y: Any, images: Any, rows: Windows, columns: W
 
 
 @max_pool2d.def_jvp
-def max_pool2d_jvp(xp: Namespace, t: Array, y: Array, x: Array, /, *args: Any, **parameters: Any) -> Array:
-    rows, columns = _windows(max_pool2d, x, *args, **parameters)
+def max_pool2d_jvp(xp, t, y, x, kernel_size, stride, padding, dilation, ceil_mode):
+    rows, columns = _windows(max_pool2d, x, kernel_size, stride, padding, dilation, ceil_mode)
     images, tangents = padded(xp, x, rows, columns, _least(xp, x.dtype)), padded(xp, t, rows, columns)
     total = xp.zeros_like(y)
     for place, chosen in zip(places(rows, columns), _first_largest(xp, y, images, rows, columns), strict=True):
@@ -252,18 +252,7 @@ def _counts(windows: Windows, *, include: bool) -> list[int]:
 
 
 @avg_pool2d.def_transpose
-def avg_pool2d_transpose(
-    xp: Namespace,
-    g: Array,
-    x: Array,
-    /,
-    kernel_size: Pair,
-    stride: Pair | None = None,
-    padding: Pair = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Array:
+def avg_pool2d_transpose(xp, g, x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
     given = {"count_include_pad": count_include_pad, "divisor_override": divisor_override}
     rows, columns = _windows(avg_pool2d, x, kernel_size, stride, padding, 1, ceil_mode)
     part = g / _divisor(xp, g, rows, columns, given)
