@@ -23,7 +23,7 @@ CUMULATIVE_SAMPLES = [
 ]
 
 
-@operation(kind=kinds.function, namespace="dispatchkit", samples=CUMULATIVE_SAMPLES)
+@operation(passthrough=True, kind=kinds.function, namespace="dispatchkit", samples=CUMULATIVE_SAMPLES)
 def cumulative_sum(
     xp: Namespace,
     x: Array,
@@ -72,7 +72,7 @@ def cumulative_sum_transpose(xp, g, x, axis, include_initial):
     return xp.flip(xp.cumulative_sum(xp.flip(g, axis=axis), axis=axis), axis=axis)
 
 
-@operation(kind=kinds.function, namespace="dispatchkit", samples=CUMULATIVE_SAMPLES)
+@operation(passthrough=True, kind=kinds.function, namespace="dispatchkit", samples=CUMULATIVE_SAMPLES)
 def cumulative_prod(
     xp: Namespace,
     x: Array,

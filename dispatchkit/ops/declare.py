@@ -66,6 +66,7 @@ def operation(
     samples: Sequence[Sample] | None = ...,
     record: type[DeclaredOperation] = ...,
     decomposes: bool = ...,
+    passthrough: bool = ...,
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]: ...
 def operation(
     body: Callable[..., Any] | None = None,
@@ -83,6 +84,7 @@ def operation(
     samples: Sequence[Sample] | None = None,
     record: type[DeclaredOperation] = DeclaredOperation,
     decomposes: bool = True,
+    passthrough: bool = False,
 ) -> Any:
     """Declare an operation by its body.
 
@@ -102,6 +104,8 @@ def operation(
     samples : valid calls, where arity and kind do not tell them
     record : the class of what stands behind the function
     decomposes : whether the body is a way to compute it by other operations
+    passthrough : whether the body only passes its arguments on to the namespace's function of the same name, which
+        then computes NumPy arrays directly; such a body is no decomposition
 
     Returns
     -------
@@ -129,10 +133,10 @@ def operation(
             signature = _with_requires_grad(signature)
         place = namespace or fn.__module__.partition(".")[0]
         parameters = Parameters(signature, _forms(fn, signature))
-        entry = record(tensor_protocol, fn.__name__, place, kind, parameters, fn, differentiable)
+        entry = record(tensor_protocol, fn.__name__, place, kind, parameters, fn, differentiable, passthrough)
         call = tensor_protocol.add(entry)
         entry.several = _gives_several(fn)
-        entry.decomposes = decomposes and not entry.namesake and not parameters.nullary
+        entry.decomposes = decomposes and not passthrough and not parameters.nullary
         entry.samples = _samples(entry, domain, content) if samples is None else list(samples)
         entry.forget_rules()
         _dress(call, fn, signature)
@@ -332,6 +336,7 @@ class _Declarer:
         samples: Sequence[Sample] = ...,
         record: type[DeclaredOperation] = ...,
         decomposes: bool = ...,
+        passthrough: bool = ...,
     ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]: ...
     def __call__(  # type: ignore[misc]  # mypy does not see that keywords go on to `options`
         self, body: Any = None, /, *, methods: Sequence[str] = (), namespace: str = "dispatchkit", **options: Any

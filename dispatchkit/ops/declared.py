@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -51,7 +50,7 @@ class DeclaredOperation(Overridable):
     derivatives : its derivative rules
     differentiable : whether gradients flow through it
     trusted : whether the body is one of this library, which are tested to give on none of their arguments themselves
-    namesake : whether the body does nothing but call the namespace's function of the same name
+    passthrough : whether the body only passes its arguments on to the namespace's function of the same name
     kernel : computes it on NumPy arrays, with every parameter left out
     on_numpy : computes it on NumPy arrays
     whole : computes it on a NumPy array with every parameter left out, where there is a shorter way
@@ -71,6 +70,7 @@ class DeclaredOperation(Overridable):
         parameters: Parameters,
         body: Callable[..., Any],
         differentiable: bool,
+        passthrough: bool = False,
     ) -> None:
         super().__init__(protocol, name, namespace, kind, parameters, None)
         self.body_of_namespace = body
@@ -78,12 +78,11 @@ class DeclaredOperation(Overridable):
         self.differentiable = differentiable
         self.node_name = "".join(part.capitalize() for part in name.split("_")) + "Backward"
         self.trusted = namespace.partition(".")[0] == "dispatchkit"
-        path = _called_alone(body, parameters.signature) if self.trusted or not _branches(body) else None
-        prefix = namespace.partition(".")[2]
-        self.namesake = path == (f"{prefix}.{name}" if prefix else name)
-        self.kernel = _kernel(body, path, trusted=self.trusted)
-        self.on_numpy = _on_numpy(body, path, parameters.signature)
-        self.whole = numpy_namespace.whole.get(name) if self.namesake else None
+        self.passthrough = passthrough
+        own = getattr(numpy_namespace, name, None) if passthrough else None
+        self.kernel = _kernel(partial(body, numpy_namespace) if own is None else own, trusted=self.trusted)
+        self.on_numpy = _on_numpy(body, name if passthrough else None, parameters.signature)
+        self.whole = numpy_namespace.whole.get(name) if passthrough else None
         self.samples: list[Sample] = []
         self.decomposes = True
         self.several = False
@@ -216,7 +215,7 @@ class DeclaredOperation(Overridable):
     @property
     def composite(self) -> bool:
         """Whether gradients flow through the body rather than by rules."""
-        return self.differentiable and not self.derivatives and not self.namesake
+        return self.differentiable and not self.derivatives and not self.passthrough
 
     @property
     def fast_base(self) -> type | None:
@@ -268,66 +267,12 @@ class DeclaredOperation(Overridable):
         return wrapped(base, y, node.original)
 
 
-class _Symbol:
-    """Stands for an argument while a body is looked at."""
-
-
-class _SeenCall:
-    def __init__(self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.path, self.args, self.kwargs = path, args, kwargs
-
-
-class _SeenNamespace:
-    """Records which function a body calls."""
-
-    def __init__(self, path: str = "") -> None:
-        self._path = path
-
-    def __getattr__(self, name: str) -> _SeenNamespace:
-        return _SeenNamespace(f"{self._path}.{name}" if self._path else name)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> _SeenCall:
-        return _SeenCall(self._path, args, kwargs)
-
-
-def _branches(body: Callable[..., Any]) -> bool:
-    """Return whether a body may take another way for other arguments, which one call of it does not show."""
-    code = getattr(body, "__code__", None)
-    return code is None or any(i.opcode in dis.hasjrel or i.opcode in dis.hasjabs for i in dis.get_instructions(code))
-
-
-def _called_alone(body: Callable[..., Any], signature: inspect.Signature) -> str | None:
-    """Return the function of the namespace that a body passes all its arguments to, if it does nothing else."""
-    parameters = list(signature.parameters.values())
-    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
-        return None
-    args = [_Symbol() for p in parameters if p.kind is not p.KEYWORD_ONLY]
-    kwargs = {p.name: _Symbol() for p in parameters if p.kind is p.KEYWORD_ONLY}
-    try:
-        seen = body(_SeenNamespace(), *args, **kwargs)
-    except Exception:  # noqa: BLE001  # whatever a body does with a symbol shows that it does more than call
-        return None
-    if not isinstance(seen, _SeenCall):
-        return None
-    # What the body passes by position comes first and in order; the rest goes by name.
-    named = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY][len(seen.args) :]
-    by_name = {**dict(zip(named, args[len(seen.args) :], strict=True)), **kwargs}
-    in_order = all(a is b for a, b in zip(seen.args, args, strict=False)) and len(seen.args) <= len(args)
-    return seen.path if in_order and seen.kwargs == by_name else None
-
-
-def _kernel(body: Callable[..., Any], path: str | None, *, trusted: bool) -> Callable[..., Any]:
-    """Return what computes a body on NumPy arrays, NumPy's own function where the body only calls that.
+def _kernel(kernel: Callable[..., Any], *, trusted: bool) -> Callable[..., Any]:
+    """Return what computes NumPy arrays with every parameter left out.
 
     Whoever calls a kernel takes the result to be new, so that a change of it reaches no argument unseen. The bodies of
     this library are tested for it; what others hand on is copied.
     """
-    kernel: Any = numpy_namespace
-    if path is None:
-        kernel = partial(body, numpy_namespace)
-    else:
-        for name in path.split("."):
-            kernel = getattr(kernel, name)
     return kernel if trusted or isinstance(kernel, np.ufunc) else _giving_new_memory(kernel)
 
 

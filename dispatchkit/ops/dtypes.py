@@ -322,6 +322,7 @@ def can_cast(from_: Any, to: DType, /) -> builtins.bool:
 
 
 @conversion(
+    passthrough=True,
     methods=("astype",),
     samples=[
         sample(draw(2, 3), float64),

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-@elementwise(operator="__add__")
+@elementwise(passthrough=True, operator="__add__")
 def add(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Add two arrays: ``x1 + x2``.
 
@@ -58,7 +58,7 @@ def add(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 add.def_partial(1, 1)
 
 
-@elementwise(operator="__sub__")
+@elementwise(passthrough=True, operator="__sub__")
 def subtract(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Subtract one array from another: ``x1 - x2``.
 
@@ -86,7 +86,7 @@ def subtract(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 subtract.def_partial(1, -1)
 
 
-@elementwise(operator="__mul__")
+@elementwise(passthrough=True, operator="__mul__")
 def multiply(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Multiply two arrays element by element: ``x1 * x2``.
 
@@ -121,7 +121,7 @@ def multiply_partial_x2(x1):
     return x1
 
 
-@elementwise(operator="__truediv__", domain=(0.5, 2.0))
+@elementwise(passthrough=True, operator="__truediv__", domain=(0.5, 2.0))
 def divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Divide one array by another: ``x1 / x2``.
 
@@ -156,7 +156,7 @@ def divide_partial_x2(y, x2):
     return -y / x2
 
 
-@elementwise(operator="__floordiv__", domain=(0.5, 2.0))
+@elementwise(passthrough=True, operator="__floordiv__", domain=(0.5, 2.0))
 def floor_divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Divide and round down: ``x1 // x2``.
 
@@ -216,7 +216,7 @@ def _is_flat(x: Any) -> bool:
 floor_divide.def_partial(0, 0)
 
 
-@elementwise(operator="__mod__", domain=(0.5, 2.0))
+@elementwise(passthrough=True, operator="__mod__", domain=(0.5, 2.0))
 def remainder(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return what division leaves, with the sign of the divisor: ``x1 % x2``.
 
@@ -249,7 +249,7 @@ def remainder_partial_x2(xp, x1, x2):
     return -xp.floor_divide(x1, x2)
 
 
-@elementwise(operator="__neg__")
+@elementwise(passthrough=True, operator="__neg__")
 def negative(xp: Namespace, x: Array, /) -> Array:
     """Change the sign of each element: ``-x``.
 
@@ -277,7 +277,7 @@ def negative(xp: Namespace, x: Array, /) -> Array:
 negative.def_partial(-1)
 
 
-@elementwise(operator="__pos__")
+@elementwise(passthrough=True, operator="__pos__")
 def positive(xp: Namespace, x: Array, /) -> Array:
     """Return a copy of each element: ``+x``.
 

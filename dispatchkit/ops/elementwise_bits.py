@@ -16,7 +16,7 @@ __all__ = [
 ]
 
 
-@elementwise(operator="__and__", differentiable=False, content="integer", domain=(0, 6))
+@elementwise(passthrough=True, operator="__and__", differentiable=False, content="integer", domain=(0, 6))
 def bitwise_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Keep the bits that are set in both elements: ``x1 & x2``.
 
@@ -41,7 +41,7 @@ def bitwise_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.bitwise_and(x1, x2)
 
 
-@elementwise(operator="__or__", differentiable=False, content="integer", domain=(0, 6))
+@elementwise(passthrough=True, operator="__or__", differentiable=False, content="integer", domain=(0, 6))
 def bitwise_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Set the bits that are set in one of two elements: ``x1 | x2``.
 
@@ -66,7 +66,7 @@ def bitwise_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.bitwise_or(x1, x2)
 
 
-@elementwise(operator="__xor__", differentiable=False, content="integer", domain=(0, 6))
+@elementwise(passthrough=True, operator="__xor__", differentiable=False, content="integer", domain=(0, 6))
 def bitwise_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Set the bits that differ between two elements: ``x1 ^ x2``.
 
@@ -91,7 +91,7 @@ def bitwise_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.bitwise_xor(x1, x2)
 
 
-@elementwise(operator="__invert__", differentiable=False, content="integer", domain=(0, 6))
+@elementwise(passthrough=True, operator="__invert__", differentiable=False, content="integer", domain=(0, 6))
 def bitwise_invert(xp: Namespace, x: Array, /) -> Array:
     """Invert each bit: ``~x``.
 
@@ -116,7 +116,7 @@ def bitwise_invert(xp: Namespace, x: Array, /) -> Array:
     return xp.bitwise_invert(x)
 
 
-@elementwise(operator="__lshift__", differentiable=False, content="integer", domain=(0, 6))
+@elementwise(passthrough=True, operator="__lshift__", differentiable=False, content="integer", domain=(0, 6))
 def bitwise_left_shift(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Shift the bits of each element to the left, filling with zeros: ``x1 << x2``.
 
@@ -142,7 +142,7 @@ def bitwise_left_shift(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.bitwise_left_shift(x1, x2)
 
 
-@elementwise(operator="__rshift__", differentiable=False, content="integer", domain=(0, 6))
+@elementwise(passthrough=True, operator="__rshift__", differentiable=False, content="integer", domain=(0, 6))
 def bitwise_right_shift(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Shift the bits of each element to the right, filling with the sign: ``x1 >> x2``.
 

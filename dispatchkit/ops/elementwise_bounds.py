@@ -14,7 +14,7 @@ from dispatchkit.ops.typing import Array, Namespace
 __all__ = ["clamp", "clip", "maximum", "minimum", "relu"]
 
 
-@elementwise
+@elementwise(passthrough=True)
 def maximum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return the larger of each two elements, NaN where one of them is.
 
@@ -50,7 +50,7 @@ def maximum_partial_x2(xp, y, x1, x2):
     return _share(xp, y, x2 < x1, x1 == x2)
 
 
-@elementwise
+@elementwise(passthrough=True)
 def minimum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return the smaller of each two elements, NaN where one of them is.
 

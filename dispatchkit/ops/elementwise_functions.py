@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-@elementwise
+@elementwise(passthrough=True)
 def exp(xp: Namespace, x: Array, /) -> Array:
     """Raise e to the power of each element.
 
@@ -57,7 +57,7 @@ def exp_partial(y):
     return y
 
 
-@elementwise
+@elementwise(passthrough=True)
 def expm1(xp: Namespace, x: Array, /) -> Array:
     """Raise e to the power of each element and subtract one, accurately near 0.
 
@@ -88,7 +88,7 @@ def expm1_partial(y):
     return y + 1
 
 
-@elementwise(domain=(0.1, 3.0))
+@elementwise(passthrough=True, domain=(0.1, 3.0))
 def log(xp: Namespace, x: Array, /) -> Array:
     """Return the natural logarithm of each element.
 
@@ -118,7 +118,7 @@ def log_partial(x):
     return 1 / x
 
 
-@elementwise(domain=(-0.5, 2.0))
+@elementwise(passthrough=True, domain=(-0.5, 2.0))
 def log1p(xp: Namespace, x: Array, /) -> Array:
     """Return the natural logarithm of one plus each element, accurately near 0.
 
@@ -148,7 +148,7 @@ def log1p_partial(x):
     return 1 / (1 + x)
 
 
-@elementwise(domain=(0.1, 3.0))
+@elementwise(passthrough=True, domain=(0.1, 3.0))
 def log2(xp: Namespace, x: Array, /) -> Array:
     """Return the logarithm to the base 2 of each element.
 
@@ -178,7 +178,7 @@ def log2_partial(x):
     return 1 / (x * math.log(2))
 
 
-@elementwise(domain=(0.1, 3.0))
+@elementwise(passthrough=True, domain=(0.1, 3.0))
 def log10(xp: Namespace, x: Array, /) -> Array:
     """Return the logarithm to the base 10 of each element.
 
@@ -208,7 +208,7 @@ def log10_partial(x):
     return 1 / (x * math.log(10))
 
 
-@elementwise
+@elementwise(passthrough=True)
 def logaddexp(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Add numbers that are given by their logarithms: ``log(exp(x1) + exp(x2))`` without overflow.
 
@@ -285,7 +285,7 @@ def sigmoid_partial(y):
     return y * (1 - y)
 
 
-@elementwise(properties=("real",))
+@elementwise(passthrough=True, properties=("real",))
 def real(xp: Namespace, x: Array, /) -> Array:
     """Return the real part of each element.
 
@@ -315,7 +315,7 @@ def real_transpose(g):
     return g
 
 
-@elementwise(properties=("imag",))
+@elementwise(passthrough=True, properties=("imag",))
 def imag(xp: Namespace, x: Array, /) -> Array:
     """Return the imaginary part of each element.
 
@@ -345,7 +345,7 @@ def imag_transpose(xp, g, x):
     return 1j * xp.astype(g, x.dtype) if holds_complex(x) else xp.zeros_like(g)
 
 
-@elementwise
+@elementwise(passthrough=True)
 def conj(xp: Namespace, x: Array, /) -> Array:
     """Return the complex conjugate of each element.
 

@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 
-@elementwise
+@elementwise(passthrough=True)
 def sinh(xp: Namespace, x: Array, /) -> Array:
     """Return the hyperbolic sine of each element.
 
@@ -48,7 +48,7 @@ def sinh_partial(xp, x):
     return xp.cosh(x)
 
 
-@elementwise
+@elementwise(passthrough=True)
 def cosh(xp: Namespace, x: Array, /) -> Array:
     """Return the hyperbolic cosine of each element.
 
@@ -78,7 +78,7 @@ def cosh_partial(xp, x):
     return xp.sinh(x)
 
 
-@elementwise
+@elementwise(passthrough=True)
 def tanh(xp: Namespace, x: Array, /) -> Array:
     """Return the hyperbolic tangent of each element.
 
@@ -108,7 +108,7 @@ def tanh_partial(y):
     return 1 - y * y
 
 
-@elementwise
+@elementwise(passthrough=True)
 def asinh(xp: Namespace, x: Array, /) -> Array:
     """Return the inverse hyperbolic sine of each element.
 
@@ -138,7 +138,7 @@ def asinh_partial(xp, x):
     return 1 / xp.sqrt(x * x + 1)
 
 
-@elementwise(domain=(1.1, 3.0))
+@elementwise(passthrough=True, domain=(1.1, 3.0))
 def acosh(xp: Namespace, x: Array, /) -> Array:
     """Return the inverse hyperbolic cosine of each element.
 
@@ -169,7 +169,7 @@ def acosh_partial(xp, x):
     return 1 / (xp.sqrt(x - 1) * xp.sqrt(x + 1))
 
 
-@elementwise(domain=(-0.9, 0.9))
+@elementwise(passthrough=True, domain=(-0.9, 0.9))
 def atanh(xp: Namespace, x: Array, /) -> Array:
     """Return the inverse hyperbolic tangent of each element.
 

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-@elementwise(operator="__eq__", differentiable=False)
+@elementwise(passthrough=True, operator="__eq__", differentiable=False)
 def equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each two elements are equal: ``x1 == x2``.
 
@@ -53,7 +53,7 @@ def equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.equal(x1, x2)
 
 
-@elementwise(operator="__ne__", differentiable=False)
+@elementwise(passthrough=True, operator="__ne__", differentiable=False)
 def not_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each two elements differ: ``x1 != x2``.
 
@@ -78,7 +78,7 @@ def not_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.not_equal(x1, x2)
 
 
-@elementwise(operator="__lt__", differentiable=False)
+@elementwise(passthrough=True, operator="__lt__", differentiable=False)
 def less(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each element is below another: ``x1 < x2``.
 
@@ -103,7 +103,7 @@ def less(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.less(x1, x2)
 
 
-@elementwise(operator="__le__", differentiable=False)
+@elementwise(passthrough=True, operator="__le__", differentiable=False)
 def less_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each element is at most another: ``x1 <= x2``.
 
@@ -128,7 +128,7 @@ def less_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.less_equal(x1, x2)
 
 
-@elementwise(operator="__gt__", differentiable=False)
+@elementwise(passthrough=True, operator="__gt__", differentiable=False)
 def greater(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each element is above another: ``x1 > x2``.
 
@@ -153,7 +153,7 @@ def greater(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.greater(x1, x2)
 
 
-@elementwise(operator="__ge__", differentiable=False)
+@elementwise(passthrough=True, operator="__ge__", differentiable=False)
 def greater_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each element is at least another: ``x1 >= x2``.
 
@@ -178,7 +178,7 @@ def greater_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.greater_equal(x1, x2)
 
 
-@elementwise(differentiable=False, content="boolean")
+@elementwise(passthrough=True, differentiable=False, content="boolean")
 def logical_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether both elements are true.
 
@@ -203,7 +203,7 @@ def logical_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.logical_and(x1, x2)
 
 
-@elementwise(differentiable=False, content="boolean")
+@elementwise(passthrough=True, differentiable=False, content="boolean")
 def logical_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether at least one of two elements is true.
 
@@ -228,7 +228,7 @@ def logical_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.logical_or(x1, x2)
 
 
-@elementwise(differentiable=False, content="boolean")
+@elementwise(passthrough=True, differentiable=False, content="boolean")
 def logical_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether exactly one of two elements is true.
 
@@ -253,7 +253,7 @@ def logical_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.logical_xor(x1, x2)
 
 
-@elementwise(differentiable=False, content="boolean")
+@elementwise(passthrough=True, differentiable=False, content="boolean")
 def logical_not(xp: Namespace, x: Array, /) -> Array:
     """Return whether each element is false.
 
@@ -278,7 +278,7 @@ def logical_not(xp: Namespace, x: Array, /) -> Array:
     return xp.logical_not(x)
 
 
-@elementwise(differentiable=False)
+@elementwise(passthrough=True, differentiable=False)
 def isfinite(xp: Namespace, x: Array, /) -> Array:
     """Return whether each element is neither infinite nor NaN.
 
@@ -303,7 +303,7 @@ def isfinite(xp: Namespace, x: Array, /) -> Array:
     return xp.isfinite(x)
 
 
-@elementwise(differentiable=False)
+@elementwise(passthrough=True, differentiable=False)
 def isinf(xp: Namespace, x: Array, /) -> Array:
     """Return whether each element is infinite.
 
@@ -328,7 +328,7 @@ def isinf(xp: Namespace, x: Array, /) -> Array:
     return xp.isinf(x)
 
 
-@elementwise(differentiable=False)
+@elementwise(passthrough=True, differentiable=False)
 def isnan(xp: Namespace, x: Array, /) -> Array:
     """Return whether each element is NaN, not a number.
 

@@ -10,7 +10,7 @@ from dispatchkit.ops.typing import Array, Namespace
 __all__ = ["hypot", "pow", "power", "reciprocal", "rsqrt", "sqrt", "square"]
 
 
-@elementwise(operator="__pow__", domain=(0.5, 2.0))
+@elementwise(passthrough=True, operator="__pow__", domain=(0.5, 2.0))
 def pow(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Raise to a power: ``x1 ** x2``.
 
@@ -119,7 +119,7 @@ def reciprocal_partial(y):
     return -y * y
 
 
-@elementwise(domain=(0.1, 3.0))
+@elementwise(passthrough=True, domain=(0.1, 3.0))
 def sqrt(xp: Namespace, x: Array, /) -> Array:
     """Return the square root of each element.
 
@@ -179,7 +179,7 @@ def rsqrt_partial(y):
     return -0.5 * y * y * y
 
 
-@elementwise(domain=(0.5, 2.0))
+@elementwise(passthrough=True, domain=(0.5, 2.0))
 def hypot(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return the length of the hypotenuse over two legs: ``sqrt(x1**2 + x2**2)`` without overflow.
 

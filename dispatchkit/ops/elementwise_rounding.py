@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-@elementwise(operator="__abs__")
+@elementwise(passthrough=True, operator="__abs__")
 def abs(xp: Namespace, x: Array, /) -> Array:
     """Return the magnitude of each element.
 
@@ -59,7 +59,7 @@ def abs_jvp(xp, t, x):
     return t * xp.sign(x)
 
 
-@elementwise
+@elementwise(passthrough=True)
 def sign(xp: Namespace, x: Array, /) -> Array:
     """Return -1, 0 or 1 for each real element, ``x / abs(x)`` or 0 for each complex one.
 
@@ -105,7 +105,7 @@ def _across(xp: Namespace, t: Array, y: Array, x: Array) -> Array:
     return xp.where(size == 0, 0, across)
 
 
-@elementwise(differentiable=False)
+@elementwise(passthrough=True, differentiable=False)
 def signbit(xp: Namespace, x: Array, /) -> Array:
     """Return whether the sign bit of each element is set: below zero, for ``-0.0``, and for some NaNs.
 
@@ -130,7 +130,7 @@ def signbit(xp: Namespace, x: Array, /) -> Array:
     return xp.signbit(x)
 
 
-@elementwise
+@elementwise(passthrough=True)
 def copysign(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Give the elements of one array the signs of those of another.
 
@@ -165,7 +165,7 @@ def copysign_partial_x1(xp, y, x1):
 copysign.def_partial(None, 0)
 
 
-@elementwise
+@elementwise(passthrough=True)
 def nextafter(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return the next floating-point number on the way from each element to another.
 
@@ -194,7 +194,7 @@ def nextafter(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 nextafter.def_partial(1, 0)
 
 
-@elementwise
+@elementwise(passthrough=True)
 def floor(xp: Namespace, x: Array, /) -> Array:
     """Round each element down.
 
@@ -222,7 +222,7 @@ def floor(xp: Namespace, x: Array, /) -> Array:
 floor.def_partial(0)
 
 
-@elementwise
+@elementwise(passthrough=True)
 def ceil(xp: Namespace, x: Array, /) -> Array:
     """Round each element up.
 
@@ -250,7 +250,7 @@ def ceil(xp: Namespace, x: Array, /) -> Array:
 ceil.def_partial(0)
 
 
-@elementwise
+@elementwise(passthrough=True)
 def trunc(xp: Namespace, x: Array, /) -> Array:
     """Round each element towards zero.
 
@@ -278,7 +278,7 @@ def trunc(xp: Namespace, x: Array, /) -> Array:
 trunc.def_partial(0)
 
 
-@elementwise
+@elementwise(passthrough=True)
 def round(xp: Namespace, x: Array, /) -> Array:
     """Round each element to the nearest integer, halves to the even one.
 

@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-@elementwise
+@elementwise(passthrough=True)
 def sin(xp: Namespace, x: Array, /) -> Array:
     """Return the sine of each element.
 
@@ -51,7 +51,7 @@ def sin_partial(xp, x):
     return xp.cos(x)
 
 
-@elementwise
+@elementwise(passthrough=True)
 def cos(xp: Namespace, x: Array, /) -> Array:
     """Return the cosine of each element.
 
@@ -81,7 +81,7 @@ def cos_partial(xp, x):
     return -xp.sin(x)
 
 
-@elementwise(domain=(-1.0, 1.0))
+@elementwise(passthrough=True, domain=(-1.0, 1.0))
 def tan(xp: Namespace, x: Array, /) -> Array:
     """Return the tangent of each element.
 
@@ -111,7 +111,7 @@ def tan_partial(y):
     return 1 + y * y
 
 
-@elementwise(domain=(-0.9, 0.9))
+@elementwise(passthrough=True, domain=(-0.9, 0.9))
 def asin(xp: Namespace, x: Array, /) -> Array:
     """Return the inverse sine of each element.
 
@@ -141,7 +141,7 @@ def asin_partial(xp, x):
     return 1 / xp.sqrt(1 - x * x)
 
 
-@elementwise(domain=(-0.9, 0.9))
+@elementwise(passthrough=True, domain=(-0.9, 0.9))
 def acos(xp: Namespace, x: Array, /) -> Array:
     """Return the inverse cosine of each element.
 
@@ -171,7 +171,7 @@ def acos_partial(xp, x):
     return -1 / xp.sqrt(1 - x * x)
 
 
-@elementwise
+@elementwise(passthrough=True)
 def atan(xp: Namespace, x: Array, /) -> Array:
     """Return the inverse tangent of each element.
 
@@ -201,7 +201,7 @@ def atan_partial(x):
     return 1 / (1 + x * x)
 
 
-@elementwise(domain=(0.5, 2.0))
+@elementwise(passthrough=True, domain=(0.5, 2.0))
 def atan2(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return the angle between the positive first axis and the point ``(x2, x1)``.
 

@@ -108,6 +108,7 @@ def _as_view(a: Any, key: Any, r: Any) -> Any:
 
 
 @indexing(
+    passthrough=True,
     operator="__getitem__",
     record=Selection,
     decomposes=False,
@@ -156,11 +157,12 @@ def getitem_transpose(xp, g, x, key):
 
 
 @indexing(
+    passthrough=True,
     samples=[
         sample(draw(3, 2), 1, draw(2)),
         sample(draw(4), slice(1, 3), draw(2), accumulate=True),
         sample(draw(4), [0, 2, 0], draw(3), accumulate=True),
-    ]
+    ],
 )
 def index_put(xp: Namespace, x: Array, key: Index, value: Array, /, *, accumulate: bool = False) -> Array:
     """Return a copy of `x` in which the selected elements are others.

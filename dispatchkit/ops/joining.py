@@ -29,11 +29,12 @@ __all__ = [
 
 
 @manipulation(
+    passthrough=True,
     samples=[
         sample([draw(2, 3), draw(1, 3)]),
         sample((draw(2, 3), draw(2, 1)), axis=-1),
         sample([draw(2), draw(2, 2)], axis=None),
-    ]
+    ],
 )
 def concat(xp: Namespace, arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     """Join arrays along an axis they have.
@@ -77,7 +78,9 @@ def concat_transpose(xp, g, arrays, axis):
     return parts
 
 
-@manipulation(samples=[sample([draw(2, 3), draw(2, 3)]), sample((draw(3), draw(3)), axis=-1), sample([draw()])])
+@manipulation(
+    passthrough=True, samples=[sample([draw(2, 3), draw(2, 3)]), sample((draw(3), draw(3)), axis=-1), sample([draw()])]
+)
 def stack(xp: Namespace, arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     """Join arrays along a new axis.
 
@@ -154,11 +157,12 @@ def _parts(x: Any, axis: int, name: str) -> list[Any]:
 
 
 @manipulation(
+    passthrough=True,
     samples=[
         sample(draw(2, 3), 2),
         sample(draw(2, 3), 2, axis=1),
         sample(draw(3), np.asarray([2, 0, 1]), axis=0),
-    ]
+    ],
 )
 def repeat(xp: Namespace, x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
     """Repeat each element.
@@ -204,12 +208,13 @@ def repeat_transpose(xp, g, x, repeats, axis):
 
 
 @manipulation(
+    passthrough=True,
     samples=[
         sample(draw(2, 3), (2, 2)),
         sample(draw(2, 3), (2,)),
         sample(draw(3), (2, 1, 2)),
         sample(draw(), (2,)),
-    ]
+    ],
 )
 def tile(xp: Namespace, x: Array, repetitions: int | tuple[int, ...], /) -> Array:
     """Repeat an array as a whole.

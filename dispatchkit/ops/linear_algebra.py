@@ -38,6 +38,7 @@ Axes: TypeAlias = int | tuple[Sequence[int], Sequence[int]]
 
 
 @linalg(
+    passthrough=True,
     operator="__matmul__",
     methods=("matmul",),
     samples=[
@@ -197,6 +198,7 @@ def tensordot_transpose_x2(xp, g, x1, x2, axes):
 
 
 @linalg(
+    passthrough=True,
     methods=("vecdot",),
     samples=[
         sample(draw(3), draw(3)),

@@ -24,6 +24,7 @@ __all__ = [
 
 
 @manipulation(
+    passthrough=True,
     methods=("reshape",),
     varargs="shape",
     samples=[
@@ -167,6 +168,7 @@ def ravel(xp: Namespace, x: Array, /) -> Array:
 
 
 @manipulation(
+    passthrough=True,
     methods=("squeeze",),
     samples=[
         sample(draw(1, 3, 1)),
@@ -206,6 +208,7 @@ def squeeze(xp: Namespace, x: Array, /, axis: Axis = None) -> Array:
 
 
 @manipulation(
+    passthrough=True,
     methods=("expand_dims",),
     samples=[sample(draw(2, 3), 0), sample(draw(2), axis=(0, -1)), sample(draw(), -1)],
 )
@@ -280,6 +283,7 @@ def unsqueeze(xp: Namespace, x: Array, /, dim: int) -> Array:
 
 
 @manipulation(
+    passthrough=True,
     methods=("broadcast_to",),
     samples=[
         sample(draw(3), (2, 3)),

@@ -66,7 +66,7 @@ def _is_to_be_explained(operation: DeclaredOperation, error: Exception) -> bool:
     if operation.namespace.partition(".")[0] != "dispatchkit" or isinstance(error, (AutogradError, DispatchError)):
         return False
     # A body that does nothing but call a library's function states nothing itself, whatever the text begins with.
-    return operation.namesake or not str(error).startswith((f"{operation.name}: ", f"{operation.qualified_name}: "))
+    return operation.passthrough or not str(error).startswith((f"{operation.name}: ", f"{operation.qualified_name}: "))
 
 
 def restated(error: Exception, text: str) -> Exception:

@@ -25,6 +25,7 @@ __all__ = [
 
 
 @manipulation(
+    passthrough=True,
     methods=("permute_dims", "permute"),
     varargs="axes",
     samples=[sample(draw(2, 3), (1, 0)), sample(draw(2, 3, 4), (2, 0, -2)), sample(draw(), ())],
@@ -63,7 +64,7 @@ def permute_dims_transpose(xp, g, axes):
     return xp.permute_dims(g, inverse(tuple(axes)))
 
 
-@manipulation(properties=("mT",), samples=[sample(draw(2, 3)), sample(draw(2, 2, 3))])
+@manipulation(passthrough=True, properties=("mT",), samples=[sample(draw(2, 3)), sample(draw(2, 2, 3))])
 def matrix_transpose(xp: Namespace, x: Array, /) -> Array:
     """Swap the last two axes.
 
@@ -226,6 +227,7 @@ def _swapped(ndim: int, axis1: int, axis2: int, name: str) -> tuple[int, ...]:
 
 
 @manipulation(
+    passthrough=True,
     methods=("moveaxis",),
     samples=[sample(draw(2, 3, 4), 0, -1), sample(draw(2, 3, 4), (0, 1), (-1, 0))],
 )
@@ -265,6 +267,7 @@ def moveaxis_transpose(xp, g, source, destination):
 
 
 @manipulation(
+    passthrough=True,
     methods=("flip",),
     varargs="axis",
     samples=[sample(draw(3)), sample(draw(2, 3), axis=0), sample(draw(2, 3), axis=(0, -1))],
@@ -304,6 +307,7 @@ def flip_transpose(xp, g, axis):
 
 
 @manipulation(
+    passthrough=True,
     methods=("roll",),
     samples=[sample(draw(2, 3), 1), sample(draw(2, 3), -1, axis=0), sample(draw(2, 3), (1, 2), axis=(0, 1))],
 )

@@ -15,7 +15,7 @@ from dispatchkit.ops.typing import Array, DType, Namespace
 __all__ = ["all", "amax", "amin", "any", "count_nonzero", "max", "mean", "min", "prod", "sum"]
 
 
-@reduction
+@reduction(passthrough=True)
 def sum(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False, dtype: DType = None) -> Array:
     """Sum the elements.
 
@@ -48,7 +48,7 @@ def sum_transpose(xp, g, x, axis, keepdims):
     return xp.broadcast_to(restored(xp, g, x.shape, axis, keepdims), x.shape)
 
 
-@reduction
+@reduction(passthrough=True)
 def mean(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Average the elements.
 
@@ -82,13 +82,14 @@ def mean_transpose(xp, g, x, axis, keepdims):
 
 
 @reduction(
+    passthrough=True,
     samples=[
         sample(draw(2, 3)),
         sample(draw(), keepdims=True),
         sample(draw(2, 3), axis=-1),
         sample(draw(2, 3, 2), axis=(2, 0), keepdims=True),
         sample(draw(4, low=0, high=1, content="integer"), dtype=np.dtype("float64")),
-    ]
+    ],
 )
 def prod(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False, dtype: DType = None) -> Array:
     """Multiply the elements.
@@ -139,7 +140,7 @@ def _others(xp: Namespace, x: Any, axis: Axis) -> Any:
     return xp.permute_dims(xp.reshape(before * xp.flip(after, axis=-1), shape), inverse(order))
 
 
-@reduction
+@reduction(passthrough=True)
 def max(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Find the largest of the elements.
 
@@ -171,7 +172,7 @@ def max(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
     return xp.max(x, axis=axis, keepdims=keepdims)
 
 
-@reduction
+@reduction(passthrough=True)
 def min(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Find the smallest of the elements.
 
@@ -222,7 +223,7 @@ def _shares(xp: Namespace, y: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
     return ties / xp.sum(ties, axis=axis, keepdims=True)
 
 
-@reduction(differentiable=False)
+@reduction(passthrough=True, differentiable=False)
 def all(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Tell whether all elements are true, that is, other than 0.
 
@@ -249,7 +250,7 @@ def all(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
     return xp.all(x, axis=axis, keepdims=keepdims)
 
 
-@reduction(differentiable=False)
+@reduction(passthrough=True, differentiable=False)
 def any(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Tell whether any element is true, that is, other than 0.
 
@@ -276,7 +277,7 @@ def any(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
     return xp.any(x, axis=axis, keepdims=keepdims)
 
 
-@reduction(differentiable=False)
+@reduction(passthrough=True, differentiable=False)
 def count_nonzero(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Count the elements other than 0.
 

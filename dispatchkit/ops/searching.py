@@ -26,7 +26,7 @@ ORDER_SAMPLES = [
 ]
 
 
-@searching(differentiable=False, samples=EXTREME_SAMPLES)
+@searching(passthrough=True, differentiable=False, samples=EXTREME_SAMPLES)
 def argmax(xp: Namespace, x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Find the index of the largest element.
 
@@ -57,7 +57,7 @@ def argmax(xp: Namespace, x: Array, /, *, axis: int | None = None, keepdims: boo
     return xp.argmax(x, axis=axis, keepdims=keepdims)
 
 
-@searching(differentiable=False, samples=EXTREME_SAMPLES)
+@searching(passthrough=True, differentiable=False, samples=EXTREME_SAMPLES)
 def argmin(xp: Namespace, x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Find the index of the smallest element.
 
@@ -89,6 +89,7 @@ def argmin(xp: Namespace, x: Array, /, *, axis: int | None = None, keepdims: boo
 
 
 @searching(
+    passthrough=True,
     differentiable=False,
     samples=[sample(draw(4, content="boolean")), sample(draw(2, 3, low=0, high=1, content="integer"))],
 )
@@ -121,6 +122,7 @@ def nonzero(xp: Namespace, x: Array, /) -> tuple[Array, ...]:
 
 
 @searching(
+    passthrough=True,
     differentiable=False,
     samples=[
         sample(np.asarray([-1.0, 0.0, 1.0]), draw(2, 3)),
@@ -164,6 +166,7 @@ def searchsorted(
 
 
 @operation(
+    passthrough=True,
     kind=kinds.searching,
     namespace="dispatchkit",
     samples=[
@@ -221,7 +224,7 @@ def where_jvp_x2(xp, t, condition):
     return xp.where(condition, 0, t)
 
 
-@operation(kind=kinds.sorting, namespace="dispatchkit", samples=ORDER_SAMPLES)
+@operation(passthrough=True, kind=kinds.sorting, namespace="dispatchkit", samples=ORDER_SAMPLES)
 def sort(xp: Namespace, x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
     """Sort the elements along an axis.
 
@@ -262,6 +265,7 @@ def sort_jvp(xp, t, x, axis, descending):
 
 
 @operation(
+    passthrough=True,
     kind=kinds.sorting,
     namespace="dispatchkit",
     methods=("argsort",),

@@ -15,6 +15,7 @@ __all__ = ["take", "take_along_axis", "tril", "triu"]
 
 
 @indexing(
+    passthrough=True,
     methods=("take",),
     samples=[
         sample(draw(4), np.asarray([0, 2, 0])),
@@ -62,12 +63,13 @@ def take_transpose(xp, g, x, indices, axis):
 
 
 @indexing(
+    passthrough=True,
     samples=[
         sample(draw(4), np.asarray([0, 2, 0])),
         sample(draw(2, 3), np.asarray([[2, 0], [1, 1]])),
         sample(draw(2, 3), np.asarray([[1, 0, 1]]), axis=0),
         sample(draw(3, 2), draw(4, 2, low=0, high=1, content="integer"), axis=-2),
-    ]
+    ],
 )
 def take_along_axis(xp: Namespace, x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     """Take elements along an axis, at each place along the others by indices of its own.
@@ -114,7 +116,7 @@ def take_along_axis_transpose(xp, g, x, indices, axis):
 TRIANGLE_SAMPLES = [sample(draw(3, 3)), sample(draw(2, 3), k=1), sample(draw(2, 3, 2), k=-1)]
 
 
-@manipulation(methods=("tril",), samples=TRIANGLE_SAMPLES)
+@manipulation(passthrough=True, methods=("tril",), samples=TRIANGLE_SAMPLES)
 def tril(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
     """Keep the lower triangle: the elements above a diagonal become 0.
 
@@ -145,7 +147,7 @@ def tril(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
     return xp.tril(x, k=k)
 
 
-@manipulation(methods=("triu",), samples=TRIANGLE_SAMPLES)
+@manipulation(passthrough=True, methods=("triu",), samples=TRIANGLE_SAMPLES)
 def triu(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
     """Keep the upper triangle: the elements below a diagonal become 0.
 

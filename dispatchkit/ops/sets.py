@@ -146,6 +146,7 @@ def unique_values(xp: Namespace, x: Array, /) -> Array:
 
 
 @operation(
+    passthrough=True,
     kind=kinds.set,
     namespace="dispatchkit",
     differentiable=False,

@@ -188,7 +188,7 @@ class _Decompose(Part):
     def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:
         body = operation.decomposition()
         if body is None:
-            return f"{operation.name} does not decompose: its body calls only its namesake"
+            return f"{operation.name} does not decompose: its body is one call"
 
         def decompose_fallback(*args: Any, **kwargs: Any) -> Any:
             running = _running.get()
