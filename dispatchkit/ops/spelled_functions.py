@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from inspect import Parameter
 from itertools import count
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,7 +85,7 @@ def several_function(operation: DeclaredOperation, general: Function) -> Functio
         return y
 
     source = random_source if operation.kind is kinds.random else several_source
-    return _made(operation, general, source, of_no_array)
+    return _made(operation, general, source, {"__of_no_array": of_no_array})
 
 
 def leading_function(operation: DeclaredOperation, general: Function) -> Function:
@@ -113,7 +113,14 @@ def leading_function(operation: DeclaredOperation, general: Function) -> Functio
         args, kwargs = _given(positional, star, named)
         return decide(operation, args, {**kwargs, **unknown}, type(args[0]))
 
-    return _made(operation, general, leading_source, of_no_array, first_of, ask_the_rest, _recorder)
+    parts = {
+        "__of_no_array": of_no_array,
+        "__table": operation.table,
+        "__decide": first_of,
+        "__ask_the_rest": ask_the_rest,
+        "__recorder": _recorder,
+    }
+    return _made(operation, general, leading_source, parts)
 
 
 def _recorder(operation: DeclaredOperation) -> Function:
@@ -124,9 +131,12 @@ def _made(
     operation: DeclaredOperation,
     general: Function,
     source: Callable[[Sequence[Spelled]], str],
-    *parts: Function,
+    parts: Mapping[str, Any],
 ) -> Function:
-    """Return the function compiled from a source, or `general` where the signature is open or has our own names."""
+    """Return the function compiled from a source, or `general` where the signature is open or has our own names.
+
+    It is compiled when it is first called, since most programs call few of the functions.
+    """
     parameters = list(operation.parameters.signature.parameters.values())
     if any(p.kind is p.VAR_KEYWORD or p.name.startswith(OWN) for p in parameters):
         return general
@@ -143,14 +153,28 @@ def _made(
         Spelled(p.name, p.kind, p.name in forms, forms.get(p.name) is Form.LOOSE, p.default is not p.empty)
         for p in parameters
     ]
-    made: dict[str, Any] = {}
-    exec(_compiled(source, tuple(spelled)), NAMES, made)  # noqa: S102  # of this library
-    passed = [_passed(p, one, lists=len(forms) < 2) for p, one in zip(parameters, spelled, strict=True)]
-    defaults = [p.default for p in parameters]
-    function: Function
-    function, settle = made["make"](operation, passed, defaults, rest, fail, *parts)
-    operation.settlers.append(settle)
+    names = {**NAMES, **parts, "__operation": operation, "__rest": rest, "__fail": fail}
+    for i, (p, one) in enumerate(zip(parameters, spelled, strict=True)):
+        names[f"__passed{i}"], names[f"__default{i}"] = _passed(p, one, lists=len(forms) < 2), p.default
+
+    def install() -> None:
+        exec(_compiled(source, tuple(spelled)), names)  # noqa: S102  # of this library
+        names["settle"]()
+        compiled = names["call"]
+        function.__defaults__, function.__kwdefaults__ = compiled.__defaults__, compiled.__kwdefaults__
+        # A copy, since what the interpreter notes in it belongs to the names of one function.
+        function.__code__ = compiled.__code__.replace()
+
+    function = FunctionType(_first_call.__code__, names)
+    names |= {"__install": install, "__call": function}
+    operation.settlers.append(lambda: names["settle"]() if "settle" in names else None)
     return function
+
+
+def _first_call(*args: Any, **kwargs: Any) -> Any:
+    """Compile the function that is called, and call it; its code takes the place of this."""
+    __install()  # type: ignore[name-defined]  # noqa: F821  # among the names of the function
+    return __call(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 
 def _given(

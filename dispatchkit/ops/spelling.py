@@ -22,85 +22,71 @@ STAR, NAMED = Parameter.VAR_POSITIONAL, Parameter.KEYWORD_ONLY
 
 # In both: `<given>` are the arguments by place, those beyond, those by name, and those of unknown names.
 SEVERAL = """
-def make(__operation, __passed, __defaults, __rest, __fail, __of_no_array):
-    <constants>
-    __base = __compute = None
+def call(<taken>):
+    if <apart>:
+        return __rest(<given>)
+    <looking>
+    try:
+        __r = __compute(<arguments>)
+        <checking>
+    except __MISTAKES as __error:
+        __fail(__error, <given>)
+    if type(__r) is not __ndarray:
+        return __of_no_array(__base, __r, (<sources>))
+    __y = __new(__base)
+    __y.array = __r
+    __y._node = __y._memory = None
+    <sharing>
+    return __y
 
-    def call(<taken>):
-        if <apart>:
-            return __rest(<given>)
-        <looking>
+def settle():
+    global __base, __compute
+    __base, __compute = __operation.protocol.base, __operation.on_numpy
+"""
+LEADING = """
+def call(<taken>):
+    if __live:
+        return __rest(<given>)
+    <either>
+    __type = type(__value0)
+    if __type is __base and <whole_call> and (__records or (<untracked>)):
+        __array0 = __value0.array
         try:
-            __r = __compute(<arguments>)
+            <computing>
             <checking>
         except __MISTAKES as __error:
             __fail(__error, <given>)
         if type(__r) is not __ndarray:
-            return __of_no_array(__base, __r, (<sources>))
+            <collecting>
+            return __of_no_array(__record, __r, __value0, __args, __unknown)
         __y = __new(__base)
         __y.array = __r
         __y._node = __y._memory = None
-        <sharing>
+        if __value0._node is not None:
+            <collecting>
+            __y._node = __record(__r, __value0, __args, __unknown)
+        if __r.base is not None or __r is __array0:
+            __note_view(__y, __value0)
         return __y
-
-    def settle():
-        nonlocal __base, __compute
-        __base, __compute = __operation.protocol.base, __operation.on_numpy
-
-    return call, settle
-"""
-LEADING = """
-def make(__operation, __passed, __defaults, __rest, __fail, __of_no_array, __decide, __ask_the_rest, __recorder):
-    <constants>
-    __table = __operation.table
-    __base = __compute = __whole = __record = None
-    __records = True
-
-    def call(<taken>):
-        if __live:
+    try:
+        __first = __table[__type]
+    except KeyError:
+        if __value0 is __MISSING:
             return __rest(<given>)
-        <either>
-        __type = type(__value0)
-        if __type is __base and <whole_call> and (__records or (<untracked>)):
-            __array0 = __value0.array
-            try:
-                <computing>
-                <checking>
-            except __MISTAKES as __error:
-                __fail(__error, <given>)
-            if type(__r) is not __ndarray:
-                <collecting>
-                return __of_no_array(__record, __r, __value0, __args, __unknown)
-            __y = __new(__base)
-            __y.array = __r
-            __y._node = __y._memory = None
-            if __value0._node is not None:
-                <collecting>
-                __y._node = __record(__r, __value0, __args, __unknown)
-            if __r.base is not None or __r is __array0:
-                __note_view(__y, __value0)
-            return __y
-        try:
-            __first = __table[__type]
-        except KeyError:
-            if __value0 is __MISSING:
-                return __rest(<given>)
-            __first = __decide(<given>)
-        <collecting>
-        __result = __first(__value0, *__args, **__unknown) if __args or __unknown else __first(__value0)
-        if __result is NotImplemented:
-            return __ask_the_rest(__operation, __first, (__value0, *__args), __unknown)
-        return __result
+        __first = __decide(<given>)
+    <collecting>
+    __result = __first(__value0, *__args, **__unknown) if __args or __unknown else __first(__value0)
+    if __result is NotImplemented:
+        return __ask_the_rest(__operation, __first, (__value0, *__args), __unknown)
+    return __result
 
-    def settle():
-        nonlocal __base, __compute, __whole, __record, __records
-        __base, __compute = __operation.protocol.base, __operation.on_numpy
-        __whole = __operation.whole or __compute
-        __record = __recorder(__operation)
-        # Gradients flow through the body, and then the longer way, where no rule says how.
-        __records = not __operation.composite
-
-    return call, settle
+def settle():
+    global __base, __compute, __whole, __record, __records
+    __base, __compute = __operation.protocol.base, __operation.on_numpy
+    __whole = __operation.whole or __compute
+    __record = __recorder(__operation)
+    # Gradients flow through the body, and then the longer way, where no rule says how.
+    __records = not __operation.composite
 """
 
 
@@ -150,10 +136,6 @@ class Signature:
         """Return what is passed on, defaults for what is left out."""
         rest = self.numbered[len(first) :]
         return ", ".join([*first, *(_argument(i, p) for i, p in rest if p.name != LEAF)])
-
-    def constants(self) -> list[str]:
-        """Return the lines that take what a function holds for each parameter."""
-        return [f"__passed{i}, __default{i} = __passed[{i}], __defaults[{i}]" for i, _ in self.numbered]
 
     def checking(self) -> list[str]:
         """Return the lines that look at the dtype of what was computed, where a call asks for one."""
@@ -227,7 +209,6 @@ def several_source(parameters: Sequence[Spelled], *further: str) -> str:
     ]
     return _filled(
         SEVERAL,
-        constants=its.constants(),
         taken=its.taken,
         given=its.given,
         apart=" or ".join(apart),
@@ -256,7 +237,6 @@ def leading_source(parameters: Sequence[Spelled]) -> str:
     rest = f"return __rest({its.given})"
     return _filled(
         LEADING,
-        constants=its.constants(),
         taken=its.taken,
         given=its.given,
         either=[line for i, p in others for line in _either(i, p, rest)],
