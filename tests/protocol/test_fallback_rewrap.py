@@ -210,7 +210,8 @@ def test_a_dataclass_compares_elementwise() -> None:
         equal: Any = x == dk.asarray([1.0, 3.0])
         assert (equal.data.tolist(), equal.unit) == ([True, False], "m")
         assert len({x, x}) == 1
-    assert (Sub.__eq__, Sub.__hash__) == (own, None)
+    after: Any = Sub
+    assert (after.__eq__, after.__hash__) == (own, None)
     assert Unit(dk.ones(1), "m") == Unit(dk.ones(1), "m")
 
 
