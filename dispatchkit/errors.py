@@ -8,6 +8,7 @@
     │   │   └── UnsupportedArgumentError   (TypeError)    ... because of one keyword
     │   ├── AmbiguousImplementationError   (TypeError)    two rules are equally specific
     │   ├── RegistrationError              (TypeError)    a rule or type that can never work
+    │   ├── AnswerError                    (TypeError)    a rule or to_dense() that gives what is no answer
     │   ├── ForeignArgumentError           (TypeError)    an argument the protocol does not know
     │   ├── MixedArraysError               (TypeError)    arrays of several libraries or devices in one call
     │   ├── DensifyError                   (RuntimeError) a dense copy that was not allowed
@@ -25,6 +26,7 @@
     └── DispatchWarning                    (UserWarning)
         ├── DensifyWarning                                a dense copy was made
         ├── LoopWarning                                   vmap went through a batch one by one
+        ├── ReplacementWarning                            a rule that takes the place of another module's
         └── SignatureWarning                              a rule that departs from its operation
 
 Each holds the data of what went wrong; the text is put together when somebody reads it.
@@ -39,6 +41,7 @@ from typing import Any
 __all__ = [
     "AmbiguousImplementationError",
     "AnomalyError",
+    "AnswerError",
     "AutogradError",
     "DataLoaderError",
     "DensifyError",
@@ -55,6 +58,7 @@ __all__ = [
     "NoImplementationError",
     "RandomnessError",
     "RegistrationError",
+    "ReplacementWarning",
     "SignatureWarning",
     "StateDictError",
     "TransformError",
@@ -159,6 +163,25 @@ class AmbiguousImplementationError(DispatchError, TypeError):
 
 class RegistrationError(DispatchError, TypeError):
     """A handler, type or conversion that could never work was to be registered."""
+
+
+@dataclass(eq=False)
+class AnswerError(DispatchError, TypeError):
+    """A rule, or what makes a type dense, gives what cannot be an answer.
+
+    Attributes
+    ----------
+    function : qualified name of the operation
+    giver : what gives it, with file and line
+    problem : what it gives, and what would be right
+    """
+
+    function: str
+    giver: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.function}: {self.giver} {self.problem}"
 
 
 @dataclass(eq=False)
@@ -393,6 +416,10 @@ class DensifyWarning(DispatchWarning):
 
 class LoopWarning(DispatchWarning):
     """An operation has no rule for batches, so `vmap` calls it for one element after the other."""
+
+
+class ReplacementWarning(DispatchWarning):
+    """A rule takes the place of one that another module registered for the same types."""
 
 
 class SignatureWarning(DispatchWarning):

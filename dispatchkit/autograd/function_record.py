@@ -148,7 +148,7 @@ class FunctionRecord(Overridable):
                 first = decide(self, args, kwargs, *((types,) if whole else ()))
             result = first(*args, **kwargs)
             if result is NotImplemented:
-                return ask_the_rest(self, first, args, kwargs)
+                return ask_the_rest(self, first, args, kwargs, result)
             return result
 
         apply.__qualname__ = f"{cls.__qualname__}.apply"

@@ -61,6 +61,8 @@ class DeclaredOperation(Overridable):
     settlers : bring what the public functions hold up to date with rules and base type
     """
 
+    may_give_none = False
+
     def __init__(
         self,
         protocol: DispatchProtocol,

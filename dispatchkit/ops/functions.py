@@ -67,8 +67,8 @@ def unary_function(operation: DeclaredOperation) -> Handler:
         except KeyError:
             first = decide(operation, (x,), {}, t)
         result = first(x)
-        if result is NotImplemented:
-            return ask_the_rest(operation, first, (x,), {})
+        if result is NotImplemented or result is None:
+            return ask_the_rest(operation, first, (x,), {}, result)
         return result
 
     def settle() -> None:
@@ -145,8 +145,8 @@ def binary_function(operation: DeclaredOperation, as_operator: bool = False) -> 
                 return NotImplemented
             first = decide(operation, (x1, x2), {}, t, type(x2))
         result = first(x1, x2)
-        if result is NotImplemented:
-            return ask_the_rest(operation, first, (x1, x2), {})
+        if result is NotImplemented or result is None:
+            return ask_the_rest(operation, first, (x1, x2), {}, result)
         return result
 
     def settle() -> None:

@@ -42,8 +42,8 @@ def gathering_function(operation: DeclaredOperation) -> Function:
             # Members of several types, or none at all, are decided each time: the order of the types counts.
             first = decide(operation, (arrays, *args), kwargs, *(() if key is None else (key,)))
         result = first(arrays, *args, **kwargs) if args or kwargs else first(arrays)
-        if result is NotImplemented:
-            return ask_the_rest(operation, first, (arrays, *args), kwargs)
+        if result is NotImplemented or result is None:
+            return ask_the_rest(operation, first, (arrays, *args), kwargs, result)
         return result
 
     def at_once(raw: list[Any], arrays: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

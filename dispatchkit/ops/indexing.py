@@ -221,6 +221,7 @@ class Assignment(DeclaredOperation):
     """`setitem`: the one operation whose result is a change of its argument."""
 
     changes = "x"
+    may_give_none = True
 
     def make_function(self) -> Callable[..., Any]:
         """Return the public function; plain tensors outside the graph do not go by the table."""

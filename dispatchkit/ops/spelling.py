@@ -76,8 +76,8 @@ def call(<taken>):
         __first = __decide(<given>)
     <collecting>
     __result = __first(__value0, *__args, **__unknown) if __args or __unknown else __first(__value0)
-    if __result is NotImplemented:
-        return __ask_the_rest(__operation, __first, (__value0, *__args), __unknown)
+    if __result is NotImplemented or __result is None:
+        return __ask_the_rest(__operation, __first, (__value0, *__args), __unknown, __result)
     return __result
 
 def settle():

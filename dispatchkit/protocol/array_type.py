@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.declarations import checked_declaration, instance_attributes
 from dispatchkit.protocol.densify import FromDense, make_dense
 from dispatchkit.protocol.participants import ATTRIBUTE, Declaration
 from dispatchkit.protocol.rules import type_name
@@ -26,12 +27,7 @@ def decorate(protocol: DispatchProtocol, cls: type, declaration: Declaration) ->
     ------
     RegistrationError : if the declaration does not fit the class
     """
-    for name in declaration.fields or ():
-        if not str(name).isidentifier():
-            raise RegistrationError(f"array_type: fields of {type_name(cls)} must be attribute names, not {name!r}")
-    dense = declaration.dense
-    if dense is not None and not callable(dense) and not isinstance(dense, str):
-        raise RegistrationError(f"array_type: dense must be a method's name or a function, not {dense!r}")
+    declaration = checked_declaration(protocol, cls, declaration, "array_type")
     before = set(cls.__dict__)
     if protocol.records.own_method(cls) is None:
         try:
@@ -41,10 +37,25 @@ def decorate(protocol: DispatchProtocol, cls: type, declaration: Declaration) ->
                 f"array_type: {type_name(cls)} takes no attributes; use register_type({type_name(cls)}, ...)"
             ) from error
     protocol.declare(cls, declaration)
-    protocol.surface.install(cls, keep=_instance_attributes(cls))
+    _compare_elementwise(protocol, cls)
+    protocol.surface.install(cls, keep=instance_attributes(cls))
     if protocol.base is not None:
         _derive_attributes(protocol, cls)
     protocol.on_undo(partial(_strip, protocol, cls, before))
+
+
+def _compare_elementwise(protocol: DispatchProtocol, cls: type) -> None:
+    """Put the elementwise `==` in the place of the one that `dataclass` has written, and hash as without that one."""
+    owner = next(ancestor for ancestor in cls.__mro__ if "__eq__" in ancestor.__dict__)
+    code = getattr(inspect.unwrap(owner.__dict__["__eq__"]), "__code__", None)
+    member = protocol.surface.members.get("__eq__")
+    # A method of the class's author is not written inside of this function of `dataclasses`.
+    if member is None or code is None or not code.co_qualname.startswith("__create_fn__."):
+        return
+    for name, value in (("__eq__", member.value), ("__hash__", object.__hash__)):
+        if name in cls.__dict__:
+            protocol.on_undo(partial(setattr, cls, name, cls.__dict__[name]))
+        setattr(cls, name, value)
 
 
 def _strip(protocol: DispatchProtocol, cls: type, keep: set[str]) -> None:
@@ -62,16 +73,6 @@ def _protocol_method(protocol: DispatchProtocol) -> Callable[..., Any]:
     answer.__generated__ = True  # type: ignore[attr-defined]  # tells it from a method users wrote
     answer.__name__ = protocol.method
     return answer
-
-
-def _instance_attributes(cls: type) -> tuple[str, ...]:
-    """Return names that annotations, slots or dataclass fields give to instances."""
-    names: list[str] = []
-    for ancestor in cls.__mro__:
-        names += inspect.get_annotations(ancestor)
-        slots = ancestor.__dict__.get("__slots__", ())
-        names += (slots,) if isinstance(slots, str) else slots
-    return tuple(names)
 
 
 class _Derived:
@@ -92,7 +93,7 @@ class _DerivedFromDense(_Derived, FromDense):
 
 def _derive_attributes(protocol: DispatchProtocol, cls: type) -> None:
     known = {name for ancestor in cls.__mro__ if ancestor is not object for name in ancestor.__dict__}
-    known.update(_instance_attributes(cls))
+    known.update(instance_attributes(cls))
     for name in ("shape", "dtype"):
         if name not in known:
             setattr(
@@ -116,6 +117,7 @@ def _from_dense(protocol: DispatchProtocol, cls: type, name: str) -> Callable[[A
             raise AttributeError(
                 f"{type_name(cls)} has no '{name}': define a property '{name}', or to_dense() to take it from"
             )
-        return getattr(make_dense(f"{type_name(cls)}.{name}", cls, dense, instance, warn=False), name)
+        asked = f"{type_name(cls)}.{name}"
+        return getattr(make_dense(asked, cls, dense, instance, protocol.is_plain, as_attribute=True), name)
 
     return compute

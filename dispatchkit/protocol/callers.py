@@ -40,8 +40,8 @@ def _making(operation: Overridable) -> Function:
         except KeyError:
             first = decide(operation, args, kwargs, ())
         result = first(*args, **kwargs)
-        if result is NotImplemented:
-            return ask_the_rest(operation, first, args, kwargs)
+        if result is NotImplemented or result is None:
+            return ask_the_rest(operation, first, args, kwargs, result)
         return result
 
     return call
@@ -60,8 +60,8 @@ def _positional(operation: Overridable) -> Function:
         except KeyError:
             first = decide(operation, args, kwargs, key)
         result = first(*args, **kwargs)
-        if result is NotImplemented:
-            return ask_the_rest(operation, first, args, kwargs)
+        if result is NotImplemented or result is None:
+            return ask_the_rest(operation, first, args, kwargs, result)
         return result
 
     return call
@@ -80,8 +80,8 @@ def _general(operation: Overridable) -> Function:
         except KeyError:
             first = decide(operation, args, kwargs, key)
         result = first(*args, **kwargs)
-        if result is NotImplemented:
-            return ask_the_rest(operation, first, args, kwargs)
+        if result is NotImplemented or result is None:
+            return ask_the_rest(operation, first, args, kwargs, result)
         return result
 
     return call
@@ -110,7 +110,7 @@ def make_reflected(operation: Overridable) -> Function:
             except KeyError:
                 first = None
             if first is not None and (result := first(x1, x2)) is not NotImplemented:
-                return result
+                return result if result is not None else ask_the_rest(operation, first, (x1, x2), {}, None)
         if operation.protocol.is_stranger(type(x1)):
             return NotImplemented
         return function(x1, x2)
@@ -134,7 +134,13 @@ def decide(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]
     return first
 
 
-def ask_the_rest(operation: Overridable, first: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Go on after the first answer declined; from the start if another one is first by now."""
+def ask_the_rest(
+    operation: Overridable, first: Function, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+) -> Any:
+    """Go on after the first answer declined, or gave None; from the start if another one is first by now."""
+    if result is None and operation.may_give_none:
+        return None
     chain = operation.protocol.chain(operation, operation.parameters.key(args, kwargs))
+    if result is None:
+        return chain.checked(chain.steps[0], None) if chain.head() is first else None
     return chain.run(args, kwargs, 1 if chain.head() is first else 0, asks=note_asked)

@@ -7,14 +7,15 @@ import re
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dispatchkit.errors import DensifyError, DensifyWarning, format_bytes
+from dispatchkit.errors import AnswerError, DensifyError, DensifyWarning, format_bytes
 from dispatchkit.protocol.frames import caller
 from dispatchkit.protocol.observers import note_dense
+from dispatchkit.protocol.rules import location_of
 
 __all__ = [
     "FromDense",
@@ -119,8 +120,7 @@ def separate_ledger() -> Iterator[Book]:
         _separate.reset(token)
 
 
-@contextmanager
-def densify(on: Policy | None = None, limit: str | int | None = None) -> Iterator[None]:
+def densify(on: Policy | None = None, limit: str | int | None = None) -> AbstractContextManager[None]:
     """Bound what may become dense inside a `with` block: by the dense fallback, or to read a shape or dtype from.
 
     Parameters
@@ -149,10 +149,15 @@ def densify(on: Policy | None = None, limit: str | int | None = None) -> Iterato
     """
     if on not in (None, "allow", "warn", "error"):
         raise ValueError(f"densify: on must be 'allow', 'warn' or 'error', not {on!r}")
+    return _bounded(on, None if limit is None else _parse_size(limit))
+
+
+@contextmanager
+def _bounded(on: Policy | None, limit: int | None) -> Iterator[None]:
     outer = _budget.get()
     inner = _Budget(
         policy=outer.policy if on is None else on,
-        limit=outer.limit if limit is None else _parse_size(limit),
+        limit=outer.limit if limit is None else limit,
     )
     token = _budget.set(inner)
     try:
@@ -161,18 +166,32 @@ def densify(on: Policy | None = None, limit: str | int | None = None) -> Iterato
         _budget.reset(token)
 
 
-def make_dense(function: str, cls: type, to_dense: Callable[[Any], Any], value: Any, *, warn: bool = True) -> Any:
+# The instances of which a dense form is being made in this context.
+_under_way: ContextVar[frozenset[int]] = ContextVar("dispatchkit.under_way", default=frozenset())
+
+
+def make_dense(
+    function: str,
+    cls: type,
+    to_dense: Callable[[Any], Any],
+    value: Any,
+    is_plain: Callable[[type], bool],
+    *,
+    as_attribute: bool = False,
+) -> Any:
     """Make `value` dense under the budget of the context.
 
     Parameters
     ----------
     function : qualified name of what asks for it
     cls, to_dense, value : the type, what makes an instance dense, and the instance
-    warn : whether a warning is given where the policy is to warn
+    is_plain : tells for a type whether the dense form may be of it
+    as_attribute : whether `function` is an attribute that is read off the dense form, of which nobody is warned
 
     Raises
     ------
     DensifyError : where the budget forbids it
+    AnswerError : where what is made is no plain array, or cannot be made without itself
     """
     budget = _budget.get()
     expected = _expected_nbytes(value)
@@ -180,9 +199,10 @@ def make_dense(function: str, cls: type, to_dense: Callable[[Any], Any], value: 
     if budget.policy == "error":
         raise DensifyError(function, name, expected)
     _check_limit(budget, function, name, expected)
-    dense = to_dense(value)
-    if type(dense) is cls:
-        raise TypeError(f"'{function}' asked {name} for its dense form, and got another {name}")
+    dense = _made_dense(function, name, to_dense, value, as_attribute)
+    if type(dense) is cls or not is_plain(type(dense)):
+        made = "None" if dense is None else f"a value of type {type(dense).__qualname__.replace('<locals>.', '')}"
+        raise AnswerError(function, _maker(to_dense, name), f"returned {made}; return a plain array")
     nbytes = _expected_nbytes(dense)
     if expected is None:
         _check_limit(budget, function, name, nbytes)
@@ -194,10 +214,38 @@ def make_dense(function: str, cls: type, to_dense: Callable[[Any], Any], value: 
         entry.count += 1
         entry.nbytes += nbytes or 0
     note_dense(nbytes or 0)
-    if warn and budget.policy == "warn":
+    if not as_attribute and budget.policy == "warn":
         size = "unknown size" if nbytes is None else format_bytes(nbytes)
         warnings.warn(f"'{function}' made {name} dense ({size})", DensifyWarning, stacklevel=depth)
     return dense
+
+
+def _made_dense(function: str, name: str, to_dense: Callable[[Any], Any], value: Any, as_attribute: bool) -> Any:
+    """Return what makes a value dense, which is not to need the dense form itself."""
+    under_way = _under_way.get()
+    if id(value) in under_way:
+        made = f"{_name(to_dense)}()"
+        problem = f"calls {function} on {name}, whose fallback is {made}"
+        if as_attribute:
+            problem = f"reads {function}, which is taken from {made}; define it"
+        raise AnswerError(function, _maker(to_dense, name), problem)
+    token = _under_way.set(under_way | {id(value)})
+    try:
+        return to_dense(value)
+    except RecursionError as error:
+        if not getattr(error, "__notes__", ()):
+            error.add_note(f"in {_maker(to_dense, name)}, called by {function}")
+        raise
+    finally:
+        _under_way.reset(token)
+
+
+def _maker(to_dense: Callable[[Any], Any], name: str) -> str:
+    return f"{_name(to_dense)}() of {name} at {location_of(to_dense)}"
+
+
+def _name(to_dense: Callable[[Any], Any]) -> str:
+    return getattr(to_dense, "__name__", "to_dense")
 
 
 def _check_limit(budget: _Budget, function: str, name: str, nbytes: int | None) -> None:

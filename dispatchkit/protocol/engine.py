@@ -10,6 +10,7 @@ from typing import Any, TypeVar, overload
 
 from dispatchkit.errors import NoImplementationError, RegistrationError
 from dispatchkit.protocol.array_type import decorate
+from dispatchkit.protocol.declarations import checked_declaration
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.explain import Explanation, explain_call
 from dispatchkit.protocol.fallbacks import Fallback
@@ -20,7 +21,7 @@ from dispatchkit.protocol.participants import Declaration
 from dispatchkit.protocol.registry import Registry
 from dispatchkit.protocol.resolution import Chain, build_chain, build_plain_chain, candidates, default_chain
 from dispatchkit.protocol.rules import type_name
-from dispatchkit.protocol.surface import Surface
+from dispatchkit.protocol.targets import public_path
 
 __all__ = ["DispatchProtocol"]
 
@@ -56,7 +57,6 @@ class DispatchProtocol(Registry):
     def __init__(self, name: str, namespace: str | None = None) -> None:
         super().__init__(name)
         self.namespace = namespace
-        self.surface = Surface()
 
     def __repr__(self) -> str:
         return f"DispatchProtocol({self.method!r})"
@@ -143,6 +143,12 @@ class DispatchProtocol(Registry):
         """
 
         def make(fn: F) -> Any:
+            if not callable(fn):
+                raise RegistrationError(f"overridable takes a function, not {fn!r}; write @overridable above one")
+            if isinstance(arrays, str):
+                raise RegistrationError(f"overridable: arrays={arrays!r} is text; write arrays=({arrays!r},)")
+            if not isinstance(kind, Kind):
+                raise RegistrationError(f"overridable: kind={kind!r} is no kind; write one such as dk.kinds.function")
             forms = None if arrays is None else dict.fromkeys(arrays, Form.LOOSE)
             signature = inspect.signature(fn)
             unknown = [name for name in arrays or () if name not in signature.parameters]
@@ -194,7 +200,7 @@ class DispatchProtocol(Registry):
         """
         if cls is not None:
             raise RegistrationError("array_type takes what it declares; write @array_type()")
-        declaration = Declaration(fallback, priority, None if fields is None else tuple(fields), dense)
+        declaration = Declaration(fallback, priority, fields, dense)
 
         def make(cls: T) -> T:
             if not isinstance(cls, type):
@@ -223,13 +229,14 @@ class DispatchProtocol(Registry):
 
         Raises
         ------
-        RegistrationError : if `cls` is no class, or one that mixes with arrays anyway
+        RegistrationError : if `cls` is no class, or one that mixes with arrays anyway; if a declaration does not fit it
         """
         if not isinstance(cls, type):
             raise RegistrationError(f"register_type takes a class, not {cls!r}")
         if cls in (self.base, type(None)) or self.is_companion(cls):
             raise RegistrationError(f"register_type: {cls.__name__} mixes with arrays as it is")
-        self.declare(cls, Declaration(fallback, priority, fields, to_dense))
+        declared = Declaration(fallback, priority, fields, to_dense)
+        self.declare(cls, checked_declaration(self, cls, declared, "register_type"))
 
     def answer_by_rules(
         self, cls: type, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -355,10 +362,8 @@ class DispatchProtocol(Registry):
         # Annotations that are text print in quotes; a stub has them bare.
         signature = re.sub(r": '([^']*)'", r": \1", str(inspect.Signature(parameters)))
         handler = f"{operation.name}_{own.__name__.lower()}"
-        prefix, _, path = operation.qualified_name.partition(".")
-        target = f"dk.{path}" if prefix == "dispatchkit" else operation.name
         decorator = "protocol" if self.base is None else "dk"
-        return f"@{decorator}.implements({target})\ndef {handler}{signature}:\n    ..."
+        return f"@{decorator}.implements({public_path(operation)})\ndef {handler}{signature}:\n    ..."
 
     def _hint(self, entry: Any, spread: bool = False) -> str:
         """Return the annotation of an array parameter for the types it was given."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.modes import Mode, answer_by_modes
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from dispatchkit.protocol.conversions import Conversion
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Fallback", "Undecomposable", "convert", "decompose", "dense", "fallback", "refuse", "rewrap"]
+__all__ = ["STRATEGIES", "Fallback", "Undecomposable", "convert", "decompose", "dense", "fallback", "refuse", "rewrap"]
 
 Answer = Callable[..., Any]
 
@@ -105,7 +106,7 @@ class _Dense(Part):
             maker = makers.get(type(value))
             if maker is None:
                 return value
-            return make_dense(operation.qualified_name, type(value), maker, value)
+            return make_dense(operation.qualified_name, type(value), maker, value, protocol.is_plain)
 
         def dense_fallback(*args: Any, **kwargs: Any) -> Any:
             args, kwargs = operation.parameters.replace(args, kwargs, densified)
@@ -128,12 +129,12 @@ class _Rewrap(Part):
             return "cannot be rewrapped: it has no fields"
 
         def unwrapped(name: str, value: Any) -> Any:
-            return getattr(value, protocol.records.fields_of(value)[0]) if type(value) is cls else value
+            return getattr(value, _wrapped_field(operation, value)) if type(value) is cls else value
 
         def rewrap_fallback(*args: Any, **kwargs: Any) -> Any:
             values = operation.parameters.values(args, kwargs)
             source = next(value for _, value in values if type(value) is cls)
-            first = protocol.records.fields_of(source)[0]
+            first = _wrapped_field(operation, source)
             inner = type(getattr(source, first))
             args, kwargs = operation.parameters.replace(args, kwargs, unwrapped)
             result = operation.function(*args, **kwargs)
@@ -141,6 +142,30 @@ class _Rewrap(Part):
 
         then = None if protocol.base is None else _replaced(key, {cls}, protocol.base)
         return Step(Source.REWRAP, cls, rewrap_fallback, f"rewrap: on field '{names[0]}'", then=then)
+
+
+def _wrapped_field(operation: Overridable, value: Any) -> str:
+    """Return the name of the field on which a wrapper is computed.
+
+    Raises
+    ------
+    RegistrationError : if an instance has none, or something else than an array in it
+    """
+    protocol, cls = operation.protocol, type(value)
+    found = protocol.records.fields_of(value)
+    if not found:
+        names = ", ".join(f"'{name}'" for name in protocol.records.field_names(cls))
+        raise RegistrationError(
+            f"{operation.qualified_name}: {type_name(cls)} cannot be rewrapped: its fields {names} are parameters of "
+            f"the constructor and no attributes; declare where the array is: fields=('data', ...)"
+        )
+    held = type(getattr(value, found[0]))
+    if protocol.base is not None and not protocol.admits(held):
+        raise RegistrationError(
+            f"{operation.qualified_name}: {type_name(cls)} cannot be rewrapped: its first field '{found[0]}' holds a "
+            f"value of type {held.__name__}, not an array; declare the array's field first: fields=('data', ...)"
+        )
+    return found[0]
 
 
 # The decompositions and conversions under way in this context: one that comes back to itself would never end.
@@ -297,3 +322,6 @@ class fallback:  # noqa: N801  # a namespace, read as `dk.fallback.dense`
     rewrap = rewrap
     decompose = decompose
     convert = convert
+
+
+STRATEGIES = ("refuse", "dense", "rewrap", "decompose", "convert")

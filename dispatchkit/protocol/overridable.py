@@ -42,9 +42,11 @@ class Overridable:
     chains : all answers by key
     defaults : what the library's own protocol method of a type answers, by type and key
     rules : the rules registered for it, held weakly: the types own them
+    may_give_none : whether None can be the result of a call, rather than that of a rule without ``return``
     changes : name of the array argument that a call changes in place, "" for none
     """
 
+    may_give_none = True
     changes = ""
 
     def __init__(

@@ -18,10 +18,11 @@ from dispatchkit.errors import RegistrationError
 if TYPE_CHECKING:
     from dispatchkit.protocol.fallbacks import Fallback
 
-__all__ = ["ATTRIBUTE", "RESULTS", "Declaration", "Record", "Records", "Undo", "with_field"]
+__all__ = ["ATTRIBUTE", "DENSE", "RESULTS", "Declaration", "Record", "Records", "Undo", "with_field"]
 
 Undo = Callable[[], None]
 ATTRIBUTE = "__dispatch_records__"
+DENSE = "to_dense"  # the method that makes a plain array, where a type names no other
 # Of the base type's family: the class of what is computed with a type by default, None for the type itself.
 RESULTS = "__dispatch_results__"
 _keys = itertools.count()
@@ -135,7 +136,7 @@ class Records:
         dense = self.declared(cls, "dense")
         if callable(dense):
             return dense  # type: ignore[no-any-return]  # what the declaration holds
-        name = dense or "to_dense"
+        name = dense or DENSE
         method = getattr(cls, name, None)
         if method is None:
             return None
@@ -143,6 +144,7 @@ class Records:
         def call(value: Any) -> Any:
             return getattr(value, name)()
 
+        call.__name__, call.__wrapped__ = name, method  # type: ignore[attr-defined]  # for messages
         return call
 
     def field_names(self, cls: type) -> tuple[str, ...]:
@@ -155,6 +157,9 @@ class Records:
         declared: tuple[str, ...] | None = self.declared(cls, "fields")
         if declared is not None:
             return declared
+        named: tuple[str, ...] | None = getattr(cls, "_fields", None) if issubclass(cls, tuple) else None
+        if named is not None:
+            return named
         dataclass_fields = getattr(cls, "__dataclass_fields__", None)
         if dataclass_fields is not None:
             return tuple(dataclass_fields)
@@ -168,12 +173,29 @@ class Records:
         return tuple(code.co_varnames[1:count])
 
     def fields_of(self, value: Any) -> tuple[str, ...]:
-        """Return the fields that an instance really has as attributes."""
-        return tuple(name for name in self.field_names(type(value)) if hasattr(value, name))
+        """Return the fields that an instance really has as attributes.
+
+        Raises
+        ------
+        RegistrationError : if the type declares one that the instance does not have
+        """
+        cls = type(value)
+        names = self.field_names(cls)
+        found = tuple(name for name in names if hasattr(value, name))
+        if len(found) < len(names) and self.declared(cls, "fields") is not None:
+            missing = next(name for name in names if name not in found)
+            listed = ", ".join(getattr(value, "__dict__", ())) or "none"
+            raise RegistrationError(
+                f"fields={names!r} of {cls.__qualname__} name '{missing}', which an instance does not have; its "
+                f"attributes are {listed}"
+            )
+        return found
 
 
 def with_field(source: Any, name: str, value: Any) -> Any:
     """Return a copy of an object in which one attribute has another value."""
+    if isinstance(source, tuple):
+        return source._replace(**{name: value})  # type: ignore[attr-defined]  # a named one, which has fields
     made = copy.copy(source)
     object.__setattr__(made, name, value)
     return made

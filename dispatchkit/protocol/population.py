@@ -100,6 +100,12 @@ class Population:
         """Return whether a type is computed as the base type is."""
         return self.base is not None and issubclass(cls, self.base)
 
+    def is_plain(self, cls: type) -> bool:
+        """Return whether the dense form of an array may be of this type."""
+        if self.base is None:
+            return cls is not type(None)
+        return self.takes_default(cls) or self.is_companion(cls)
+
     def results_of(self, cls: type) -> type:
         """Return the class of what is computed with a type by default: itself, unless it names another."""
         named: type | None = getattr(cls, RESULTS, None)

@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 
 from typing_extensions import override
 
-from dispatchkit.errors import RegistrationError, SignatureWarning
+from dispatchkit.errors import RegistrationError, ReplacementWarning, SignatureWarning
 from dispatchkit.protocol.conversions import Conversion, Conversions
 from dispatchkit.protocol.kinds import Kind
-from dispatchkit.protocol.overridable import Overridable, of
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Parameters
 from dispatchkit.protocol.participants import Declaration, Record, Undo
 from dispatchkit.protocol.population import Population
@@ -32,6 +32,8 @@ from dispatchkit.protocol.rules import (
     type_name,
     wrong_count,
 )
+from dispatchkit.protocol.surface import Surface
+from dispatchkit.protocol.targets import target_of
 
 __all__ = ["Registry"]
 
@@ -44,6 +46,7 @@ class Registry(Population):
     Attributes
     ----------
     operations : the overridable functions by qualified name
+    surface : the operators, methods and properties that array types get
     conversions : the graph of declared conversions
     generation : grows with every registration; a decision made before one is not kept after it
     lock : held while decisions are kept or forgotten
@@ -54,6 +57,7 @@ class Registry(Population):
         self.operations: dict[str, Overridable] = {}
         # All that were ever taken in and are still used: a name can be given anew while its old function lives on.
         self._known: weakref.WeakSet[Overridable] = weakref.WeakSet()
+        self.surface = Surface()
         self.conversions = Conversions(self._edges)
         self.generation = 0
         self._journal: ContextVar[list[Undo] | None] = ContextVar("dispatchkit.journal", default=None)
@@ -132,17 +136,18 @@ class Registry(Population):
         ------
         RegistrationError : if the target is not overridable, no type takes part, or the handler cannot be called
         """
-        entry: Overridable | Kind | None = target if isinstance(target, Kind) else of(target)
-        if entry is None:
-            name = getattr(target, "__qualname__", repr(target))
-            raise RegistrationError(f"implements: {name} is not overridable; make it so with overridable({name})")
-        if isinstance(entry, Overridable) and entry.protocol is not self:
-            raise RegistrationError(
-                f"implements: {entry.qualified_name} belongs to {entry.protocol!r}, not to {self!r}"
-            )
+        entry = target_of(self, target)
 
         def register(handler: F) -> F:
-            for rule in self._make_rules(entry, handler, types):
+            rules = self._make_rules(entry, handler, types)
+            for rule in rules:
+                for _, old in self._rules_of_signature(self._rules_of(entry), rule):
+                    # A module that is run again, as a cell of a notebook or by a reload, replaces its own.
+                    if _module(old.handler) != _module(handler):
+                        what = entry.qualified_name if isinstance(entry, Overridable) else entry
+                        text = f"implements: {rule} replaces {old} as the rule for {what}"
+                        warnings.warn(text, ReplacementWarning, stacklevel=2)
+            for rule in rules:
                 self._store(rule)
             return handler
 
@@ -154,12 +159,11 @@ class Registry(Population):
         takes = inspect.signature(handler)
         if isinstance(target, Kind):
             parameters = list(takes.parameters.values())
-            if not parameters or parameters[0].kind in (
-                parameters[0].KEYWORD_ONLY,
-                parameters[0].VAR_KEYWORD,
-            ):
+            if self._lacks_operation(handler, parameters):
+                shown = ", ".join(["op", *(p.name for p in parameters)])
                 raise RegistrationError(
-                    f"{_name(handler)} cannot answer for {target}: the handler of a kind takes the operation first"
+                    f"{_name(handler)} cannot answer for {target}: the handler of a kind receives the operation first, "
+                    f"then the arrays; as in def f({shown})"
                 )
             if parameters[0].kind is not parameters[0].VAR_POSITIONAL:
                 takes = takes.replace(parameters=parameters[1:])
@@ -175,6 +179,19 @@ class Registry(Population):
         # Of the members of unions those combinations count that name a type of one's own.
         own = [signature for signature in signatures if self._own_types(signature)] or signatures[:1]
         return [self._make_rule(target, handler, takes, signature, explicit=False) for signature in own]
+
+    def _lacks_operation(self, handler: Callable[..., Any], parameters: list[inspect.Parameter]) -> bool:
+        """Return whether the handler of a kind has no place for the operation, or takes an array in it."""
+        if not parameters or parameters[0].kind in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD):
+            return True
+        first = parameters[0]
+        if first.kind is first.VAR_POSITIONAL:
+            return False
+        alone = len(parameters) == 1
+        return alone or any(
+            cls is self.base or self.records.participates(cls)
+            for cls in classes_of(resolved_hints(handler).get(first.name, ANY), Form.ONE, _name(handler))
+        )
 
     def _own_types(self, types: tuple[type, ...]) -> list[type]:
         neutral = (ANY, self.base, type(None))
@@ -213,9 +230,11 @@ class Registry(Population):
         fingerprint = target.parameters.fingerprint if isinstance(target, Overridable) else ""
         return Rule(target, types, anywhere, handler, takes, fingerprint)
 
+    def _rules_of(self, target: Overridable | Kind) -> list[weakref.ref[Rule]]:
+        return target.rules if isinstance(target, Overridable) else self.kind_rules(target)
+
     def _store(self, rule: Rule) -> None:
-        target = rule.target
-        rules = target.rules if isinstance(target, Overridable) else self.kind_rules(target)
+        rules = self._rules_of(rule.target)
         own = self._own_types(rule.types)
         # The youngest of its types owns a rule, so that it goes when that one goes.
         known = [cls for cls in own if self.records.find(cls) is not None] or own
@@ -223,6 +242,7 @@ class Registry(Population):
         with self.lock:
             record = self.records.make(owner)
             replaced = self._rules_of_signature(rules, rule)
+            gone = [old for _, old in replaced]
             undo_declarations = [
                 self.records.declare(cls, Declaration()) for cls in own if not self.records.participates(cls)
             ]
@@ -230,7 +250,6 @@ class Registry(Population):
                 holder.owned.remove(old)
             record.owned.append(rule)
             # At once: a call in another thread finds the old rule or the new one.
-            gone = [old for _, old in replaced]
             kept = [ref for ref in rules if (found := ref()) is not None and found not in gone]
             rules[:] = [*kept, weakref.ref(rule)]
 
@@ -268,7 +287,11 @@ class Registry(Population):
         """
         if callable(cost):
             raise RegistrationError("converts takes cost and lossy; write @converts()")
-        if cost < 0:
+        try:
+            negative = cost < 0
+        except TypeError:
+            raise RegistrationError(f"converts: cost is {cost!r}; write a number, as in @converts(cost=2)") from None
+        if negative:
             raise RegistrationError(f"converts: cost is {cost}; it cannot be negative")
 
         def register(function: F) -> F:
@@ -307,6 +330,10 @@ class Registry(Population):
 
 def _name(handler: Callable[..., Any]) -> str:
     return getattr(handler, "__qualname__", repr(handler))
+
+
+def _module(handler: Callable[..., Any]) -> str | None:
+    return getattr(inspect.unwrap(handler), "__module__", None)
 
 
 def _conversion_types(function: Callable[..., Any]) -> tuple[type, type]:

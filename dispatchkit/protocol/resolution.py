@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dispatchkit.errors import (
+    AnswerError,
     ForeignArgumentError,
     NoImplementationError,
     UnsupportedArgumentError,
@@ -108,9 +109,21 @@ class Chain:
                 asks(self.operation, step)
             result = step.call(*args, **kwargs)
             if result is not NotImplemented:
-                return result, declined
+                return self.checked(step, result), declined
             declined.append((step.cls, _why(step)))
         return NotImplemented, declined
+
+    def checked(self, step: Step, result: Any) -> Any:
+        """Return the result of a step.
+
+        Raises
+        ------
+        AnswerError : if a rule gave None, where the operation always gives something
+        """
+        if result is None and step.rule is not None and not self.operation.may_give_none:
+            problem = 'returned None; return a result, NotImplemented or dk.decline("reason")'
+            raise AnswerError(self.operation.qualified_name, str(step.rule), problem)
+        return result
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], start: int = 0, asks: Asks | None = None) -> Any:
         """Return the first answer from step `start` on that does not decline; parameters as of `attempt`.

@@ -44,6 +44,17 @@ WIDENING: dict[type, tuple[type, ...]] = {
     numbers.Complex: (complex,),
 }
 
+# What PyTorch calls parameters, and what they are called here.
+ELSEWHERE = {
+    "dim": ("axis", "axes"),
+    "dims": ("axes", "axis", "shift"),
+    "keepdim": ("keepdims",),
+    "input": ("x", "x1"),
+    "other": ("x2",),
+    "unbiased": ("correction",),
+    "size": ("shape",),
+}
+
 
 @dataclass(eq=False)
 class Rule:
@@ -361,7 +372,8 @@ def _faults(takes: inspect.Signature, theirs: Sequence[inspect.Parameter]) -> li
             continue
         by_position = p.kind in POSITIONAL and (index < len(passed) or endless)
         if not (by_position or p.name in names or any_keyword):
-            faults.append(f"it requires '{p.name}', which the operation never passes")
+            meant = next((f"; did you mean '{one}'?" for one in ELSEWHERE.get(p.name, ()) if one in names), "")
+            faults.append(f"it requires '{p.name}', which the operation never passes{meant}")
     return faults
 
 
@@ -371,11 +383,12 @@ def _remarks(takes: inspect.Signature, theirs: Sequence[inspect.Parameter]) -> l
     ]
     remarks: list[str] = []
     for their in theirs:
-        if their.default is their.empty:
+        elsewhere = [one for one in spare if their.name in ELSEWHERE.get(one, ())]
+        if their.default is their.empty and not elsewhere:
             continue
         mine = takes.parameters.get(their.name)
         if mine is None:
-            near = difflib.get_close_matches(their.name, spare, n=1)
+            near = elsewhere or difflib.get_close_matches(their.name, spare, n=1)
             remarks += [f"'{one}' is never passed; did you mean '{their.name}'?" for one in near]
         elif mine.default not in (mine.empty, ...) and not _same(mine.default, their.default):
             remarks.append(f"'{mine.name}' is {mine.default!r} by default here, {their.default!r} in the operation")

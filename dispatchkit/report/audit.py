@@ -161,7 +161,7 @@ def audit(
     The findings, the worst first. *Ambiguity*: two rules fit a call equally well. *Unreachable*: no call of the audited
     types gets to a handler, because it names an abstract class or more types than a call has, takes no call of the
     operation, or what comes before it always raises. *Cycle*: a superclass goes before its subclass by its priority, or
-    two of three types are asked in another order when the third stands beside them. *Lossy*: a conversion declared
+    in calls of three arrays another of two types answers than by themselves. *Lossy*: a conversion declared
     ``lossy=True`` makes the answer. *Asymmetry*: of two arguments that play the same part (``x1`` and ``x2``) the
     order decides who answers; rules for both orders are symmetric, and so are two types that become dense. *Shadowed*:
     a handler is asked only where another one declines, for all audited types.
@@ -194,7 +194,7 @@ def audit(
     findings = [
         *ambiguities(of_pairs, names),
         *Reach(chains, listed, names).findings(chosen),
-        *cycles(protocol, listed, names),
+        *cycles(protocol, chosen, listed, names),
         *losses([*_alone(chains, chosen, listed, names), *of_pairs], names),
         *asymmetries(_alike(calls, listed, of_pairs), names),
     ]

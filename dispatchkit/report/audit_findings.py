@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 from dispatchkit.protocol.conversions import Conversion
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.explain import ANSWERS
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Form, Key
 from dispatchkit.protocol.ranking import Source, Step
 from dispatchkit.protocol.resolution import candidates
 from dispatchkit.protocol.rules import Rule, location_of
@@ -18,6 +20,9 @@ from dispatchkit.report.pairs import Decision
 __all__ = ["FAULTS", "KINDS", "Finding", "ambiguities", "asymmetries", "cycles", "distinct", "losses"]
 
 Names: TypeAlias = Mapping[type, str]
+# An operation, the answer that is asked first, and the one that another order asks first.
+Rival: TypeAlias = tuple[Overridable, Step, Step]
+ANSWERING = (Source.METHOD, Source.RULE, Source.KIND)
 # From the worst on; the reports keep the order.
 KINDS = {
     "ambiguity": "two rules fit a call equally well: it raises",
@@ -80,8 +85,14 @@ def ambiguities(decisions: Iterable[Decision], names: Names) -> Iterator[Finding
         yield _finding("ambiguity", found, names, text, (rule.location for rule in step.rivals))
 
 
-def cycles(protocol: DispatchProtocol, types: Sequence[type], names: Names) -> Iterator[Finding]:
-    """Yield superclasses that are asked before a subclass, and threes of types whose order is none for two of them."""
+def cycles(
+    protocol: DispatchProtocol, operations: Sequence[Overridable], types: Sequence[type], names: Names
+) -> Iterator[Finding]:
+    """Yield superclasses that are asked before a subclass, and threes of types whose order decides who answers.
+
+    Of three types two may be asked in another order than by themselves. That is a fault only where an operation takes
+    three arrays and both types have an answer to it.
+    """
     asked = [cls for cls in types if cls is not protocol.base and protocol.records.participates(cls)]
     priority = protocol.priority
     for sub, above in permutations(asked, 2):
@@ -92,20 +103,51 @@ def cycles(protocol: DispatchProtocol, types: Sequence[type], names: Names) -> I
                 f"{priority(above):g} or more to settle it"
             )
             yield Finding("cycle", (), ((names[sub], names[above]),), text, ())
-    circles: dict[tuple[type, type], list[tuple[type, ...]]] = {}
-    for three in combinations(asked, 3):
-        order, leap = next(filter(None, (_leap(order, priority) for order in permutations(three))), ((), None))
-        if leap is not None:
+    circles: dict[tuple[type, type], list[tuple[tuple[type, ...], list[Rival]]]] = {}
+    for order in permutations(asked, 3):
+        leap = _leap(order, priority)
+        rivals = [] if leap is None else list(_rivals(protocol, operations, order, *leap))
+        if leap is not None and rivals:
             sub, _ = leap
-            above = next(cls for cls in three if cls is not sub and issubclass(sub, cls))
-            circles.setdefault((sub, above), []).append(order)
-    for (sub, above), orders in circles.items():
-        others = [cls for order in orders for cls in order if cls not in (sub, above)]
+            above = next(cls for cls in order if cls is not sub and issubclass(sub, cls))
+            circles.setdefault((sub, above), []).append((order, rivals))
+    for (sub, above), found in circles.items():
+        others = distinct(cls for order, _ in found for cls in order if cls not in (sub, above))
+        operation, first, second = found[0][1][0]
         text = (
-            f"{_circle(orders[0], priority, names)}\n"
+            f"{_circle(found[0][0], priority, names)}\n"
+            f"so {first.text} answers '{operation.qualified_name}' and not {second.text}\n"
             f"give {names[sub]} a higher priority than {_told(others, names)} to settle it"
         )
-        yield Finding("cycle", (), tuple(tuple(names[cls] for cls in order) for order in orders), text, ())
+        steps = [step for _, rivals in found for _, *two in rivals for step in two if step.rule is not None]
+        yield Finding(
+            "cycle",
+            distinct(one.qualified_name for _, rivals in found for one, _, _ in rivals),
+            tuple(tuple(names[cls] for cls in order) for order, _ in found),
+            text,
+            distinct(step.rule.location for step in steps if step.rule is not None),
+        )
+
+
+def _rivals(
+    protocol: DispatchProtocol, operations: Sequence[Overridable], order: tuple[type, ...], sub: type, other: type
+) -> Iterator[Rival]:
+    """Yield the operations of three arrays that two of the types answer, each with the two answers in their order."""
+    for operation in operations:
+        key = _key_of_three(operation, order)
+        steps = [] if key is None else [s for s in protocol.chain(operation, key).steps if s.source in ANSWERING]
+        second = next((step for step in steps if step.cls is other), None)
+        if second is not None and steps[0].cls is sub:
+            yield operation, steps[0], second
+
+
+def _key_of_three(operation: Overridable, types: tuple[type, ...]) -> Key | None:
+    """Return the types of a call with three arrays; None where an operation does not take as many."""
+    arrays = operation.parameters.arrays
+    if arrays and arrays[0].form in (Form.SEQUENCE, Form.STAR):
+        return (types, *(type(p.default) for p in arrays[1:]))
+    single = [p.form in (Form.ONE, Form.LOOSE) for p in arrays]
+    return (*types, *(type(p.default) for p in arrays[3:])) if len(arrays) > 2 and all(single) else None
 
 
 def _circle(order: tuple[type, ...], priority: Callable[[type], float], names: Names) -> str:
@@ -116,15 +158,13 @@ def _circle(order: tuple[type, ...], priority: Callable[[type], float], names: N
     return f"of two arguments {reasons}; a call with ({_told(order, names)}) asks {asked}"
 
 
-def _leap(
-    order: tuple[type, ...], priority: Callable[[type], float]
-) -> tuple[tuple[type, ...], tuple[type, type]] | None:
-    """Return the order with two types of which the first goes first only because a third stands beside them."""
+def _leap(order: tuple[type, ...], priority: Callable[[type], float]) -> tuple[type, type] | None:
+    """Return two types of which the first goes first only because a third is in the call."""
     together = candidates(order, priority)
     for two in combinations(order, 2):
         first, second = candidates(two, priority)
         if together.index(second) < together.index(first):
-            return order, (second, first)
+            return second, first
     return None
 
 

@@ -9,6 +9,7 @@ import dispatchkit.errors
 from dispatchkit.errors import (
     AmbiguousImplementationError,
     AnomalyError,
+    AnswerError,
     AutogradError,
     DataLoaderError,
     DensifyError,
@@ -25,6 +26,7 @@ from dispatchkit.errors import (
     NoImplementationError,
     RandomnessError,
     RegistrationError,
+    ReplacementWarning,
     SignatureWarning,
     StateDictError,
     TransformError,
@@ -38,6 +40,7 @@ TREE = {
     UnsupportedArgumentError: (NoImplementationError,),
     AmbiguousImplementationError: (DispatchError, TypeError),
     RegistrationError: (DispatchError, TypeError),
+    AnswerError: (DispatchError, TypeError),
     ForeignArgumentError: (DispatchError, TypeError),
     MixedArraysError: (DispatchError, TypeError),
     DensifyError: (DispatchError, RuntimeError),
@@ -54,6 +57,7 @@ TREE = {
     DispatchWarning: (UserWarning,),
     DensifyWarning: (DispatchWarning,),
     LoopWarning: (DispatchWarning,),
+    ReplacementWarning: (DispatchWarning,),
     SignatureWarning: (DispatchWarning,),
 }
 
@@ -104,6 +108,7 @@ to cover it, write:
 register (S, S) to settle it""",
     ),
     (RegistrationError("implements: 3 is not a class"), "implements: 3 is not a class"),
+    (AnswerError("lib.add", "f(A) at a.py:1", "returned None"), "lib.add: f(A) at a.py:1 returned None"),
     (ForeignArgumentError("lib.add", "x2", "list"), "lib.add: argument 'x2' is a list, not an array"),
     (
         ForeignArgumentError("lib.add", "x2", "list", "make one with lib.asarray"),

@@ -1,10 +1,13 @@
 """`fallback.dense` and `fallback.refuse`: what becomes dense, in which order, and who is told."""
 
+import abc
+import re
 from typing import Any
 
 import pytest
 
-from dispatchkit.errors import DensifyWarning, NoImplementationError
+import dispatchkit as dk
+from dispatchkit.errors import AnswerError, DensifyWarning, NoImplementationError, RegistrationError
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.densify import densify
 from dispatchkit.protocol.engine import DispatchProtocol
@@ -143,12 +146,117 @@ def test_undeclared_is_to_refuse(protocol: DispatchProtocol) -> None:
 
 
 def test_without_to_dense_the_reason_is_told(protocol: DispatchProtocol) -> None:
-    @protocol.array_type(fallback=fallback.dense)
+    @protocol.array_type()
+    class Opaque(A):
+        to_dense = None  # type: ignore[assignment]
+
+    protocol.register_type(A, fallback=fallback.dense)
+    with pytest.raises(NoImplementationError, match=r"cannot become dense: it has no to_dense\(\)"):
+        binary(protocol)(Opaque(), 1)
+
+
+@pytest.mark.parametrize("options", [{"fallback": fallback.decompose | fallback.dense}, {"dense": "full"}])
+def test_a_method_that_is_not_there_is_refused_at_once(protocol: DispatchProtocol, options: dict[str, Any]) -> None:
     class Opaque:
         pass
 
-    with pytest.raises(NoImplementationError, match=r"cannot become dense: it has no to_dense\(\)"):
-        binary(protocol)(Opaque(), 1)
+    texts = {
+        "fallback": r"Opaque declares fallback\.dense, but has no to_dense\(\); define to_dense\(self\)",
+        "dense": r"dense='full' of .*Opaque names no method of it; define full\(self\)",
+    }
+    with pytest.raises(RegistrationError, match=f"^array_type: .*{texts[next(iter(options))]}"):
+        protocol.array_type(**options)(Opaque)
+    with pytest.raises(RegistrationError, match=r"^register_type: .*Opaque declares .*pass to_dense=function$"):
+        protocol.register_type(Opaque, fallback=fallback.dense)
+
+
+def test_subclasses_of_an_abstract_base_give_the_dense_form(protocol: DispatchProtocol) -> None:
+    @protocol.array_type(fallback=fallback.dense)
+    class Base(abc.ABC):
+        @abc.abstractmethod
+        def to_dense(self) -> Any: ...
+
+    class Concrete(Base):
+        def to_dense(self) -> float:
+            return 1.0
+
+    with densify(on="allow"):
+        assert unary(protocol)(Concrete()) == ("body", 1.0, 2.0)
+
+
+def structured(to_dense: Any) -> Any:
+    """Return an instance of an array type of tensors with this dense form."""
+
+    class Structured:
+        shape, dtype = (2,), dk.float64
+
+    Structured.to_dense = to_dense  # type: ignore[attr-defined]
+    return dk.array_type(fallback=dk.fallback.dense)(Structured)()
+
+
+@pytest.mark.parametrize(
+    ("made", "named"),
+    [
+        (None, "None"),
+        ([1.0, 2.0], "a value of type list"),
+        (dk.types.ScalarTensor(2, 1.0), "a value of type ScalarTensor"),
+    ],
+)
+def test_a_dense_form_that_is_no_plain_array_is_named(made: Any, named: str) -> None:
+    def to_dense(self: Any) -> Any:
+        return made
+
+    place = re.escape(line_of(to_dense))
+    text = rf"^dispatchkit\.cos: to_dense\(\) of .*Structured at {place} returned {named}; return a plain array$"
+    with densify(on="allow"), pytest.raises(AnswerError, match=text):
+        dk.cos(structured(to_dense))
+
+
+def test_a_dense_form_that_needs_itself_is_named() -> None:
+    def to_dense(self: Any) -> Any:
+        return dk.cos(self)
+
+    x = structured(to_dense)
+    place = re.escape(line_of(to_dense))
+    text = rf"of .*Structured at {place} calls dispatchkit\.cos on .*Structured, whose fallback is to_dense\(\)$"
+    for _ in range(2):
+        with densify(on="allow"), pytest.raises(AnswerError, match=text) as caught:
+            dk.sin(x)
+        assert len(caught.traceback) < 30
+
+
+def test_a_dense_form_that_needs_an_attribute_read_off_it_is_named() -> None:
+    @dk.array_type(fallback=dk.fallback.dense)
+    class Shapeless:
+        def to_dense(self) -> Any:
+            return dk.ones(self.shape)  # type: ignore[attr-defined]
+
+    text = r"to_dense\(\) of .*Shapeless at .* reads .*Shapeless\.shape, which is taken from to_dense\(\); define it$"
+    with densify(on="allow"), pytest.raises(AnswerError, match=text):
+        dk.cos(Shapeless())
+
+
+def test_a_dense_form_may_need_that_of_another_instance() -> None:
+    @dk.array_type(fallback=dk.fallback.dense)
+    class Nested:
+        def __init__(self, inner: Any) -> None:
+            self.inner = inner
+
+        def to_dense(self) -> Any:
+            return dk.cos(self.inner)
+
+    with densify(on="allow"):
+        assert dk.sin(Nested(Nested(dk.zeros(2)))).tolist() == dk.sin(dk.cos(dk.ones(2))).tolist()
+
+
+def test_an_endless_chain_of_dense_forms_says_where(protocol: DispatchProtocol) -> None:
+    def to_dense(self: Any) -> Any:
+        return dk.cos(type(self)())
+
+    with densify(on="allow"), pytest.raises(RecursionError) as caught:
+        dk.cos(structured(to_dense))
+    (note,) = caught.value.__notes__
+    assert f"Structured at {line_of(to_dense)}, called by dispatchkit.cos" in note
 
 
 def test_an_exception_of_to_dense_passes_through(protocol: DispatchProtocol) -> None:

@@ -1,11 +1,12 @@
 """`fallback.rewrap`: compute on the first field, and put the result in its place in a copy."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from dispatchkit.errors import NoImplementationError
+import dispatchkit as dk
+from dispatchkit.errors import NoImplementationError, RegistrationError
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
 from tests.protocol.support import Answer
@@ -138,6 +139,92 @@ def test_a_type_without_constructor_says_what_to_declare(protocol: DispatchProto
 
     with pytest.raises(TypeError, match=r"array_type\(fields=\('value', \.\.\.\)\)"):
         double(Bare())
+
+
+def test_a_named_tuple(protocol: DispatchProtocol, double: Answer) -> None:
+    class Pair(NamedTuple):
+        value: float
+        unit: str
+
+    protocol.register_type(Pair, fallback=fallback.rewrap)
+    assert double(Pair(1.5, "m")) == Pair(3.0, "m")
+
+
+def test_fields_that_are_no_attributes_are_named(protocol: DispatchProtocol, double: Answer) -> None:
+    class Hidden:
+        def __init__(self, data: float, unit: str) -> None:
+            self._data, self._unit = data, unit
+
+    protocol.register_type(Hidden, fallback=fallback.rewrap)
+    text = (
+        r"Hidden cannot be rewrapped: its fields 'data', 'unit' are parameters of the constructor and no attributes; "
+    )
+    with pytest.raises(RegistrationError, match=rf"^lib\.double: .*{text}.*fields=\('data', \.\.\.\)$"):
+        double(Hidden(1.5, "m"))
+
+
+def test_a_declared_field_that_is_no_attribute_is_named(protocol: DispatchProtocol, double: Answer) -> None:
+    class Misspelt(Named):
+        pass
+
+    protocol.register_type(Misspelt, fallback=fallback.rewrap, fields=("valeu", "name"))
+    text = r"fields=\('valeu', 'name'\) of .*Misspelt name 'valeu', which an instance does not have; "
+    with pytest.raises(RegistrationError, match=rf"{text}its attributes are value, name$"):
+        double(Misspelt(1.5, "speed"))
+
+
+def test_a_declared_field_that_slots_do_not_have_is_refused(protocol: DispatchProtocol) -> None:
+    class Slotted:
+        __slots__ = ("unit", "value")
+
+    text = r"fields of .*Slotted name 'valeu', which is no attribute; its attributes are unit, value$"
+    with pytest.raises(RegistrationError, match=rf"^register_type: {text}"):
+        protocol.register_type(Slotted, fallback=fallback.rewrap, fields=("valeu",))
+
+
+def test_a_first_field_that_holds_no_array_is_named() -> None:
+    @dk.array_type(fallback=dk.fallback.rewrap)
+    class Labelled:
+        def __init__(self, label: str, data: dk.Tensor) -> None:
+            self.label, self.data = label, data
+
+    text = r"Labelled cannot be rewrapped: its first field 'label' holds a value of type str, not an array; declare "
+    with pytest.raises(RegistrationError, match=rf"^dispatchkit\.exp: .*{text}"):
+        dk.exp(Labelled("m", dk.ones(2)))
+
+
+def test_a_dataclass_compares_elementwise() -> None:
+    @dataclass
+    class Unit:
+        data: dk.Tensor
+        unit: str
+
+    @dataclass
+    class Sub(Unit):
+        pass
+
+    own = Sub.__eq__
+    with dk.local_registrations():
+        dk.array_type(fallback=dk.fallback.rewrap)(Sub)
+        x = Sub(dk.asarray([1.0, 2.0]), "m")
+        equal: Any = x == dk.asarray([1.0, 3.0])
+        assert (equal.data.tolist(), equal.unit) == ([True, False], "m")
+        assert len({x, x}) == 1
+    after: Any = Sub
+    assert (after.__eq__, after.__hash__) == (own, None)
+    assert Unit(dk.ones(1), "m") == Unit(dk.ones(1), "m")
+
+
+def test_a_comparison_of_the_author_of_a_dataclass_stays() -> None:
+    @dk.array_type(fallback=dk.fallback.rewrap)
+    @dataclass
+    class Unit:
+        data: dk.Tensor
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+    assert (Unit(dk.zeros(2)) == 3) is True
 
 
 def test_a_result_of_another_type_is_wrapped(protocol: DispatchProtocol) -> None:

@@ -101,14 +101,18 @@ def test_those_without_a_rule_stand_at_their_place(protocol: DispatchProtocol, c
 
 
 def test_fallbacks_that_declined_are_told(protocol: DispatchProtocol, combine: Answer) -> None:
-    protocol.register_type(A, fallback=fallback.dense | fallback.rewrap | fallback.convert)
-    protocol.array_type(fields=())(A)
-    protocol.register_type(A, fallback=fallback.dense | fallback.rewrap | fallback.convert, fields=())
-    assert error_of(combine, A(), 1).asked == [
-        "A: no rule for combine",
-        "A: cannot become dense: it has no to_dense()",
-        "A: cannot be rewrapped: it has no fields",
-        "A: no declared conversion leads to a type with a rule",
+    class Hidden(A):
+        def to_dense(self) -> float:
+            return 1.0
+
+    protocol.register_type(Hidden, fallback=fallback.dense | fallback.rewrap | fallback.convert, fields=())
+    del Hidden.to_dense
+    name = f"{Hidden.__qualname__.replace('<locals>.', '')}"
+    assert error_of(combine, Hidden(), 1).asked == [
+        f"{name}: no rule for combine",
+        f"{name}: cannot become dense: it has no to_dense()",
+        f"{name}: cannot be rewrapped: it has no fields",
+        f"{name}: no declared conversion leads to a type with a rule",
     ]
 
 

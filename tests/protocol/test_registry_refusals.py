@@ -1,15 +1,19 @@
 """What cannot be registered is refused, and leaves nothing behind."""
 
+import re
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
-from dispatchkit.errors import RegistrationError
+import dispatchkit as dk
+from dispatchkit.errors import RegistrationError, ReplacementWarning
 from dispatchkit.protocol.conversions import Conversion
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.kinds import kinds
-from tests.protocol.support import Answer, binary, unary
+from tests.protocol.support import Answer, binary, line_of, unary
 
 
 class A:
@@ -123,6 +127,11 @@ def test_register_type_takes_in_a_builtin_class(protocol: DispatchProtocol) -> N
     assert scale(bytearray()) == "bytes"
 
 
+def test_a_cost_that_is_no_number_is_refused(protocol: DispatchProtocol) -> None:
+    with pytest.raises(RegistrationError, match=r"converts: cost is '1'; write a number, as in @converts\(cost=2\)"):
+        protocol.converts(cost="1")  # type: ignore[arg-type]
+
+
 def test_a_negative_cost_is_refused(protocol: DispatchProtocol) -> None:
     with pytest.raises(RegistrationError, match="converts: cost is -1; it cannot be negative"):
         protocol.converts(cost=-1)
@@ -141,7 +150,106 @@ def test_a_conversion_names_two_classes(protocol: DispatchProtocol) -> None:
 
 
 def test_the_handler_of_a_kind_takes_the_operation(protocol: DispatchProtocol) -> None:
-    with pytest.raises(RegistrationError, match="the handler of a kind takes the operation first"):
+    text = r"cannot answer for kinds\.function: the handler of a kind receives the operation first, "
+    text += "then the arrays; as in "
+    with pytest.raises(RegistrationError, match=rf"nothing {text}def f\(op\)$"):
 
         @protocol.implements(kinds.function, A)
         def nothing() -> None: ...
+
+    with pytest.raises(RegistrationError, match=rf"alone {text}def f\(op, x\)$"):
+
+        @protocol.implements(kinds.function, A)
+        def alone(x: Any) -> None: ...
+
+    with pytest.raises(RegistrationError, match=rf"arrays {text}def f\(op, x1, x2\)$"):
+
+        @protocol.implements(kinds.function)
+        def arrays(x1: A, x2: A) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"fallback": "dense"}, "fallback='dense' of A is no fallback; write dk.fallback.dense"),
+        ({"fallback": "decompose | dens"}, "; write dk.fallback.decompose | dk.fallback.dense"),
+        ({"fallback": [fallback.dense, fallback.rewrap]}, "; write dk.fallback.dense | dk.fallback.rewrap"),
+        ({"fallback": fallback}, "; write one of dk.fallback.refuse, dk.fallback.dense, dk.fallback.rewrap, "),
+        ({"priority": "1"}, "priority='1' of A is no number; write one such as priority=1"),
+        ({"priority": float("nan")}, "priority=nan of A is no number"),
+        ({"fields": "data"}, "fields='data' of A is text; write fields=('data',)"),
+        ({"fields": 5}, "fields=5 of A is no tuple of names; write one such as fields=('data',)"),
+        ({"fields": (5,)}, "fields of A must be attribute names, not 5"),
+        ({"dense": 5}, "dense must be a method's name or a function, not 5"),
+    ],
+)
+def test_a_declaration_of_another_type_is_refused(protocol: DispatchProtocol, options: Any, text: str) -> None:
+    with pytest.raises(RegistrationError, match=re.escape(text)):
+        protocol.array_type(**options)(A)
+    if "dense" not in options:
+        with pytest.raises(RegistrationError, match=f"^register_type: .*{re.escape(text)}"):
+            protocol.register_type(A, **options)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (np.add, "implements: numpy.add is not overridable; use dk.add"),
+        (np.linalg.inv, "implements: numpy.inv is not overridable; use dk.linalg.inv"),
+        (np.power, "implements: numpy.power is not overridable; use dk.pow"),
+        (torch.add, "implements: torch.add is not overridable; use dk.add"),
+        (torch.nn.functional.relu, "implements: torch.relu is not overridable; use dk.relu"),
+        (torch.linalg.inv, "implements: torch.linalg_inv is not overridable; use dk.linalg.inv"),
+        ("add", "implements: 'add' is a name; give the function itself, dk.add"),
+        ("linalg.inv", "implements: 'linalg.inv' is a name; give the function itself, dk.linalg.inv"),
+        ("nothing", "implements: 'nothing' is a name; give the function itself"),
+        (A, "implements: A is a type; the operation goes first: implements(operation, A)"),
+        (3, "implements: 3 is no function; give an operation such as dk.add, or a kind"),
+        (re.sub, "implements: sub is not overridable; make it so with overridable(sub)"),
+    ],
+)
+def test_what_is_no_operation_is_refused_with_the_one_that_is_meant(given: Any, text: str) -> None:
+    with pytest.raises(RegistrationError, match=f"^{re.escape(text)}$"):
+        dk.implements(given, A)
+
+
+def test_implements_without_parentheses_is_refused() -> None:
+    with pytest.raises(RegistrationError, match=r"add is the handler; write @dk\.implements\(dk\.add\) above it$"):
+
+        @dk.implements
+        def add(x1: A, x2: A, /) -> None: ...
+
+    with pytest.raises(RegistrationError, match=r"own is the handler; write @dk\.implements\(operation\) above it$"):
+
+        @dk.implements
+        def own(x1: A, x2: A, /) -> None: ...
+
+
+def test_what_cannot_be_made_overridable_is_refused(protocol: DispatchProtocol) -> None:
+    with pytest.raises(RegistrationError, match=r"^overridable takes a function, not 'add'; write @overridable above"):
+        protocol.overridable("add")  # type: ignore[call-overload]
+    with pytest.raises(RegistrationError, match=r"^overridable: arrays='xs' is text; write arrays=\('xs',\)$"):
+        protocol.overridable(arrays="xs")(len)  # type: ignore[call-overload]
+    with pytest.raises(RegistrationError, match=r"^overridable: kind='linalg' is no kind; write one such as dk\.kinds"):
+        protocol.overridable(kind="linalg")(len)  # type: ignore[call-overload]
+
+
+def test_a_rule_of_another_module_is_not_replaced_in_silence(protocol: DispatchProtocol, combine: Answer) -> None:
+    def of_module(module: str) -> Any:
+        def rule(x1: Any, x2: Any, /) -> str:
+            return module
+
+        rule.__module__ = module
+        return protocol.implements(combine, A, B)(rule)
+
+    first = of_module("first")
+    of_module("first")  # as a cell of a notebook that is run again
+    place = re.escape(line_of(first))
+    text = rf"^implements: .*rule\(A, B\) at {place} replaces rule\(A, B\) at {place} as the rule for lib\.combine$"
+    with pytest.warns(ReplacementWarning, match=text) as caught:
+        of_module("second")
+    assert caught[0].filename == __file__
+    assert combine(A(), B()) == "second"
+    with pytest.raises(ReplacementWarning):
+        of_module("third")
+    assert combine(A(), B()) == "second"

@@ -123,6 +123,29 @@ def test_a_renamed_keyword_is_warned_of(protocol: DispatchProtocol, mean: Answer
         def mean_a(x: A, /, *, axes: Any = None, keepdims: bool = False) -> None: ...
 
 
+@pytest.mark.parametrize(
+    ("theirs", "right"), [("dim", "axis"), ("keepdim", "keepdims"), ("unbiased", "correction"), ("other", "x2")]
+)
+def test_the_name_of_a_keyword_in_pytorch_is_warned_of(protocol: DispatchProtocol, theirs: str, right: str) -> None:
+    @protocol.overridable(arrays=("x",))
+    def reduce(x: Any, /, *, x2: Any = None, axis: Any = None, keepdims: bool = False, correction: float = 0.0) -> Any:
+        return x
+
+    names: dict[str, Any] = {"Any": Any, "A": A}
+    exec(f"def reduce_a(x: A, /, *, {theirs}: Any = None) -> Any: ...", names)  # noqa: S102
+    with pytest.warns(SignatureWarning, match=f"'{theirs}' is never passed; did you mean '{right}'"):
+        protocol.implements(reduce)(names["reduce_a"])
+
+
+def test_a_required_name_of_pytorch_is_refused_with_the_right_one(protocol: DispatchProtocol, mean: Answer) -> None:
+    with pytest.raises(
+        RegistrationError, match="requires 'dim', which the operation never passes; did you mean 'axis'"
+    ):
+
+        @protocol.implements(mean)
+        def mean_a(x: A, /, *, dim: Any) -> Any: ...
+
+
 def test_another_default_is_warned_of(protocol: DispatchProtocol, mean: Answer) -> None:
     text = r"mean_a for lib\.mean: 'keepdims' is True by default here, False in the operation"
     with pytest.warns(SignatureWarning, match=text):

@@ -1,5 +1,6 @@
 """Rules for operations of the library: pairs with tensors, NumPy operands, scalars, sequences, kinds."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,6 +8,8 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.errors import AnswerError
+from tests.protocol.support import line_of
 
 
 @pytest.fixture(autouse=True)
@@ -226,6 +229,95 @@ def test_a_method_of_a_tensor_names_the_operation() -> None:
         return "rule"
 
     assert dk.sum(Duck()) == "rule"
+
+
+class Silent:
+    pass
+
+
+@pytest.fixture
+def silent() -> Iterator[Silent]:
+    with dk.local_registrations():
+        dk.array_type()(Silent)
+        yield Silent()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: dk.exp(x),
+        lambda x: dk.add(x, x),
+        lambda x: x + x,
+        lambda x: 1.0 + x,
+        lambda x: dk.ones(2) + x,
+        lambda x: np.ones(2) + x,
+        lambda x: dk.sum(x, axis=0),
+        lambda x: x.sum(),
+        lambda x: dk.concat([x, x]),
+        lambda x: dk.where(x, x, x),
+        lambda x: x[0],
+        lambda x: dk.nn.functional.gelu(x),
+        lambda x: dk.tensor_protocol.answer_by_rules(Silent, dk.exp, (x,), {}),
+    ],
+)
+def test_a_rule_that_returns_none_is_named(silent: Silent, call: Any) -> None:
+    @dk.implements(dk.kinds.all, Silent)
+    def forgotten(op: Any, *args: Any, **kwargs: Any) -> Any:
+        op(dk.ones(2)) if op is dk.exp else None
+
+    text = (
+        rf"^dispatchkit\.[\w.]+: forgotten\(Silent in any position\) at {re.escape(line_of(forgotten))} returned None; "
+    )
+    for _ in range(3):
+        with pytest.raises(AnswerError, match=text + r"return a result, NotImplemented or dk\.decline\(\"reason\"\)$"):
+            call(silent)
+
+
+def test_a_rule_that_returns_none_after_another_declined_is_named(silent: Silent) -> None:
+    @dk.implements(dk.kinds.elementwise, Silent)
+    def forgotten(op: Any, *args: Any) -> Any: ...
+
+    @dk.implements(dk.exp, Silent)
+    def declining(x: Any, /) -> Any:
+        return dk.decline("not now")
+
+    with pytest.raises(AnswerError, match=r"forgotten.* returned None"):
+        dk.exp(silent)
+
+
+def test_a_rule_that_forgets_to_return_at_times_is_named_then(silent: Silent) -> None:
+    answers = iter([1, None, 2])
+    dk.implements(dk.exp, Silent)(lambda x: next(answers))
+    assert dk.exp(silent) == 1
+    with pytest.raises(AnswerError, match="returned None"):
+        dk.exp(silent)
+    assert dk.exp(silent) == 2
+
+
+def test_an_assignment_gives_none(silent: Silent) -> None:
+    assigned = []
+    dk.implements(dk.setitem, Silent)(lambda x, key, value, /: assigned.append((key, value)))
+    silent[3] = 4  # type: ignore[index]
+    assert assigned == [(3, 4)]
+
+
+def test_none_of_ones_own_method_mode_or_function_is_a_result() -> None:
+    class Own:
+        @classmethod
+        def __tensor_function__(cls, func: Any, types: Any, args: Any, kwargs: Any) -> None: ...
+
+    class Mode(dk.TensorFunctionMode):
+        def __tensor_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> None: ...
+
+    @dk.overridable
+    def shown(x: Any) -> Any:
+        return x
+
+    dk.implements(shown, Silent)(lambda x: None)
+    assert dk.exp(Own()) is None
+    assert shown(Silent()) is None
+    with Mode():
+        assert dk.exp(dk.ones(1)) is None
 
 
 def test_what_is_not_overridable_is_refused() -> None:

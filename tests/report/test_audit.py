@@ -15,6 +15,7 @@ from dispatchkit.report import Audit
 from dispatchkit.report.audit_findings import FAULTS, KINDS
 from dispatchkit.testing import Wrapper
 from dispatchkit.types import MetadataTensor, ScalarTensor
+from tests.protocol.support import line_of
 from tests.report.audited import REWRAP, conversion, handler, make, never, only
 
 
@@ -205,24 +206,60 @@ def test_a_handler_for_any_position_and_types_that_become_dense_are_symmetric() 
 # Order of types.
 
 
-def test_a_circle_of_three_types_is_found() -> None:
+def of_three(name: str) -> Any:
+    """Return a handler for three arrays that must not be called."""
+
+    def made(condition: Any, x1: Any, x2: Any, /) -> Any:
+        raise AssertionError("a handler was called")
+
+    made.__name__ = name
+    return made
+
+
+def test_a_circle_of_three_types_that_decides_who_answers_is_found() -> None:
     a, b = make("A"), make("B")
     s = make("S", above=a)
-    found = only(dk.audit([a, b, s, dk.Tensor]), "cycle")
+    of_a, of_b = dk.implements(dk.where, a)(of_three("of_a")), dk.implements(dk.where, b)(of_three("of_b"))
+    (found,) = dk.audit([a, b, s, dk.Tensor], operations=dk.where).of_kind("cycle")
     assert found.types == (("A", "B", "S"),)
+    assert found.operations == ("dispatchkit.where",)
+    assert found.locations == (line_of(of_a),)  # both are on one line
     assert found.text == (
         "of two arguments A before B (left to right), S before A (a subclass), B before S (left to right); a call with "
-        "(A, B, S) asks S, A, B\ngive S a higher priority than B to settle it"
+        f"(A, B, S) asks S, A, B\nso of_a(A in any position) at {line_of(of_a)} answers 'dispatchkit.where' and not "
+        f"of_b(B in any position) at {line_of(of_b)}\ngive S a higher priority than B to settle it"
     )
     x, y, z = (cls(dk.ones(2)) for cls in (a, b, s))
     assert dk.explain(dk.where, x, y, z).order == ["S", "A", "B"]
     assert dk.explain(dk.add, y, z).order == ["B", "S"]
 
 
+def test_a_circle_of_three_types_that_nobody_meets_is_none() -> None:
+    a, b = make("A", fallback=dk.fallback.dense), make("B")
+    s = make("S", above=a)
+    assert not dk.audit([a, b, s, dk.Tensor]).of_kind("cycle")
+    dk.implements(dk.where, a)(of_three("of_a"))  # B has no answer that would take its place
+    dk.implements(dk.add, b)(handler())  # and an operation of two arrays has one order
+    dk.implements(dk.add, a)(handler())
+    assert not dk.audit([a, b, s, dk.Tensor]).of_kind("cycle")
+    assert not dk.audit([dk.types.ScalarTensor, type("Sub", (dk.types.ScalarTensor,), {}), b]).of_kind("cycle")
+
+
+def test_a_circle_in_the_members_of_a_sequence_is_found() -> None:
+    a, b = make("A"), make("B")
+    s = make("S", above=a)
+    for cls in (a, b):
+        dk.implements(dk.concat, cls)(lambda arrays, /, *, axis=0: dk.decline("a handler was called"))
+    (found,) = dk.audit([a, b, s], operations=dk.concat).of_kind("cycle")
+    assert found.operations == ("dispatchkit.concat",)
+
+
 def test_circles_of_one_subclass_are_one_finding() -> None:
     a, b, c = make("A"), make("B"), make("C")
     s = make("S", above=a)
-    found = only(dk.audit([a, b, c, s]), "cycle")
+    for cls in (a, b, c):
+        dk.implements(dk.where, cls)(of_three("handler"))
+    (found,) = dk.audit([a, b, c, s], operations=dk.where).of_kind("cycle")
     assert found.types == (("A", "B", "S"), ("A", "C", "S"))
     assert found.text.endswith("give S a higher priority than B, C to settle it")
 
@@ -231,7 +268,9 @@ def test_circles_of_one_subclass_are_one_finding() -> None:
 def test_a_priority_settles_a_circle(which: str) -> None:
     a, b = make("A"), make("B", priority=1 if which == "B" else None)
     s = make("S", above=a, priority=1 if which == "S" else None)
-    assert dk.audit([a, b, s]).findings == ()
+    for cls in (a, b):
+        dk.implements(dk.where, cls)(of_three("handler"))
+    assert not dk.audit([a, b, s], operations=dk.where).of_kind("cycle")
 
 
 def test_a_superclass_that_goes_before_its_subclass_is_found() -> None:

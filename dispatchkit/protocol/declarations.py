@@ -1,0 +1,116 @@
+"""What a type declares of itself, looked at once, when it does so: what could never work is refused."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import math
+import numbers
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.fallbacks import STRATEGIES, Fallback, dense
+from dispatchkit.protocol.participants import DENSE, Declaration
+from dispatchkit.protocol.rules import type_name
+
+if TYPE_CHECKING:
+    from dispatchkit.protocol.population import Population
+
+__all__ = ["checked_declaration", "instance_attributes"]
+
+
+def checked_declaration(protocol: Population, cls: type, declaration: Declaration, by: str) -> Declaration:
+    """Return what a type declares, its fields as a tuple.
+
+    Parameters
+    ----------
+    protocol, cls, declaration : the type, and what it declares where
+    by : name of the function that was called
+
+    Raises
+    ------
+    RegistrationError : if something is declared that can never work
+    """
+    name = type_name(cls)
+    _check_fallback(declaration.fallback, name, by)
+    _check_priority(declaration.priority, name, by)
+    fields = None if declaration.fields is None else _checked_fields(cls, declaration.fields, by)
+    _check_dense(protocol, cls, declaration, by)
+    return replace(declaration, fields=fields)
+
+
+def _check_fallback(found: Any, name: str, by: str) -> None:
+    if found is not None and not isinstance(found, Fallback):
+        raise RegistrationError(f"{by}: fallback={found!r} of {name} is no fallback; write {_right_fallback(found)}")
+
+
+def _right_fallback(found: Any) -> str:
+    """Return how the fallback is written that somebody may have meant."""
+    members = re.split(r"[|,\s]+", found) if isinstance(found, str) else found
+    if isinstance(members, (list, tuple)) and members:
+        words = [str(member).rpartition(".")[2].lower() for member in members]
+        meant = [match for word in words for match in difflib.get_close_matches(word, STRATEGIES, n=1)]
+        if len(meant) == len(words):
+            return " | ".join(f"dk.fallback.{one}" for one in meant)
+    return f"one of {', '.join(f'dk.fallback.{one}' for one in STRATEGIES)}, or several joined by |"
+
+
+def _check_priority(found: Any, name: str, by: str) -> None:
+    number = isinstance(found, numbers.Real) and not isinstance(found, bool)
+    if found is not None and (not number or math.isnan(found)):
+        raise RegistrationError(f"{by}: priority={found!r} of {name} is no number; write one such as priority=1")
+
+
+def _checked_fields(cls: type, found: Any, by: str) -> tuple[str, ...]:
+    name = type_name(cls)
+    if isinstance(found, str):
+        raise RegistrationError(f"{by}: fields={found!r} of {name} is text; write fields=({found!r},)")
+    if not isinstance(found, (tuple, list)):
+        raise RegistrationError(
+            f"{by}: fields={found!r} of {name} is no tuple of names; write one such as fields=('data',)"
+        )
+    for field in found:
+        if not isinstance(field, str) or not field.isidentifier():
+            raise RegistrationError(f"{by}: fields of {name} must be attribute names, not {field!r}")
+    # An instance without a __dict__ has no other attributes than these.
+    if cls.__dictoffset__ == 0 and not hasattr(cls, "__getattr__"):
+        known = instance_attributes(cls)
+        for field in found:
+            if field not in known and not hasattr(cls, field):
+                listed = ", ".join(dict.fromkeys(known)) or "none"
+                raise RegistrationError(
+                    f"{by}: fields of {name} name '{field}', which is no attribute; its attributes are {listed}"
+                )
+    return tuple(found)
+
+
+def _check_dense(protocol: Population, cls: type, declaration: Declaration, by: str) -> None:
+    found, name = declaration.dense, type_name(cls)
+    if callable(found):
+        return
+    if found is not None and not isinstance(found, str):
+        raise RegistrationError(f"{by}: dense must be a method's name or a function, not {found!r}")
+    needed = declaration.fallback is not None and dense in declaration.fallback
+    inherited = protocol.records.declared(cls, "dense")
+    method = found or inherited or DENSE
+    if callable(method) or callable(getattr(cls, method, None)) or not (found or needed):
+        return
+    if found is not None:
+        raise RegistrationError(f"{by}: dense={found!r} of {name} names no method of it; define {found}(self)")
+    elsewhere = "dense='its_name'" if by == "array_type" else "to_dense=function"
+    raise RegistrationError(
+        f"{by}: {name} declares fallback.dense, but has no {method}(); define {method}(self), an abstract one where "
+        f"only subclasses have it, or pass {elsewhere}"
+    )
+
+
+def instance_attributes(cls: type) -> tuple[str, ...]:
+    """Return names that annotations, slots or dataclass fields give to instances."""
+    names: list[str] = []
+    for ancestor in cls.__mro__:
+        names += inspect.get_annotations(ancestor)
+        slots = ancestor.__dict__.get("__slots__", ())
+        names += (slots,) if isinstance(slots, str) else slots
+    return tuple(names)
