@@ -12,7 +12,7 @@ from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.declare import conversion, creation
 from dispatchkit.ops.dtypes import get_default_dtype
-from dispatchkit.ops.mistakes import MISTAKES, NUMBERS, restated, shown
+from dispatchkit.ops.mistakes import MISTAKES, NUMBERS, add_context, can_be_restated, restated, shown
 from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, ArrayLike, DType, Namespace
@@ -62,8 +62,11 @@ def to_raw(
     except MISTAKES as error:
         given = {"dtype": dtype, "copy": copy, "device": device}
         options = "".join([f", {option} = {value!r}" for option, value in given.items() if value is not None])
-        text = f"dispatchkit.{name}: {error}\n  {parameter} = {shown(data)}{options}; wanted: {WANTED}"
-        raise restated(error, text) from error
+        described = f"  {parameter} = {shown(data)}{options}; wanted: {WANTED}"
+        if not can_be_restated(error):
+            add_context(error, f"dispatchkit.{name}", described)
+            raise
+        raise restated(error, f"dispatchkit.{name}: {error}\n{described}") from error
 
 
 def _array_of(name: str, parameter: str, data: Any, dtype: DType, copy: bool | None, device: Any, xp: Any) -> Any:
