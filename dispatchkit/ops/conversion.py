@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import override
 
 from dispatchkit.errors import AutogradError, DispatchError, ForeignArgumentError
-from dispatchkit.graph.arrays import DTYPES, is_raw, namespace_of, raw_array
+from dispatchkit.graph.arrays import DTYPES, advice_for_subclass, is_raw, namespace_of, raw_array
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.declare import conversion, creation
@@ -92,6 +92,8 @@ def _numpy_array(
     name: str, parameter: str, data: Any, dtype: DType, copy: bool | None = None, device: Any = None
 ) -> Any:
     """Return NumPy's array of numbers, a nested sequence of them, or an array of NumPy's."""
+    if advice := advice_for_subclass(type(data)):
+        raise ForeignArgumentError(f"dispatchkit.{name}", parameter, type(data).__name__, advice, WANTED)
     flat = isinstance(data, (list, tuple)) and _NUMBERS.issuperset(map(type, data))
     if not flat and not isinstance(data, np.ndarray):
         data = _numbers(name, parameter, data)
@@ -115,6 +117,9 @@ def _numbers(name: str, parameter: str, data: Any) -> Any:
     if isinstance(data, (list, tuple)):
         return data if _NUMBERS.issuperset(map(type, data)) else [_numbers(name, parameter, one) for one in data]
     array = data.array if isinstance(data, Storage) else data
+    if advice := advice_for_subclass(type(array)):
+        found = f"list with a {type(array).__name__}"
+        raise ForeignArgumentError(f"dispatchkit.{name}", parameter, found, advice, WANTED)
     if is_raw(array) and not isinstance(array, (np.ndarray, np.generic)):
         library = namespace_of(array).__name__
         found = f"list of arrays of {library}"

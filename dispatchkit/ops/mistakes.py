@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from dispatchkit.errors import AutogradError, DispatchError, ForeignArgumentError
-from dispatchkit.graph.arrays import SCALARS
+from dispatchkit.graph.arrays import SCALARS, advice_for_subclass
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.parameters import Form, Key, flatten
 
@@ -186,6 +186,12 @@ def numbers_only(operation: DeclaredOperation, handler: Callable[..., Any], key:
         return handler
     parameters, name = operation.parameters, operation.qualified_name
 
+    def of_subclasses(*args: Any, **kwargs: Any) -> Any:
+        for p, value in parameters.values(args, kwargs):
+            if advice := advice_for_subclass(type(value)):
+                raise ForeignArgumentError(name, p.name, type(value).__name__, advice)
+        return handler(*args, **kwargs)
+
     def of_two(x1: Any, x2: Any) -> Any:
         if (first and x1.dtype.kind not in NUMBERS) or (second and x2.dtype.kind not in NUMBERS):
             return of_any(x1, x2)
@@ -200,6 +206,8 @@ def numbers_only(operation: DeclaredOperation, handler: Callable[..., Any], key:
                 raise ForeignArgumentError(name, p.name, found, wanted="an array of numbers or booleans")
         return handler(*args, **kwargs)
 
+    if any(map(advice_for_subclass, flatten(key))):
+        return of_subclasses
     if not parameters.binary:
         return of_any
     first, second = map(_may_hold_others, key)

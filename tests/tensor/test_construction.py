@@ -284,3 +284,46 @@ def test_dtypes_are_numpys() -> None:
     assert dk.float64 == np.dtype("float64")
     assert dk.float is dk.float32
     assert dk.long is dk.int64
+
+
+class Length(np.ndarray):
+    """An array with a unit, as astropy's quantities are."""
+
+    unit = "m"
+
+
+REFUSED = [
+    (np.ma.array([1.0, 2.0], mask=[True, False]), r"MaskedArray, .*; give x\.filled\(value\), or x\.data"),
+    (np.ones(2).view(Length), r"Length, .*; give x\.value to leave the unit out"),
+    (np.ones((1, 2)).view(np.matrix), r"matrix, .*; give numpy\.asarray\(x\)"),
+]
+
+
+@pytest.mark.parametrize(("array", "text"), REFUSED)
+@pytest.mark.parametrize(
+    "call",
+    [
+        dk.asarray,
+        dk.tensor,
+        dk.Tensor,
+        dk.data.TensorDataset,
+        lambda x: dk.asarray([x, x]),
+        lambda x: dk.Tensor([x, x]),
+        lambda x: dk.ones(2) + x,
+        lambda x: np.add(dk.ones(2), x),
+        dk.exp,
+        lambda x: dk.concat([x, x]),
+        lambda x: dk.ones(2)[x > 1],
+        lambda x: dk.ones((1, 2)).__setitem__(slice(None), x),
+    ],
+)
+def test_an_array_that_means_more_than_its_elements_is_refused(array: Any, text: str, call: Any) -> None:
+    with pytest.raises(dk.errors.ForeignArgumentError, match=text):
+        call(array)
+
+
+def test_a_subclass_that_means_no_more_is_taken(tmp_path: Any) -> None:
+    a = np.memmap(tmp_path / "numbers", dtype=float, mode="w+", shape=(2,))
+    x = dk.asarray(a)
+    assert np.shares_memory(x.array, a)
+    assert (x + a).tolist() == [0.0, 0.0]
