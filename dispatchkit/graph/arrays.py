@@ -23,12 +23,14 @@ __all__ = [
     "SCALARS",
     "UNTRACKED",
     "Spec",
+    "advice_for_subclass",
     "as_numpy",
     "dtype_name",
     "foreign",
     "holds_complex",
     "is_complex",
     "is_inexact",
+    "is_lazy",
     "is_raw",
     "making_with",
     "may_share_memory",
@@ -90,11 +92,29 @@ class Spec:
 
 def is_raw(value: Any) -> bool:
     """Return whether a value is an array that a tensor can hold: one with an array namespace."""
-    return isinstance(value, np.ndarray) or hasattr(value, "__array_namespace__") or _is_torch(value)
+    return isinstance(value, np.ndarray) or hasattr(value, "__array_namespace__") or _needs_compat(value) is not None
 
 
-def _is_torch(value: Any) -> bool:
-    return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach")
+def _needs_compat(value: Any) -> str | None:
+    """Return the library of an array whose namespace array-api-compat has; None for anything else."""
+    module = type(value).__module__
+    if module.partition(".")[0] == "torch" and hasattr(value, "detach"):
+        return "PyTorch"
+    return "Dask" if module.startswith("dask.array") and hasattr(value, "compute") else None
+
+
+def advice_for_subclass(cls: type) -> str:
+    """Return what to give in the place of arrays of a subclass of NumPy's that mean more than their elements.
+
+    It is empty for subclasses that mean no more, such as `numpy.memmap`, and for all other classes.
+    """
+    if cls is np.ndarray or not issubclass(cls, np.ndarray):
+        return ""
+    if hasattr(cls, "mask"):
+        return "give x.filled(value), or x.data to leave the mask out"
+    if hasattr(cls, "unit") or hasattr(cls, "units"):
+        return "give x.value to leave the unit out"
+    return "give numpy.asarray(x)" if issubclass(cls, np.matrix) else ""
 
 
 def raw_array(value: Any) -> Any:
@@ -118,6 +138,11 @@ def raw_array(value: Any) -> Any:
     if cls not in foreign:
         foreign.append(cls)
     return value
+
+
+def is_lazy(value: Any) -> bool:
+    """Return whether a raw array is still to be computed: a Dask array."""
+    return hasattr(value, "__dask_graph__")
 
 
 def is_complex(dtype: Any) -> bool:
@@ -180,7 +205,7 @@ def namespace_of(array: Any) -> Any:
 
     Raises
     ------
-    ImportError : for PyTorch arrays where array-api-compat is not installed
+    ImportError : for PyTorch and Dask arrays where array-api-compat is not installed
     """
     if isinstance(array, (np.ndarray, np.generic, int, float, complex)):
         return numpy_namespace
@@ -189,12 +214,12 @@ def namespace_of(array: Any) -> Any:
     namespace = getattr(array, "__array_namespace__", None)
     if namespace is not None:
         library = namespace()
-    elif _is_torch(array):
+    elif (name := _needs_compat(array)) is not None:
         try:
             from array_api_compat import array_namespace  # noqa: PLC0415  # optional dependency
         except ImportError as error:
             raise ImportError(
-                "computing on PyTorch arrays needs array-api-compat: pip install array-api-compat"
+                f"computing on {name} arrays needs array-api-compat: pip install array-api-compat"
             ) from error
         library = array_namespace(array)
     else:
@@ -232,6 +257,8 @@ def may_share_memory(first: Any, second: Any) -> bool:
     """Return whether two raw arrays may look at the same memory; where nobody can tell, they may."""
     if type(first) is np.ndarray and type(second) is np.ndarray:
         return np.may_share_memory(first, second)
+    if is_lazy(first):
+        return first is second
     try:
         seen: list[Any] = [x if isinstance(x, np.ndarray) else np.from_dlpack(x) for x in (first, second)]
         return np.may_share_memory(seen[0], seen[1])

@@ -95,8 +95,8 @@ class ForeignNamespace:
         return self.library.int64 if info is None else info().default_dtypes()["indexing"]
 
     @cached_property
-    def mutable(self) -> bool:
-        """Whether the library's arrays can be changed."""
+    def assignable(self) -> bool:
+        """Whether elements of the library's arrays can be assigned to."""
         probe = self.zeros((1,))
         try:
             probe[0] = 1.0
@@ -104,9 +104,36 @@ class ForeignNamespace:
             return False
         return True
 
+    @property
+    def mutable(self) -> bool:
+        """Whether the library's arrays can be changed, and views with them: assignment to Dask's reaches no slice."""
+        return self.assignable and not self.lazy
+
+    @cached_property
+    def lazy(self) -> bool:
+        """Whether the library's arrays are still to be computed: Dask's."""
+        return hasattr(self.zeros((1,)), "__dask_graph__")
+
+    def _parts(self, shape: tuple[int, ...], key: Any) -> list[Any]:
+        """Return the parts of an index.
+
+        Raises
+        ------
+        NotImplementedError : if their bounds could not be checked without computing lazy arrays
+        """
+        members = key if isinstance(key, tuple) else (key,)
+        if self.lazy and not all(
+            one is None or one is ... or isinstance(one, (int, np.integer, slice)) for one in members
+        ):
+            raise NotImplementedError(
+                f"arrays of {self.__name__} take integers and slices as indices, not arrays, whose elements would have "
+                f"to be computed; call .compute() first"
+            )
+        return parts_of(self, shape, key)
+
     def getitem(self, x: Any, key: Any, /) -> Any:
         """Select elements by any index that NumPy takes."""
-        parts = parts_of(self, x.shape, key)
+        parts = self._parts(x.shape, key)
         if is_basic(parts):
             return x[tuple(parts)]
         places = flat_places(self, x.shape, parts)
@@ -115,7 +142,7 @@ class ForeignNamespace:
 
     def setitem(self, x: Any, key: Any, value: Any, /) -> None:
         """Change elements in place."""
-        parts = parts_of(self, x.shape, key)
+        parts = self._parts(x.shape, key)
         if is_basic(parts) and None not in parts:
             x[tuple(parts)] = self._of_dtype(value, x.dtype)
         else:
@@ -123,8 +150,8 @@ class ForeignNamespace:
 
     def index_put(self, x: Any, key: Any, value: Any, /, *, accumulate: bool = False) -> Any:
         """Return a copy of an array with other elements at `key`, or with `value` added there."""
-        parts = parts_of(self, x.shape, key)
-        if not (self.mutable and is_basic(parts) and None not in parts):
+        parts = self._parts(x.shape, key)
+        if not (self.assignable and is_basic(parts) and None not in parts):
             return self._put(x, parts, value, accumulate=accumulate)
         out = self.asarray(x, copy=True)
         value = self._of_dtype(value, x.dtype)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from dispatchkit.errors import AutogradError, DispatchError, ForeignArgumentError
-from dispatchkit.graph.arrays import DTYPES, is_raw, namespace_of, raw_array
+from dispatchkit.graph.arrays import DTYPES, advice_for_subclass, is_raw, namespace_of, raw_array
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.declare import conversion, creation
+from dispatchkit.ops.declared import DeclaredOperation
 from dispatchkit.ops.dtypes import get_default_dtype
-from dispatchkit.ops.mistakes import MISTAKES, NUMBERS, restated, shown
+from dispatchkit.ops.mistakes import MISTAKES, NUMBERS, add_context, can_be_restated, restated, shown
 from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.samples import draw, sample
+from dispatchkit.ops.spelled_functions import several_function
+from dispatchkit.ops.spelling import converting_source
 from dispatchkit.ops.typing import Array, ArrayLike, DType, Namespace
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Key
 
 __all__ = ["as_tensor", "asarray", "clone", "from_dlpack", "tensor"]
 
@@ -62,8 +69,11 @@ def to_raw(
     except MISTAKES as error:
         given = {"dtype": dtype, "copy": copy, "device": device}
         options = "".join([f", {option} = {value!r}" for option, value in given.items() if value is not None])
-        text = f"dispatchkit.{name}: {error}\n  {parameter} = {shown(data)}{options}; wanted: {WANTED}"
-        raise restated(error, text) from error
+        described = f"  {parameter} = {shown(data)}{options}; wanted: {WANTED}"
+        if not can_be_restated(error):
+            add_context(error, f"dispatchkit.{name}", described)
+            raise
+        raise restated(error, f"dispatchkit.{name}: {error}\n{described}") from error
 
 
 def _array_of(name: str, parameter: str, data: Any, dtype: DType, copy: bool | None, device: Any, xp: Any) -> Any:
@@ -82,6 +92,8 @@ def _numpy_array(
     name: str, parameter: str, data: Any, dtype: DType, copy: bool | None = None, device: Any = None
 ) -> Any:
     """Return NumPy's array of numbers, a nested sequence of them, or an array of NumPy's."""
+    if advice := advice_for_subclass(type(data)):
+        raise ForeignArgumentError(f"dispatchkit.{name}", parameter, type(data).__name__, advice, WANTED)
     flat = isinstance(data, (list, tuple)) and _NUMBERS.issuperset(map(type, data))
     if not flat and not isinstance(data, np.ndarray):
         data = _numbers(name, parameter, data)
@@ -105,6 +117,9 @@ def _numbers(name: str, parameter: str, data: Any) -> Any:
     if isinstance(data, (list, tuple)):
         return data if _NUMBERS.issuperset(map(type, data)) else [_numbers(name, parameter, one) for one in data]
     array = data.array if isinstance(data, Storage) else data
+    if advice := advice_for_subclass(type(array)):
+        found = f"list with a {type(array).__name__}"
+        raise ForeignArgumentError(f"dispatchkit.{name}", parameter, found, advice, WANTED)
     if is_raw(array) and not isinstance(array, (np.ndarray, np.generic)):
         library = namespace_of(array).__name__
         found = f"list of arrays of {library}"
@@ -118,7 +133,38 @@ def _holds_arrays(data: Any) -> bool:
     return hasattr(data, "dtype")
 
 
-@creation(decomposes=False, samples=[sample(draw(2, 3)), sample(draw(3), copy=True)])
+class Conversion(DeclaredOperation):
+    """`asarray`: a tensor of which nothing is asked that it is not is given back itself."""
+
+    @override
+    def make_function(self) -> Callable[..., Any]:
+        return several_function(self, Overridable.make_function(self), converting_source)
+
+    @override
+    def default(self, key: Key, result: type | None) -> Callable[..., Any] | None:
+        handler = super().default(key, result)
+        if handler is None or not (isinstance(key[0], type) and issubclass(key[0], Storage)):
+            return handler
+        convert: Callable[..., Any] = handler
+        names = self.parameters.signature.parameters.keys()
+
+        def convert_if_asked(*args: Any, **kwargs: Any) -> Any:
+            known = len(args) == 1 and names >= kwargs.keys()
+            return args[0] if known and _is_as_asked(*args, **kwargs) else convert(*args, **kwargs)
+
+        return convert_if_asked
+
+
+def _is_as_asked(
+    x: Any, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> bool:
+    """Return whether a tensor is what `asarray` is to make of it."""
+    if copy or requires_grad:
+        return False
+    return (dtype is None or x.dtype == dtype) and (device is None or str(x.device) == str(device))
+
+
+@creation(record=Conversion, decomposes=False, samples=[sample(draw(2, 3)), sample(draw(3), copy=True)])
 def asarray(
     xp: Namespace,
     obj: ArrayLike,
@@ -128,7 +174,7 @@ def asarray(
     device: Any = None,
     copy: bool | None = None,
 ) -> Array:
-    """Convert to a tensor, sharing memory where possible.
+    """Convert to a tensor, sharing memory where possible; a tensor that is as asked is given back itself.
 
     Parameters
     ----------

@@ -323,7 +323,7 @@ def zeros_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any =
     >>> dk.zeros_like(dk.tensor([[1, 2]]))
     tensor([[0, 0]])
     """
-    return xp.zeros(x.shape, dtype=dtype or x.dtype, device=device or x.device)
+    return xp.zeros(x.shape, dtype=dtype or x.dtype, device=device or getattr(x, "device", None))
 
 
 @creation(differentiable=False, samples=[sample(draw(2, 3)), sample(draw(), dtype="int64")])
@@ -341,7 +341,7 @@ def ones_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any = 
     >>> dk.ones_like(dk.tensor([[3, 4]]))
     tensor([[1, 1]])
     """
-    return xp.ones(x.shape, dtype=dtype or x.dtype, device=device or x.device)
+    return xp.ones(x.shape, dtype=dtype or x.dtype, device=device or getattr(x, "device", None))
 
 
 @creation(differentiable=False, samples=[sample(draw(2, 3)), sample(draw(), dtype="int64")])
@@ -359,7 +359,7 @@ def empty_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any =
     >>> dk.empty_like(dk.ones((2, 3))).shape
     (2, 3)
     """
-    return xp.empty(x.shape, dtype=dtype or x.dtype, device=device or x.device)
+    return xp.empty(x.shape, dtype=dtype or x.dtype, device=device or getattr(x, "device", None))
 
 
 @creation(
@@ -391,12 +391,12 @@ def full_like(
     tensor([[7., 7.],
             [7., 7.]])
     """
-    return filled(xp, x.shape, fill_value, dtype or x.dtype, device or x.device)
+    return filled(xp, x.shape, fill_value, dtype or x.dtype, device or getattr(x, "device", None))
 
 
 @full_like.def_transpose("x")
 def full_like_transpose_x(xp, g, x):
-    return xp.zeros(x.shape, dtype=g.dtype, device=g.device)
+    return xp.zeros(x.shape, dtype=g.dtype, device=getattr(g, "device", None))
 
 
 @full_like.def_jvp("x")

@@ -26,6 +26,7 @@ from dispatchkit.ops.plan import Plan, all_cotangents, pull_all
 from dispatchkit.ops.rules import Rules
 from dispatchkit.ops.samples import Sample
 from dispatchkit.ops.spelled_functions import leading_function, several_function
+from dispatchkit.ops.spelling import random_source, several_source
 from dispatchkit.ops.wrapping import finalized, make_leaf, spec_of, wrapped
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.engine import DispatchProtocol
@@ -111,7 +112,7 @@ class DeclaredOperation(Overridable):
             return general
         if self.parameters.leading and self.kind not in CREATING:
             return leading_function(self, general)
-        return several_function(self, general)
+        return several_function(self, general, random_source if self.kind is kinds.random else several_source)
 
     @override
     def make_operator(self) -> Callable[..., Any]:

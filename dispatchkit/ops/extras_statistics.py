@@ -196,7 +196,7 @@ def corrcoef(xp: Namespace, x: Array, /, *, rowvar: bool = True) -> Array:
 def _covariance(xp: Namespace, name: str, x: Any, rowvar: bool, correction: float, fweights: Any, aweights: Any) -> Any:
     if x.ndim > 2:
         raise ValueError(f"{name}: x must have one or two axes, found shape {x.shape}")
-    x = xp.reshape(x, (1, -1)) if x.ndim < 2 else x if rowvar else x.mT
+    x = xp.reshape(x, (1, -1)) if x.ndim < 2 else x if rowvar else xp.matrix_transpose(x)
     x = floating(xp, x)
     fweights, aweights = _weights(xp, name, "fweights", fweights, x), _weights(xp, name, "aweights", aweights, x)
     given = [weights for weights in (fweights, aweights) if weights is not None]

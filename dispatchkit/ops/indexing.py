@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.graph.arrays import foreign, raw_array
+from dispatchkit.errors import ForeignArgumentError
+from dispatchkit.graph.arrays import advice_for_subclass, foreign, raw_array
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, share_memory
@@ -270,6 +271,8 @@ def assign(operation: Assignment, x: Any, key: Any, value: Any, /) -> None:
     check_writeable("setitem", x)
     raw = _raw_key(key)
     new = value.array if isinstance(value, Storage) else value
+    if advice := advice_for_subclass(type(new)):
+        raise ForeignArgumentError("dispatchkit.setitem", "value", type(new).__name__, advice)
     a = x.array
     xp: Any = numpy_namespace
     if foreign:

@@ -48,7 +48,7 @@ def common_library(name: str, values: Iterable[Any]) -> Any:
 
 
 def _described(xp: Any) -> str:
-    return f"{xp.__name__} on {xp.device}"
+    return xp.__name__ if xp.device is None else f"{xp.__name__} on {xp.device}"
 
 
 def library_of_call(

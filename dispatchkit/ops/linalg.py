@@ -205,7 +205,7 @@ def det(xp: Namespace, x: Array, /) -> Array:
 def _cofactors(xp: Namespace, y: Array, x: Array) -> Array:
     """Return the derivative of each determinant `y` by the elements of its matrix."""
     if holds_everywhere(y != 0):
-        return y[..., None, None] * xp.linalg.inv(x).mT
+        return y[..., None, None] * xp.matrix_transpose(xp.linalg.inv(x))
     u, s, vh = xp.linalg.svd(x)
     own = xp.eye(s.shape[-1], dtype=xp.bool, device=s.device)
     others = xp.prod(xp.where(own, 1.0, s[..., None, :]), axis=-1)
@@ -281,7 +281,7 @@ def slogdet_vjp(xp, g, y, x):
 @slogdet.def_jvp
 def slogdet_jvp(xp, t, y, x):
     sign, _ = y
-    w = xp.sum(_inverse_or_infinity(xp, sign, x).mT * t, axis=(-2, -1))
+    w = xp.sum(xp.matrix_transpose(_inverse_or_infinity(xp, sign, x)) * t, axis=(-2, -1))
     if holds_complex(x):
         return SlogdetResult(1j * sign * xp.imag(w), xp.real(w))
     return SlogdetResult(xp.zeros_like(sign), w)

@@ -87,7 +87,7 @@ def matmul_transpose_x1(xp, g, x1, x2):
         return g[..., None] * x2
     if x1.ndim == 1:
         return _times_vectors(x2, g)
-    return g @ x2.mT
+    return g @ xp.matrix_transpose(x2)
 
 
 @matmul.def_transpose("x2")
@@ -96,9 +96,11 @@ def matmul_transpose_x2(xp, g, x1, x2):
     if x1.ndim == 1:
         return g[..., None] * x1 if x2.ndim == 1 else x1[:, None] * g[..., None, :]
     if x2.ndim == 1:
-        return _times_vectors(x1.mT, g)
+        return _times_vectors(xp.matrix_transpose(x1), g)
     # In the layout of `x2`: the gradient of a weight that was used transposed is contiguous again.
-    return (g.mT @ x1).mT if stored_transposed(x2) else x1.mT @ g
+    if stored_transposed(x2):
+        return xp.matrix_transpose(xp.matrix_transpose(g) @ x1)
+    return xp.matrix_transpose(x1) @ g
 
 
 def _times_vectors(matrices: Array, g: Array) -> Array:

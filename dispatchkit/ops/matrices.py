@@ -145,7 +145,7 @@ def stored_transposed(x: Any) -> bool:
 
 def adjoint(xp: Namespace, x: Any) -> Any:
     """Return the conjugate transpose of matrices."""
-    return conjugate(xp, x).mT
+    return xp.matrix_transpose(conjugate(xp, x))
 
 
 def diagonal_matrix(xp: Namespace, values: Any) -> Any:

@@ -17,18 +17,29 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from dispatchkit.errors import AutogradError, DispatchError, ForeignArgumentError
-from dispatchkit.graph.arrays import SCALARS
+from dispatchkit.graph.arrays import SCALARS, advice_for_subclass
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.parameters import Form, Key, flatten
 
 if TYPE_CHECKING:
     from dispatchkit.ops.declared import DeclaredOperation
 
-__all__ = ["MISTAKES", "NUMBERS", "check_numbers", "numbers_only", "reraise", "restated", "shown"]
+__all__ = [
+    "MISTAKES",
+    "NUMBERS",
+    "add_context",
+    "can_be_restated",
+    "check_numbers",
+    "numbers_only",
+    "reraise",
+    "restated",
+    "shown",
+]
 
 # What array libraries raise for arguments they do not take; all else, such as lack of memory, is no mistake of a call.
 MISTAKES = (TypeError, ValueError, IndexError, OverflowError, RuntimeError)
 REASON = "__dispatchkit_reason__"
+RAISED = "raised in "
 NUMBERS = frozenset("biufc")
 
 
@@ -47,7 +58,8 @@ def reraise(
     Raises
     ------
     TypeError : if the arguments do not fit the signature
-    Exception : of the type of `error`; `error` itself if it names the operation or is the library's own
+    Exception : of the type of `error`; `error` itself if it names the operation or is the library's own, and with a
+        note if another library defines its type
     """
     if isinstance(error, TypeError):
         operation.check_call(tuple(args), kwargs)
@@ -56,8 +68,11 @@ def reraise(
         raise error
     if reason is None:
         reason = str(error).strip().removeprefix(f"{operation.qualified_name}: ").removeprefix(f"{operation.name}: ")
-    text = f"{operation.qualified_name}: {reason}"
-    made = restated(error, "\n".join([text, *_described(operation, args, kwargs)]))
+    described = _described(operation, args, kwargs)
+    if not can_be_restated(error):
+        add_context(error, operation.qualified_name, *described)
+        raise error
+    made = restated(error, "\n".join([f"{operation.qualified_name}: {reason}", *described]))
     setattr(made, REASON, reason)
     raise made from error
 
@@ -69,15 +84,32 @@ def _is_to_be_explained(operation: DeclaredOperation, error: Exception) -> bool:
     return operation.passthrough or not str(error).startswith((f"{operation.name}: ", f"{operation.qualified_name}: "))
 
 
+def can_be_restated(error: Exception) -> bool:
+    """Return whether Python or NumPy define the type of an error; another library's is made of we do not know what."""
+    return type(error).__module__.partition(".")[0] in ("builtins", "numpy")
+
+
+def add_context(error: Exception, function: str, *lines: str) -> None:
+    """Note on an error in which call it was raised, where none inside has done so."""
+    if not any(note.startswith(RAISED) for note in getattr(error, "__notes__", ())):
+        error.add_note("\n".join([f"{RAISED}{function}", *lines]))
+
+
 def restated(error: Exception, text: str) -> Exception:
-    """Return an exception of the same type with another text; of the nearest base that is made of a text alone."""
+    """Return an exception of the same type with another text; of the nearest base that is made of a text alone.
+
+    Parameters
+    ----------
+    error : of a type that Python or NumPy define
+    text : of the new one
+    """
     for cls in type(error).__mro__:
         if cls.__module__.startswith("numpy._core"):
             continue  # private, and made of a universal function
         try:
             made: Exception = cls(text)
-        except MISTAKES:
-            continue
+        except TypeError:
+            continue  # such as UnicodeDecodeError, which is made of five values
         if str(made) == text:
             return made
     raise AssertionError("Exception itself is made of a text")
@@ -154,6 +186,12 @@ def numbers_only(operation: DeclaredOperation, handler: Callable[..., Any], key:
         return handler
     parameters, name = operation.parameters, operation.qualified_name
 
+    def of_subclasses(*args: Any, **kwargs: Any) -> Any:
+        for p, value in parameters.values(args, kwargs):
+            if advice := advice_for_subclass(type(value)):
+                raise ForeignArgumentError(name, p.name, type(value).__name__, advice)
+        return handler(*args, **kwargs)
+
     def of_two(x1: Any, x2: Any) -> Any:
         if (first and x1.dtype.kind not in NUMBERS) or (second and x2.dtype.kind not in NUMBERS):
             return of_any(x1, x2)
@@ -168,6 +206,8 @@ def numbers_only(operation: DeclaredOperation, handler: Callable[..., Any], key:
                 raise ForeignArgumentError(name, p.name, found, wanted="an array of numbers or booleans")
         return handler(*args, **kwargs)
 
+    if any(map(advice_for_subclass, flatten(key))):
+        return of_subclasses
     if not parameters.binary:
         return of_any
     first, second = map(_may_hold_others, key)

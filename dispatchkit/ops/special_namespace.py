@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.graph.arrays import holds_complex
+from dispatchkit.graph.arrays import holds_complex, is_lazy
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.ops.arguments import Named
 from dispatchkit.ops.typing import Namespace
@@ -42,7 +42,7 @@ def computed(xp: Namespace, op: Named, *args: Any) -> Any:
         return _scipy_function(op.__name__)(*args)
     if hasattr(xp, "special"):
         return getattr(xp.special, op.__name__)(*args)
-    numbers = [arg if isinstance(arg, (int, float)) else np.asarray(arg) for arg in args]
+    numbers = [arg if isinstance(arg, (int, float)) or is_lazy(arg) else np.asarray(arg) for arg in args]
     return xp.asarray(_scipy_function(op.__name__)(*numbers))
 
 

@@ -23,10 +23,9 @@ from dispatchkit.ops.drawing import drawer
 from dispatchkit.ops.functions import record_nothing, recorder_of_leading
 from dispatchkit.ops.mistakes import MISTAKES, NUMBERS, check_numbers, reraise
 from dispatchkit.ops.results import is_held, note_sharing, note_view, several_results
-from dispatchkit.ops.spelling import OWN, Spelled, leading_source, random_source, several_source
+from dispatchkit.ops.spelling import OWN, Spelled, leading_source, several_source
 from dispatchkit.ops.wrapping import wrapped
 from dispatchkit.protocol.callers import ask_the_rest, decide
-from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.modes import live
 from dispatchkit.protocol.parameters import Form
 
@@ -67,13 +66,16 @@ NAMES = {
 _count = count(1)
 
 
-def several_function(operation: DeclaredOperation, general: Function) -> Function:
+def several_function(
+    operation: DeclaredOperation, general: Function, source: Callable[[Sequence[Spelled]], str] = several_source
+) -> Function:
     """Return the public function of an operation of several arrays, or of none.
 
     Parameters
     ----------
     operation : to compute
     general : answers every call that is not one on plain tensors outside the graph
+    source : makes the source that it is compiled from
     """
 
     def of_no_array(base: Any, r: Any, sources: Sequence[Any]) -> Any:
@@ -84,7 +86,6 @@ def several_function(operation: DeclaredOperation, general: Function) -> Functio
         note_sharing(y, sources)
         return y
 
-    source = random_source if operation.kind is kinds.random else several_source
     return _made(operation, general, source, {"__of_no_array": of_no_array})
 
 

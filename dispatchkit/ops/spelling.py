@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from inspect import Parameter
 from typing import Any, NamedTuple
 
-__all__ = ["LEAF", "OWN", "Spelled", "leading_source", "random_source", "several_source"]
+__all__ = ["LEAF", "OWN", "Spelled", "converting_source", "leading_source", "random_source", "several_source"]
 
 LEAF = "requires_grad"
 DTYPE = "dtype"
@@ -23,6 +23,7 @@ STAR, NAMED = Parameter.VAR_POSITIONAL, Parameter.KEYWORD_ONLY
 # In both: `<given>` are the arguments by place, those beyond, those by name, and those of unknown names.
 SEVERAL = """
 def call(<taken>):
+    <at_once>
     if <apart>:
         return __rest(<given>)
     <looking>
@@ -31,6 +32,7 @@ def call(<taken>):
         <checking>
     except __MISTAKES as __error:
         __fail(__error, <given>)
+    <computed>
     if type(__r) is not __ndarray:
         return __of_no_array(__base, __r, (<sources>))
     __y = __new(__base)
@@ -187,13 +189,30 @@ def random_source(parameters: Sequence[Spelled]) -> str:
     return several_source(parameters, "__drawer() is not None")
 
 
-def several_source(parameters: Sequence[Spelled], *further: str) -> str:
+def converting_source(parameters: Sequence[Spelled]) -> str:
+    """Return the source of a function of one array that gives a tensor back itself where it is as asked."""
+    its = Signature(parameters)
+    value, left_out = its.values[0], " is ".join([*its.named, "__MISSING"])
+    return several_source(
+        parameters,
+        at_once=[
+            f"if type({value}) is __base and {left_out} and not (__live or __star or __unknown):",
+            f"    return {value}",
+        ],
+        computed=[f"if __r is __array0 is not {value}:", f"    return {value}"],
+    )
+
+
+def several_source(
+    parameters: Sequence[Spelled], *further: str, at_once: Sequence[str] = (), computed: Sequence[str] = ()
+) -> str:
     """Return the source of what makes a function of several arrays, or of none, and what settles it.
 
     Parameters
     ----------
     parameters : of the function
     further : conditions under which a call is left to the table
+    at_once, computed : lines that answer calls before anything is looked at, and once the array is computed
     """
     its = Signature(parameters)
     arrays = [(i, p) for i, p in its.numbered if p.array]
@@ -209,6 +228,8 @@ def several_source(parameters: Sequence[Spelled], *further: str) -> str:
     ]
     return _filled(
         SEVERAL,
+        at_once=list(at_once),
+        computed=list(computed),
         taken=its.taken,
         given=its.given,
         apart=" or ".join(apart),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.arrays import as_numpy, making_with, namespace_of, numpy_dtype
+from dispatchkit.graph.arrays import as_numpy, is_lazy, making_with, namespace_of, numpy_dtype
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.namespace import public_namespace, tensor_namespace
@@ -218,4 +218,4 @@ class ConversionMethods(Storage):
 
     def is_contiguous(self) -> Any:
         """Return whether the elements lie one after the other in memory."""
-        return as_numpy("is_contiguous()", self.array).flags.c_contiguous
+        return is_lazy(self.array) or as_numpy("is_contiguous()", self.array).flags.c_contiguous

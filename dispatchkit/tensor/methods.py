@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dispatchkit import fft, linalg, ops, random, special
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor.dense_arrays import length, numpy_array
 from dispatchkit.tensor.numpy_calls import array_function, array_ufunc
 
 __all__ = ["ArrayMethods"]
@@ -31,9 +32,11 @@ def with_surface(cls: T) -> T:
     return cls
 
 
+tensor_protocol.surface.add_attribute("__array__", numpy_array)
 tensor_protocol.surface.add_attribute("__array_ufunc__", array_ufunc)
 tensor_protocol.surface.add_attribute("__array_function__", array_function)
 tensor_protocol.surface.add_attribute("__bool__", truth)
+tensor_protocol.surface.add_attribute("__len__", length)
 
 
 @with_surface
@@ -49,6 +52,8 @@ class ArrayMethods:
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...
+        def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any: ...
+        def __len__(self) -> int: ...
         def __add__(self, other: Any) -> Any: ...
         def __radd__(self, other: Any) -> Any: ...
         def __sub__(self, other: Any) -> Any: ...

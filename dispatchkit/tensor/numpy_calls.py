@@ -18,6 +18,7 @@ from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.protocol.parameters import Form
+from dispatchkit.tensor.dense_arrays import has_numpy_array
 
 __all__ = ["array_function", "array_ufunc"]
 
@@ -93,7 +94,7 @@ def _becomes_array(cls: type) -> bool:
     """Return whether NumPy computes with a type without asking it, or makes an array of it."""
     if issubclass(cls, (np.ndarray, np.generic, int, float, complex)):
         return True
-    return tensor_protocol.records.participates(cls) and hasattr(cls, "__array__")
+    return tensor_protocol.records.participates(cls) and has_numpy_array(cls)
 
 
 def array_function(
@@ -111,7 +112,7 @@ def array_function(
         out, own, keywords = call
         result = operation.function(*own, **keywords)
         return result if out is None else _put(out, result)
-    if not all(issubclass(cls, np.ndarray) or hasattr(cls, "__array__") for cls in types):
+    if not all(map(_becomes_array, types)):
         return NotImplemented
     return func(*_as_arrays(args), **_as_arrays(dict(kwargs)))
 

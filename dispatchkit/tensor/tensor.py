@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping
+from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dispatchkit.graph.arrays import foreign, may_share_memory, numpy_dtype, raw_array
+from dispatchkit.graph.arrays import foreign, is_lazy, may_share_memory, numpy_dtype, raw_array
 from dispatchkit.graph.storage import Storage, Vertex, share_memory
 from dispatchkit.ops.conversion import to_raw
 from dispatchkit.ops.namespace import enter
@@ -167,10 +168,12 @@ class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
         notes = []
         if self._node is not None:
             notes = ["requires_grad=True"] if self._node.is_leaf else [f"grad_fn={self._node!r}"]
+        if is_lazy(self.array):
+            return f"{name}({', '.join([repr(self.array), *notes])})"
         return format_tensor(name, self.array, notes)
 
     def _repr_html_(self) -> str:
-        return html_of(repr(self), self.array)
+        return f"<pre>{escape(repr(self))}</pre>" if is_lazy(self.array) else html_of(repr(self), self.array)
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec and self.ndim == 0 else str(self)

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.graph.arrays import raw_array
+from dispatchkit.ops.wrapping import wrapped
 from tests.bad_input.support import refuses
 
 
@@ -60,6 +62,45 @@ def test_the_cause_is_what_the_array_library_raised() -> None:
     error = refuses(lambda: dk.ones(2) + dk.ones(3), ValueError, "add")
     assert type(error.__cause__) is ValueError
     assert str(error.__cause__).startswith("operands could not be broadcast")
+
+
+class UnreadableError(TypeError):
+    """An error that is made of an array, and reads its shape."""
+
+    def __init__(self, array: Any) -> None:
+        super().__init__(f"cannot read an array of shape {array.shape}")
+
+
+class Refusing(OnDevice):
+    """An array of a library that computes nothing."""
+
+    def __array_namespace__(self, api_version: str | None = None) -> Any:
+        return Refusing
+
+    @staticmethod
+    def _refuse(*args: Any, **kwargs: Any) -> Any:
+        raise UnreadableError(np.ones(2))
+
+    exp = add = concat = reshape = asarray = _refuse
+
+
+@pytest.mark.parametrize("call", [dk.exp, lambda x: x + x, lambda x: dk.concat([x, x]), dk.ravel, dk.asarray])
+def test_an_error_of_another_library_is_raised_itself_with_a_note(call: Any) -> None:
+    raw = Refusing("gpu:0")
+    x = raw if call is dk.asarray else wrapped(dk.Tensor, raw_array(raw))
+    with pytest.raises(UnreadableError, match=r"^cannot read an array of shape \(2,\)") as caught:
+        call(x)
+    assert str(caught.value) == "cannot read an array of shape (2,)"
+    (note,) = caught.value.__notes__
+    assert note.startswith("raised in dispatchkit.")
+    assert "float64 array of shape (2,) on device gpu:0" in note
+
+
+def test_an_error_of_jax_is_raised_itself() -> None:
+    jax = pytest.importorskip("jax")
+    with pytest.raises(jax.errors.ConcretizationTypeError) as caught:
+        jax.jit(lambda x: dk.asarray(x)[dk.asarray(x) > 0].array)(jax.numpy.ones(3))
+    assert "raised in dispatchkit.getitem" in "".join(caught.value.__notes__)
 
 
 @pytest.mark.parametrize(

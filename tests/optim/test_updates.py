@@ -112,11 +112,16 @@ def test_arrays_of_another_library(make: Any, options: Any) -> None:
 @every
 def test_arrays_that_cannot_be_changed_are_replaced(make: Any, options: Any) -> None:
     da = pytest.importorskip("dask.array")
-    p = dk.Tensor(da.from_array(START.copy(), chunks=1), requires_grad=True)
+    start = da.from_array(START.copy(), chunks=1)
+    p = dk.Tensor(start, requires_grad=True)
+    assert p.array is start
     optimizer = make([p], **options)
     for _ in range(3):
         p.grad = dk.Tensor(da.from_array(GRADIENT, chunks=1))
         optimizer.step()
+    assert type(p.array) is da.Array
+    assert p.array is not start
+    np.testing.assert_array_equal(start.compute(), START)
     np.testing.assert_allclose(np.asarray(p.array), expected(make, options, START, GRADIENT), rtol=1e-12)
 
 

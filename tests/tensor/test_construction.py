@@ -81,6 +81,95 @@ def test_asarray_copies_when_asked_to() -> None:
         dk.asarray(a, dtype=dk.float32, copy=False)
 
 
+class Named(dk.Tensor):
+    """A tensor of a subclass."""
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        dk.ones(2),
+        dk.tensor([1.0, 2.0], requires_grad=True),
+        dk.tensor([1.0], requires_grad=True) * 2,
+        dk.ones(2, dtype=dk.float32),
+        Named([1.0]),
+        dk.nn.Parameter(dk.ones(2)),
+    ],
+)
+def test_asarray_of_a_tensor_that_is_as_asked_is_that_tensor(x: dk.Tensor) -> None:
+    for asked in ({}, {"dtype": None}, {"dtype": x.dtype}, {"dtype": x.dtype.name}, {"device": "cpu"}, {"copy": False}):
+        options: dict[str, Any] = asked
+        assert dk.asarray(x, **options) is x
+    other = dk.asarray(x, dtype=dk.complex64)
+    assert other is not x
+    assert other.dtype == np.complex64
+    assert not np.shares_memory(dk.asarray(x, copy=True).array, x.array)
+    assert not np.shares_memory(dk.tensor(x).array, x.array)
+
+
+def test_asarray_of_a_tensor_of_another_library_is_that_tensor() -> None:
+    strict = pytest.importorskip("array_api_strict")
+    known = foreign.copy()
+    try:
+        x = dk.Tensor(strict.asarray([0.0, 1.0]))
+        assert dk.asarray(x) is x
+        assert dk.asarray(x, dtype=dk.float64, device=x.device) is x
+        assert dk.asarray(x, dtype=dk.float32) is not x
+    finally:
+        foreign[:] = known
+
+
+def test_asarray_that_makes_a_leaf_makes_a_new_one() -> None:
+    x = dk.ones(2)
+    leaf = dk.asarray(x, requires_grad=True)
+    assert leaf.requires_grad
+    assert not x.requires_grad
+
+
+def test_gradients_and_batches_pass_asarray_inside_a_transformation() -> None:
+    def doubled(x: Any) -> Any:
+        return dk.asarray(x) * 2
+
+    assert dk.func.vmap(doubled)(dk.ones((2, 2))).tolist() == [[2.0, 2.0], [2.0, 2.0]]
+    assert dk.func.grad(lambda x: doubled(x).sum())(dk.ones(2)).tolist() == [2.0, 2.0]
+
+
+def test_modes_and_subclasses_are_asked_for_asarray() -> None:
+    class Counting(dk.TensorFunctionMode):
+        def __tensor_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+            return "mode" if func is dk.asarray else NotImplemented
+
+    class Own(dk.Tensor):
+        @classmethod
+        def __tensor_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return "type" if func is dk.asarray else super().__tensor_function__(func, types, args, kwargs)
+
+    x: Any = Own([1.0])
+    assert dk.asarray(x) == "type"
+    with Counting():
+        assert dk.asarray(dk.ones(2)) == "mode"
+
+
+def test_a_type_that_takes_its_tensor_by_asarray_can_be_trained() -> None:
+    @dk.array_type(fallback=dk.fallback.dense)
+    class Diagonal:
+        def __init__(self, d: Any) -> None:
+            self.d = dk.asarray(d)
+
+        def to_dense(self) -> Any:
+            return self.d * dk.eye(self.d.shape[0])
+
+    p = dk.tensor([1.0, 2.0], requires_grad=True)
+    d: Any = Diagonal(p)
+    optimizer = dk.optim.Adam([("w", d)], lr=0.5)
+    with dk.densify(on="allow"):
+        dk.linalg.det(d).backward()
+    assert p.grad is not None
+    assert p.grad.tolist() == [2.0, 1.0]
+    optimizer.step()
+    np.testing.assert_allclose(p.detach().numpy(), [0.5, 1.5])
+
+
 def test_tensor_of_a_tensor_leaves_the_graph_and_asarray_stays_in_it() -> None:
     x = dk.tensor([1.0, 2.0], requires_grad=True)
     assert not dk.tensor(x).requires_grad
@@ -195,3 +284,46 @@ def test_dtypes_are_numpys() -> None:
     assert dk.float64 == np.dtype("float64")
     assert dk.float is dk.float32
     assert dk.long is dk.int64
+
+
+class Length(np.ndarray):
+    """An array with a unit, as astropy's quantities are."""
+
+    unit = "m"
+
+
+REFUSED = [
+    (np.ma.array([1.0, 2.0], mask=[True, False]), r"MaskedArray, .*; give x\.filled\(value\), or x\.data"),
+    (np.ones(2).view(Length), r"Length, .*; give x\.value to leave the unit out"),
+    (np.ones((1, 2)).view(np.matrix), r"matrix, .*; give numpy\.asarray\(x\)"),
+]
+
+
+@pytest.mark.parametrize(("array", "text"), REFUSED)
+@pytest.mark.parametrize(
+    "call",
+    [
+        dk.asarray,
+        dk.tensor,
+        dk.Tensor,
+        dk.data.TensorDataset,
+        lambda x: dk.asarray([x, x]),
+        lambda x: dk.Tensor([x, x]),
+        lambda x: dk.ones(2) + x,
+        lambda x: np.add(dk.ones(2), x),
+        dk.exp,
+        lambda x: dk.concat([x, x]),
+        lambda x: dk.ones(2)[x > 1],
+        lambda x: dk.ones((1, 2)).__setitem__(slice(None), x),
+    ],
+)
+def test_an_array_that_means_more_than_its_elements_is_refused(array: Any, text: str, call: Any) -> None:
+    with pytest.raises(dk.errors.ForeignArgumentError, match=text):
+        call(array)
+
+
+def test_a_subclass_that_means_no_more_is_taken(tmp_path: Any) -> None:
+    a = np.memmap(tmp_path / "numbers", dtype=float, mode="w+", shape=(2,))
+    x = dk.asarray(a)
+    assert np.shares_memory(x.array, a)
+    assert (x + a).tolist() == [0.0, 0.0]

@@ -102,7 +102,7 @@ def linear_vjp_weight(xp, g, x):
     if g.ndim < x.ndim:
         return xp.matmul(xp.reshape(g, (rows.shape[0],)), rows)
     # In the layout of the weight, so that an optimiser's step runs through both in order.
-    return xp.matmul(xp.reshape(g, (rows.shape[0], g.shape[-1])).mT, rows)
+    return xp.matmul(xp.matrix_transpose(xp.reshape(g, (rows.shape[0], g.shape[-1]))), rows)
 
 
 @linear.def_vjp("bias")
@@ -112,12 +112,12 @@ def linear_vjp_bias(xp, g, weight):
 
 @linear.def_jvp("x")
 def linear_jvp_x(xp, t, weight):
-    return xp.matmul(t, weight.mT if weight.ndim == 2 else weight)
+    return xp.matmul(t, xp.matrix_transpose(weight) if weight.ndim == 2 else weight)
 
 
 @linear.def_jvp("weight")
 def linear_jvp_weight(xp, t, x, weight):
-    return xp.matmul(x, t.mT if weight.ndim == 2 else t)
+    return xp.matmul(x, xp.matrix_transpose(t) if weight.ndim == 2 else t)
 
 
 @linear.def_jvp("bias")

@@ -205,7 +205,8 @@ def conv2d_vjp_x(xp, g, x, weight, stride, padding, dilation, groups):
         found = convolution_numpy.gradient_of_images(given, weight, images, rows, columns, groups)
     else:
         n, o = given.shape[:2]
-        matrices = xp.reshape(weight, (groups, o // groups, weight.shape[1] * rows.kernel * columns.kernel)).mT
+        matrices = xp.reshape(weight, (groups, o // groups, weight.shape[1] * rows.kernel * columns.kernel))
+        matrices = xp.matrix_transpose(matrices)
         windows = xp.matmul(matrices, xp.reshape(given, (n, groups, o // groups, rows.count * columns.count)))
         windows = xp.reshape(windows, (n, images[1], rows.kernel * columns.kernel, rows.count, columns.count))
         parts = [windows[:, :, index, ...] for index in range(windows.shape[2])]
@@ -222,7 +223,7 @@ def conv2d_vjp_weight(xp, g, x, weight, stride, padding, dilation, groups):
     n, o = given.shape[:2]
     windows = _side_by_side(xp, images, rows, columns, groups)
     given = xp.reshape(given, (n, groups, o // groups, rows.count * columns.count))
-    return xp.reshape(xp.sum(xp.matmul(given, windows.mT), axis=0), shape)
+    return xp.reshape(xp.sum(xp.matmul(given, xp.matrix_transpose(windows)), axis=0), shape)
 
 
 @conv2d.def_vjp("bias")
