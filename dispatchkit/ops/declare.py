@@ -241,6 +241,7 @@ def _store(entry: DeclaredOperation, kind: str, name: str, rule: Rule) -> Rule:
     check_rule(kind, rule, entry.qualified_name, LEADING[kind], list(entry.parameters.signature.parameters))
     rules = {"partial": "partials", "transpose": "transposes", "vjp": "vjps", "jvp": "jvps"}[kind]
     getattr(entry.derivatives, rules)[name] = rule
+    entry.trusted = entry.trusted and rule.__module__.partition(".")[0] == "dispatchkit"
     entry.forget_rules()
     return rule
 
