@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.graph.arrays import foreign
+from dispatchkit.graph.arrays import foreign, namespace_of
 from dispatchkit.ops.declared import DeclaredOperation
 from dispatchkit.ops.samples import Sample
 from tests.declared import OPERATIONS, flat
@@ -134,3 +134,16 @@ def test_gradients_are_those_on_numpy_arrays(entry: DeclaredOperation, sample: S
         if found is not None:
             assert type(found.array) is library
             agree(found, wanted)
+
+
+def test_gradients_accumulate_in_place_where_arrays_can_be_changed(make: Make) -> None:
+    x: Any = dk.Tensor(make(np.array([1.0, 2.0])), requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    y.sum().backward(retain_graph=True)
+    first, retained = x.grad, y.grad
+    y.sum().backward()
+    assert (x.grad is first) == namespace_of(x.array).mutable
+    assert np.asarray(x.grad.array).tolist() == [4.0, 4.0]
+    assert np.asarray(retained.array).tolist() == [1.0, 1.0]
+    assert np.asarray(y.grad.array).tolist() == [2.0, 2.0]

@@ -136,6 +136,7 @@ class _Refusal:
 
     node_name = "Error"
     keeps_output = False
+    trusted = False
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -87,6 +87,7 @@ class FunctionRecord(Overridable):
     """
 
     keeps_output = True
+    trusted = False
 
     def __init__(self, cls: type, base: type) -> None:
         self.cls: Any = cls

@@ -137,6 +137,7 @@ class _Again:
 
     node_name = "CheckpointBackward"
     keeps_output = False
+    trusted = False
 
     def __init__(
         self,

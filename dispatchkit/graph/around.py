@@ -42,6 +42,11 @@ class Around:
         """Whether the rules read the output that the node has."""
         return self.inner.keeps_output
 
+    @property
+    def trusted(self) -> bool:
+        """Whether its rules are trusted with gradients."""
+        return self.inner.trusted
+
     def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
         """Return the raw cotangents of a node's inputs."""
         return self.inner.pull_raw(node, g)

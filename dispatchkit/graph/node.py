@@ -37,6 +37,10 @@ class Differentiable(Protocol):
         """Whether the rules read the output."""
 
     @property
+    def trusted(self) -> bool:
+        """Whether its rules keep no gradient, and give new arrays or views of their cotangent."""
+
+    @property
     def pull_raw(self) -> Callable[[Any, Any], Sequence[Any]]:
         """Gives one raw cotangent for each edge, None where there is none, of a node and its cotangent."""
 

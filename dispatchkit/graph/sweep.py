@@ -6,31 +6,29 @@ again. Nothing is recursive, so depth is bounded by memory alone.
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.arrays import namespace_of, project, same_dtype
-from dispatchkit.graph.node import CallNode, Output
-from dispatchkit.graph.storage import Storage, Vertex
+from dispatchkit.graph.arrays import namespace_of, project, raw_array, same_dtype
+from dispatchkit.graph.node import CallNode, Extras, Output
+from dispatchkit.graph.ownership import Ownership, copied, owned, separate
+from dispatchkit.graph.recording import no_grad
+from dispatchkit.graph.storage import Storage, Vertex, memory_of
 from dispatchkit.protocol.observers import live, tell_of_sweep
 
-__all__ = ["FREED", "OWN_REFERENCES", "memory_is_own", "reachable", "sweep"]
-
-# References to a gradient that nobody outside the sweep holds: the sweep's and the accumulating function's names for
-# it, what iterates over the cotangents, and the argument of the count itself.
-OWN_REFERENCES = 4
+__all__ = ["FREED", "reachable", "sweep"]
 
 # Reentrant: adding gradients of array types calls handlers, which may go backwards themselves.
 accumulating = threading.RLock()
 FREED = "the graph of {name} was freed by an earlier backward pass; pass retain_graph=True there to go through it again"
 
 
-def sweep(  # noqa: C901  # the loop is written out: each call in it would cost a tenth of a pass
+def sweep(  # noqa: C901, PLR0915  # the loop is written out: each call in it would cost a tenth of a pass
     roots: Sequence[tuple[Vertex, Any]],
     wrap: Any,
     *,
@@ -52,7 +50,7 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
 
     Returns
     -------
-    the gradient at each of `inputs` that was reached
+    the gradient at each of `inputs` that was reached, in memory of its own, unless they are accumulated
 
     Raises
     ------
@@ -66,7 +64,10 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
     needed = None if wanted is None else _on_a_path(pending, wanted)
     grads: dict[Vertex, Any] = {}
     found: dict[Vertex, Any] = {}
+    outside: list[Any] = []
+    ownership: Ownership = grads, outside, set()
     for vertex, g in roots:
+        outside.append(g)
         _deposit(grads, vertex, g)
     ready = [vertex for vertex in grads if pending[vertex] == 0]
     while ready:
@@ -75,13 +76,16 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
         if g is not None:
             extras = vertex.extras
             if extras is not None and (extras.hooks or extras.retains):
-                g = _arrived(vertex, g, wrap, create_graph)
-            if wanted is not None and vertex in wanted:
-                found[vertex] = g
+                g = _arrived(vertex, g, wrap, create_graph, outside)
         if vertex.is_leaf:
-            if g is not None and accumulate and (wanted is None or vertex in wanted):
-                _accumulate(vertex, g, wrap, create_graph)
+            if g is not None and (wanted is None or vertex in wanted):
+                if accumulate:
+                    _accumulate(vertex, g, wrap, create_graph, ownership)
+                else:
+                    found[vertex] = g if create_graph else owned(g, *ownership)
             continue
+        if wanted is not None and not accumulate and g is not None and vertex in wanted:
+            found[vertex] = g if create_graph else copied(g)
         edges = vertex.edges
         if g is None or (needed is not None and needed.isdisjoint(edges)):
             incoming: Sequence[Any] = (None,) * len(edges)
@@ -91,7 +95,12 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
             if vertex.saved is None:  # type: ignore[attr-defined]  # leaves and outputs were dealt with
                 raise AutogradError(FREED.format(name=vertex.name))
             operation = vertex.operation  # type: ignore[attr-defined]
-            incoming = operation.pull_live(vertex, g) if create_graph else operation.pull_raw(vertex, g)
+            if create_graph:
+                incoming = operation.pull_live(vertex, g)
+            else:
+                incoming = operation.pull_raw(vertex, g)
+                if not operation.trusted:
+                    outside += (g, *incoming)
             if not retain_graph:
                 vertex.saved = vertex.output = None  # type: ignore[attr-defined]
         for edge, g in zip(edges, incoming):  # noqa: B905  # one each, and this is the hot loop
@@ -106,6 +115,8 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
             pending[edge] = count
             if count == 0:
                 ready.append(edge)
+    if create_graph and found:
+        separate(found, outside)
     return found
 
 
@@ -156,29 +167,31 @@ def _deposit(grads: dict[Vertex, Any], vertex: Vertex, g: Any) -> None:
     grads[vertex] = g if before is None else before + g
 
 
-def memory_is_own(g: np.ndarray[Any, Any]) -> bool:
-    """Return whether nothing but `g` looks at its memory, all of which it needs."""
-    base = g.base
-    if base is None:
-        return True
-    whole = type(base) is np.ndarray and base.base is None and base.size == g.size and g.flags.c_contiguous
-    # The references are that of `g`, the name here, and the argument of the count.
-    return whole and sys.getrefcount(base) <= 3
-
-
-def _arrived(vertex: Vertex, g: Any, wrap: Any, create_graph: bool) -> Any:
+def _arrived(vertex: Vertex, g: Any, wrap: Any, create_graph: bool, outside: list[Any]) -> Any:
     """Run the hooks of a vertex on its gradient, and retain it where asked to."""
     extras = vertex.extras
     assert extras is not None
     if extras.hooks:
-        for hook in list(extras.hooks.values()):
-            replaced = hook(g if create_graph else wrap(g))
-            if replaced is not None:
-                _check_replacement(vertex, replaced)
-                g = replaced if create_graph else replaced.array
+        with _hook_mode(create_graph):
+            for hook in list(extras.hooks.values()):
+                outside.append(g)
+                replaced = hook(g if create_graph else wrap(raw_array(g)))
+                if replaced is not None:
+                    _check_replacement(vertex, replaced)
+                    g = replaced if create_graph else replaced.array
+                    outside.append(g)
     if extras.retains:
-        extras.grad = g if create_graph else wrap(g)
+        # As in PyTorch, a retained gradient is not changed by further passes but replaced.
+        if extras.grad is None:
+            extras.grad = g.clone() if create_graph else wrap(copied(g))
+        else:
+            _add_anew(extras, g, wrap, create_graph)
     return g
+
+
+def _hook_mode(create_graph: bool) -> Any:
+    """Return the context that hooks run in: nothing is recorded in a pass that is not itself."""
+    return nullcontext() if create_graph else no_grad()
 
 
 def _check_replacement(vertex: Vertex, replaced: Any) -> None:
@@ -192,21 +205,45 @@ def _check_replacement(vertex: Vertex, replaced: Any) -> None:
         )
 
 
-def _accumulate(leaf: Vertex, g: Any, wrap: Any, create_graph: bool) -> None:
-    """Add a gradient to what its leaf has, without copying an array that nobody else holds."""
+def _accumulate(leaf: Vertex, g: Any, wrap: Any, create_graph: bool, ownership: Ownership) -> None:
+    """Add a gradient to what its leaf has: in place, unless the sum is part of a graph or cannot be written there."""
     extras = leaf.extras
     assert extras is not None
     with accumulating:  # threads may go backwards through graphs of the same leaves
         before = extras.grad
-        if create_graph:
-            extras.grad = g.clone() if before is None else before + g
-        elif before is None:
-            own = isinstance(g, np.ndarray) and sys.getrefcount(g) <= OWN_REFERENCES and memory_is_own(g)
-            extras.grad = wrap(g if own else namespace_of(g).asarray(g, copy=True))
-        elif isinstance(before, Storage) and before._node is None:
-            extras.grad = wrap(before.array + g)
-        else:
-            extras.grad = before + wrap(g)
+        if before is None:
+            extras.grad = g.clone() if create_graph else wrap(owned(g, *ownership))
+        elif create_graph or not _add_in_place(before, g):
+            _add_anew(extras, g, wrap, create_graph)
     if extras.after:
-        for hook in list(extras.after.values()):
-            hook(leaf)
+        with _hook_mode(create_graph):
+            for hook in list(extras.after.values()):
+                hook(leaf)
+
+
+def _add_anew(extras: Extras, g: Any, wrap: Any, create_graph: bool) -> None:
+    """Replace the gradient that a vertex has by the sum with another."""
+    before = extras.grad
+    if create_graph:
+        extras.grad = before + g
+    else:
+        extras.grad = before + wrap(g) if before.lifted else wrap(raw_array(before.array + g))
+
+
+def _add_in_place(before: Storage, g: Any) -> bool:
+    """Add a raw gradient to one that a leaf has; return whether that could be done in its memory."""
+    if before.lifted:
+        return False
+    array = before.array
+    if array.shape != g.shape or array.dtype != g.dtype:
+        return False
+    if type(array) is np.ndarray:
+        if not array.flags.writeable:
+            return False
+        np.add(array, g, array)
+    elif (xp := namespace_of(array)).mutable:
+        xp.setitem(array, ..., array + g)
+    else:
+        return False
+    memory_of(before).version.changes += 1
+    return True

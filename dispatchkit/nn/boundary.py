@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dispatchkit.errors import TransformError
 from dispatchkit.graph.arrays import namespace_of
 from dispatchkit.graph.node import CallNode, Output
-from dispatchkit.graph.recording import is_grad_enabled
+from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.ops.wrapping import wrapped
@@ -139,6 +139,7 @@ class Identity:
 
     node_name = "BackwardHookFunctionBackward"
     keeps_output = False
+    trusted = False
 
     def __init__(
         self,
@@ -176,7 +177,9 @@ class Identity:
     def pull_raw(self, node: Any, g: Sequence[Any]) -> list[Any]:
         """Return the gradients of the inputs, raw arrays."""
         base = tensor_namespace.Tensor
-        return [one.array for one in self.pull_live(node, [None if one is None else wrapped(base, one) for one in g])]
+        with no_grad():
+            found = self.pull_live(node, [None if one is None else wrapped(base, one) for one in g])
+        return [one.array for one in found]
 
     def _checked(self, g: Any, spec: Spec) -> Any:
         if g is None:

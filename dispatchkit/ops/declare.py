@@ -246,6 +246,7 @@ def _define(entry: DeclaredOperation, kind: RuleKind, rule: Any, /, *others: Any
 def _store(entry: DeclaredOperation, kind: RuleKind, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     rule = Rule(kind, function, entry.qualified_name, entry.parameters)
     getattr(entry.derivatives, PLACES[kind])[name] = rule
+    entry.trusted = entry.trusted and getattr(function, "__module__", "").partition(".")[0] == "dispatchkit"
     entry.forget_rules()
     return function
 

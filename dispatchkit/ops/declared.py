@@ -50,7 +50,8 @@ class DeclaredOperation(Overridable):
     body_of_namespace : computes it with the array namespace it is given first
     derivatives : its derivative rules
     differentiable : whether gradients flow through it
-    trusted : whether the body is one of this library, which are tested to give on none of their arguments themselves
+    trusted : whether body and rules are of this library, which are tested to give on none of their arguments themselves
+        and to keep no gradient, nor give memory that is neither new nor the cotangent's
     passthrough : whether the body only passes its arguments on to the namespace's function of the same name
     kernel : computes it on NumPy arrays, with every parameter left out
     on_numpy : computes it on NumPy arrays

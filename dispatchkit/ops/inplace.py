@@ -138,13 +138,26 @@ def write_back(name: str, x: Storage, result: Any) -> None:
 
 
 def move_vertices(changes: Iterable[tuple[Storage, Vertex | None]]) -> None:
-    """Give changed tensors their new vertices, which retain the gradient where those before did."""
+    """Give changed tensors their new vertices, with the gradients that they have and whether they retain them."""
     for tensor, new in changes:
         old = tensor._node
-        if old is not None and new is not None and not old.is_leaf and old.extras is not None and old.extras.retains:
-            old.extras.retains = False
-            extras_of(new).retains = True
+        if old is new:
+            continue
+        if old is None:
+            grad, retains = getattr(tensor, "_grad", None), False
+        else:
+            extras = old.extras
+            if extras is None or old.is_leaf:
+                grad, retains = None, False
+            else:
+                grad, retains = extras.grad, extras.retains
+                extras.grad, extras.retains = None, False
         tensor._node = new
+        if new is None:
+            tensor._grad = grad
+        elif grad is not None or retains:
+            own = extras_of(new)
+            own.grad, own.retains = grad, retains
 
 
 def apply_in_place(operation: DeclaredOperation, x: Storage, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

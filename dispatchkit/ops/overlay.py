@@ -40,6 +40,7 @@ class Overlay:
 
     node_name = "OverlayBackward"
     keeps_output = False
+    trusted = True
 
     def pull_raw(self, node: Any, g: Any) -> tuple[Any, Any]:
         """Return the raw cotangents of the tensor before and of the source."""

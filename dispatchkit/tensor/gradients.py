@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from dispatchkit.graph.arrays import foreign, namespace_of
 from dispatchkit.graph.node import Extras, Leaf, extras_of
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled
 from dispatchkit.graph.storage import Storage, Vertex, memory_of, share_memory, version_of
-from dispatchkit.graph.sweep import OWN_REFERENCES, memory_is_own, sweep
+from dispatchkit.graph.sweep import sweep
 from dispatchkit.ops.libraries import common_library
 from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.ops.wrapping import make_leaf, wrapped
@@ -117,13 +116,13 @@ class GradientMethods(Storage):
             extras_of(self._node).grad = value
 
     def retain_grad(self) -> None:
-        """Keep the gradient of a tensor that is no leaf, too.
+        """Keep the gradient of a tensor that is no leaf, too; those of several passes add up.
 
         Raises
         ------
         AutogradError : if no gradient flows to it
         """
-        _hooked(self, "retain_grad").retains = True
+        _hooked(self, "retain_grad").retains = not self.is_leaf
 
     @property
     def retains_grad(self) -> bool:
@@ -217,7 +216,7 @@ class GradientMethods(Storage):
         """
         if self._node is not None and self._memory is not None and self._memory.root is not self:
             raise AutogradError("detach_: a view cannot be taken out of the graph in place; use detach()")
-        self._node = None
+        self._grad, self._node = self.grad, None
         return self
 
     @property
@@ -292,19 +291,12 @@ def run_backward(
     )
     if targets is None:
         return []
-    return [None if (g := found.get(v)) is None else g if create_graph else _plain(_owned(g)) for v in targets]
+    return [None if (g := found.get(v)) is None else g if create_graph else _plain(g) for v in targets]
 
 
 def _plain(array: Any) -> Any:
     """Return a plain tensor around a raw gradient."""
     return wrapped(tensor_namespace.Tensor, array)
-
-
-def _owned(g: Any) -> Any:
-    """Return an array that shares no memory with others that the caller may hold: itself where nobody else holds it."""
-    if type(g) is np.ndarray and sys.getrefcount(g) <= OWN_REFERENCES and memory_is_own(g):
-        return g
-    return namespace_of(g).asarray(g, copy=True)
 
 
 def _vertex(tensor: Any, what: str) -> Vertex:

@@ -188,3 +188,128 @@ def test_a_tensor_changed_in_place_retains_the_gradient_of_what_it_is_now() -> N
     (y * y).sum().backward()
     assert y.grad is not None
     assert y.grad.item() == 6.0
+
+
+def test_a_retained_gradient_accumulates() -> None:
+    x = leaf(1.0, 2.0)
+    y = x * 2
+    y.retain_grad()
+    y.sum().backward(retain_graph=True)
+    kept = y.grad
+    y.sum().backward(retain_graph=True)
+    y.sum().backward(create_graph=True)
+    assert y.grad is not None
+    assert kept is not None
+    assert y.grad.tolist() == [3.0, 3.0]
+    assert kept.tolist() == [1.0, 1.0]
+
+
+def test_a_retained_gradient_is_added_to_one_that_was_assigned() -> None:
+    y = leaf(1.0, 2.0) * 2
+    y.retain_grad()
+    y.grad = dk.asarray([5.0, 6.0])
+    y.sum().backward()
+    assert y.grad.tolist() == [6.0, 7.0]
+
+
+def test_gradients_accumulate_in_a_non_leaf_that_is_one_of_the_inputs() -> None:
+    y = leaf(1.0, 2.0) * 2
+    for _ in range(2):
+        (y * 3).sum().backward(inputs=[y])
+    assert y.grad is not None
+    assert y.grad.tolist() == [6.0, 6.0]
+
+
+def test_a_retained_gradient_of_no_axes_accumulates_and_can_be_changed() -> None:
+    y = dk.tensor(1.0, requires_grad=True) * 2
+    y.retain_grad()
+    for _ in range(2):
+        (y * 3).backward(retain_graph=True)
+    assert y.grad is not None
+    y.grad += 1
+    assert y.grad.item() == 7.0
+
+
+def test_a_retained_gradient_can_be_changed() -> None:
+    y = leaf(1.0, 2.0) * 2
+    y.retain_grad()
+    y.sum().backward()
+    assert y.grad is not None
+    y.grad.zero_()
+    assert y.grad.tolist() == [0.0, 0.0]
+
+
+def test_a_retained_gradient_of_a_pass_that_is_differentiated_can_be_differentiated() -> None:
+    x = leaf(3.0)
+    y = x * 2
+    y.retain_grad()
+    (y * y).sum().backward(create_graph=True)
+    assert y.grad is not None
+    assert grad(y.grad.sum(), x)[0].item() == 4.0
+
+
+def test_a_change_in_place_keeps_the_gradient_that_is_retained() -> None:
+    y = leaf(1.0, 2.0) * 2
+    y.retain_grad()
+    y.sum().backward(retain_graph=True)
+    kept = y.grad
+    y += 1
+    assert y.grad is kept
+    assert y.retains_grad
+    (y * 3).sum().backward()
+    assert y.grad is not None
+    assert y.grad.tolist() == [4.0, 4.0]
+
+
+def test_a_change_in_place_keeps_a_gradient_that_was_assigned() -> None:
+    x = leaf(1.0, 2.0)
+    y, outside = x * 2, dk.zeros(2)
+    y.grad, outside.grad = dk.ones(2), dk.ones(2)
+    y += 1
+    outside += x
+    y[...] = dk.zeros(2)
+    assert y.grad.tolist() == [1.0, 1.0]
+    assert outside.grad.tolist() == [1.0, 1.0]
+
+
+def test_detaching_in_place_keeps_the_gradient() -> None:
+    x = leaf(1.0)
+    x.sum().backward()
+    assert x.detach_().grad is not None
+    x.requires_grad_()
+    assert x.grad is not None
+    assert x.grad.item() == 1.0
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("outside", [False, True])
+def test_hooks_record_a_graph_where_the_pass_is_recorded(create_graph: bool, outside: bool) -> None:
+    x = leaf(1.0)
+    y = (x * 2).sum()
+    found: list[bool] = []
+    for tensor in (x, y):
+        tensor.register_hook(lambda g: found.append(dk.is_grad_enabled()))
+    x.register_post_accumulate_grad_hook(lambda p: found.append(dk.is_grad_enabled()))
+    with dk.set_grad_enabled(outside):
+        y.backward(create_graph=create_graph)
+        assert dk.is_grad_enabled() == outside
+    assert found == [create_graph] * 3
+
+
+def test_an_optimiser_can_step_in_the_backward_pass() -> None:
+    p = leaf(1.0, 2.0)
+    p.register_post_accumulate_grad_hook(lambda p: p.sub_(p.grad * 0.1))  # type: ignore[operator]
+    (p * p).sum().backward()
+    np.testing.assert_allclose(p.detach().numpy(), [0.8, 1.6])
+
+
+def test_recording_is_as_before_where_a_hook_raises() -> None:
+    x = leaf(1.0)
+
+    def hook(g: dk.Tensor) -> None:
+        raise KeyError("mine")
+
+    x.register_hook(hook)
+    with pytest.raises(KeyError, match="mine"):
+        x.sum().backward()
+    assert (x * 1).requires_grad

@@ -164,3 +164,74 @@ def test_creation_functions_make_leaves() -> None:
 def test_a_leaf_can_be_made_inside_no_grad() -> None:
     with dk.no_grad():
         assert dk.zeros(2, requires_grad=True).requires_grad
+
+
+def test_gradients_accumulate_in_the_same_tensor_and_memory() -> None:
+    x = leaf(1.0, 2.0)
+    x.sum().backward()
+    g = x.grad
+    assert g is not None
+    array = g.array
+    (x * x).sum().backward()
+    assert x.grad is g
+    assert g.array is array
+    assert g.tolist() == [3.0, 5.0]
+
+
+def test_gradients_accumulate_in_a_tensor_that_was_assigned() -> None:
+    x, buffer = leaf(1.0, 2.0), np.zeros(4)
+    x.grad = dk.asarray(buffer[1:3])
+    (x * x).sum().backward()
+    assert buffer.tolist() == [0.0, 2.0, 4.0, 0.0]
+
+
+def test_a_pass_that_is_recorded_replaces_the_gradient() -> None:
+    x = leaf(1.0, 2.0)
+    x.sum().backward()
+    g = x.grad
+    (x * x).sum().backward(create_graph=True)
+    assert g is not None
+    assert x.grad is not None
+    assert x.grad is not g
+    assert g.tolist() == [1.0, 1.0]
+    assert x.grad.requires_grad
+    recorded = x.grad
+    x.sum().backward()
+    assert x.grad is recorded
+    assert recorded.tolist() == [4.0, 6.0]
+
+
+def test_a_graph_that_used_a_gradient_refuses_after_it_was_accumulated_into() -> None:
+    x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    x.sum().backward()
+    assert x.grad is not None
+    loss = (w * x.grad).sum()
+    x.sum().backward()
+    with pytest.raises(dk.InplaceError, match=r"MultiplyBackward was changed by an in-place operation.* at version 1"):
+        loss.backward()
+
+
+READ_ONLY = np.zeros(2)
+READ_ONLY.flags.writeable = False
+
+
+@pytest.mark.parametrize(
+    "assigned",
+    [dk.asarray(np.zeros(2, np.float32)), dk.asarray(READ_ONLY), dk.broadcast_to(dk.zeros(1), (2,))],
+    ids=["another dtype", "read-only", "elements that are one"],
+)
+def test_a_gradient_that_cannot_be_added_to_is_replaced(assigned: dk.Tensor) -> None:
+    x = leaf(1.0, 2.0)
+    x.grad = assigned
+    (x * x).sum().backward()
+    assert assigned.tolist() == [0.0, 0.0]
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_a_gradient_of_no_axes_accumulates_in_place() -> None:
+    x = dk.tensor(3.0, requires_grad=True)
+    (x * x).backward()
+    g = x.grad
+    (x * x).backward()
+    assert x.grad is g
+    assert g.item() == 12.0

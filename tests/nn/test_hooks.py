@@ -385,3 +385,13 @@ def test_hooks_are_copied_with_the_module() -> None:
 
 def _doubles(module: nn.Module, args: Any, output: Any) -> Any:
     return output * 2
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_backward_hooks_record_a_graph_where_the_pass_is_recorded(create_graph: bool) -> None:
+    m = nn.Linear(2, 2)
+    found: list[bool] = []
+    m.register_full_backward_hook(lambda module, grad_input, grad_output: found.append(dk.is_grad_enabled()))
+    m.register_full_backward_pre_hook(lambda module, grad_output: found.append(dk.is_grad_enabled()))
+    m(dk.ones((1, 2), requires_grad=True)).sum().backward(create_graph=create_graph)
+    assert found == [create_graph, create_graph]

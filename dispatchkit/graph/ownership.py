@@ -1,0 +1,95 @@
+"""Whose memory a gradient is: what a sweep stores or returns shares memory with nothing that anybody else holds.
+
+The rules of this library keep no gradient, and give new arrays or views of their cotangent; a test holds them to it.
+So the memory of a gradient is the sweep's own unless it came from outside, went outside, or another gradient of the
+sweep looks at it, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.graph.arrays import namespace_of
+from dispatchkit.graph.storage import Storage, Vertex
+
+__all__ = ["Ownership", "copied", "owned", "separate"]
+
+ndarray = np.ndarray
+# What `owned` is given by a sweep, but for the gradient.
+Ownership = tuple[Mapping[Vertex, Any], list[Any], set[int]]
+
+
+def owned(g: Any, pending: Mapping[Vertex, Any], outside: list[Any], known: set[int]) -> Any:
+    """Return a raw gradient to give away: itself if its memory is the sweep's own, else a copy.
+
+    Parameters
+    ----------
+    g : the gradient, which goes no further in the sweep
+    pending : the gradients that do, lists of them for several outputs
+    outside : gradients that somebody outside may hold; moved from here to `known`
+    known : ids of the arrays whose memory somebody outside may hold. The id of an array that is gone may come back;
+        then a copy too many is made.
+    """
+    while outside:
+        one = outside.pop()
+        if type(one) is list:
+            outside += one
+        else:
+            known.add(id(_owner(one)))
+    if type(g) is ndarray:
+        owner = _owner(g)
+        free = id(owner) not in known and (owner is g or _is_whole(g, owner))
+        if free and not (pending and _looked_at(owner, pending)):
+            return g
+    return copied(g)
+
+
+def separate(found: dict[Vertex, Any], outside: Sequence[Any]) -> None:
+    """Clone those gradients, tensors, that share memory with another one or with what is outside."""
+    taken = {key for one in outside for key in _keys(one)}
+    for vertex, g in found.items():
+        if not g.lifted and (not taken.isdisjoint(_keys(g)) or _is_read_only(g.array)):
+            found[vertex] = g.clone()
+        taken.update(_keys(g))
+
+
+def copied(g: Any) -> Any:
+    """Return a copy of a raw gradient."""
+    return namespace_of(g).asarray(g, copy=True)
+
+
+def _owner(g: Any) -> Any:
+    """Return the array whose memory an array looks at."""
+    if type(g) is ndarray and g.base is None:
+        return g
+    while isinstance(base := getattr(g, "base", None), ndarray):
+        g = base
+    return g
+
+
+def _is_whole(g: np.ndarray[Any, Any], owner: Any) -> bool:
+    """Return whether an array is all of the one whose memory it looks at, perhaps in another shape, and ordinary."""
+    whole = type(owner) is ndarray and owner.base is None and owner.nbytes == g.nbytes
+    return whole and g.flags.forc and g.flags.writeable
+
+
+def _looked_at(owner: Any, pending: Mapping[Vertex, Any]) -> bool:
+    """Return whether a pending gradient looks at the memory of an array."""
+    return any(_owner(part) is owner for one in pending.values() for part in _parts(one))
+
+
+def _parts(g: Any) -> Sequence[Any]:
+    """Return what a vertex has as its gradient: one for each of several outputs."""
+    return g if type(g) is list else (g,)
+
+
+def _keys(tensor: Storage) -> set[int]:
+    """Return what tensors have in common if they are one or look at the same memory."""
+    return {id(tensor)} if tensor._memory is None else {id(tensor), id(tensor._memory.version)}
+
+
+def _is_read_only(array: Any) -> bool:
+    return isinstance(array, ndarray) and not array.flags.writeable
