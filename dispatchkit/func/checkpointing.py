@@ -14,7 +14,7 @@ from dispatchkit.func.reverse import Recording
 from dispatchkit.graph.arrays import is_inexact
 from dispatchkit.graph.node import CallNode, Output, note_versions
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
-from dispatchkit.graph.storage import Storage
+from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.lifted.batched import active
 from dispatchkit.lifted.lifted import top_level
 from dispatchkit.ops.namespace import tensor_namespace
@@ -162,7 +162,7 @@ class _Again:
         sources = [x for _, x in seen]
         n = CallNode()
         n.operation = self
-        n.edges = tuple([x._node for x in sources])
+        n.edges = tuple([vertex_of(x) for x in sources])
         n.saved, n.keywords = tuple(sources), {}
         n.extras = None
         n.shape, n.dtype = (), None

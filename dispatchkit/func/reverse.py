@@ -23,7 +23,7 @@ from dispatchkit.func.containers import (
 )
 from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled, set_grad_enabled
-from dispatchkit.graph.storage import Storage, Vertex
+from dispatchkit.graph.storage import Storage, Vertex, vertex_of
 from dispatchkit.graph.sweep import reachable, sweep
 from dispatchkit.lifted import Batched, Dual, Lifted
 from dispatchkit.lifted.batched import batched_everywhere, in_front
@@ -156,7 +156,7 @@ class Recording:
         ]
 
     def _swept(self, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool) -> list[Any]:
-        pairs = [(y._node, ct) for y, ct in zip(outputs, cts, strict=True) if y._node is not None]
+        pairs = [(vertex_of(y), ct) for y, ct in zip(outputs, cts, strict=True) if y._node is not None]
         if not pairs:
             return [None] * len(inputs)
         live = is_grad_enabled() or any(ct.lifted for _, ct in pairs)
@@ -181,7 +181,7 @@ def _of_class(g: Any, x: Any) -> Any:
     """Return the gradient of an instance of a subclass as an instance of it."""
     if type(g) is type(x) or type(g) is not tensor_namespace.Tensor:
         return g
-    made = wrapped(type(x), g.array, g._node)
+    made = wrapped(type(x), g.array, vertex_of(g))
     made.__tensor_finalize__(None, (x,))
     return made
 
@@ -224,5 +224,5 @@ def _vertices(x: Any) -> Iterator[Vertex]:
     if isinstance(x, Lifted):
         for part in x.parts():
             yield from _vertices(part)
-    elif isinstance(x, Storage) and x._node is not None:
-        yield x._node
+    elif isinstance(x, Storage) and (vertex := vertex_of(x)) is not None:
+        yield vertex

@@ -11,7 +11,7 @@ from dispatchkit.graph.arrays import PLAIN, foreign, is_inexact, raw_array
 from dispatchkit.graph.node import CallNode, note_versions
 from dispatchkit.graph.numpy_namespace import DOUBLE
 from dispatchkit.graph.recording import is_grad_enabled
-from dispatchkit.graph.storage import Storage
+from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.ops.libraries import library_of_call
 from dispatchkit.ops.mistakes import MISTAKES, check_numbers, reraise
 from dispatchkit.ops.results import is_held, node_of_call, note_sharing, several_results
@@ -154,7 +154,7 @@ def _node_of_arrays(
     n.operation = operation
     edges: list[Any] = [None] * operation.parameters.positional
     for i in places:
-        edges[i] = args[i]._node
+        edges[i] = vertex_of(args[i])
     n.edges = tuple(edges)
     saved = list(args)
     for i, need in enumerate(plan.needs([edge is not None for edge in edges])):
