@@ -156,7 +156,8 @@ class Recording:
         ]
 
     def _swept(self, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool) -> list[Any]:
-        pairs = [(vertex_of(y), ct) for y, ct in zip(outputs, cts, strict=True) if y._node is not None]
+        places = [(vertex_of(y), ct) for y, ct in zip(outputs, cts, strict=True)]
+        pairs = [(vertex, ct) for vertex, ct in places if vertex is not None]
         if not pairs:
             return [None] * len(inputs)
         live = is_grad_enabled() or any(ct.lifted for _, ct in pairs)

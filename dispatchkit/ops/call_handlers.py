@@ -49,9 +49,11 @@ def call_handler(operation: DeclaredOperation, cls: type) -> Handler:
         tracked = differentiable and _any_tracked(tensors)
         if tracked and composite:
             try:
-                return operation.decomposed(*args, **kwargs)
+                result = operation.decomposed(*args, **kwargs)
             except MISTAKES as error:
                 reraise(operation, error, args, kwargs, inner=True)
+            # An argument handed on becomes a tensor of its own, as it does outside the graph.
+            return result[...] if is_held(result, tensors) else result
         try:
             result = compute(*raw_args, **raw_kwargs)
             if takes_dtype and "dtype" in kwargs:

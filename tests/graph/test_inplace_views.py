@@ -192,8 +192,13 @@ BEHIND: dict[str, Callable[[Any], Any]] = {
     "assignment": lambda v: v.__setitem__(0, 5.0) or v,
     "Function": lambda v: Double.apply(v),
     "checkpoint": lambda v: dk.func.checkpoint(lambda u: u * 2)(v),
-    "other contents": lambda v: setattr(v, "data", v.detach() * 2) or v,
+    "other contents": lambda v: given_other_contents(v),
 }
+
+
+def given_other_contents(v: Any) -> Any:
+    v.data = v.detach() * 2
+    return v
 
 
 class Double(dk.autograd.Function):
