@@ -31,6 +31,7 @@ from dispatchkit.lifted.dual import tangent_at, value_at
 from dispatchkit.lifted.lifted import top_level
 from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.ops.wrapping import wrapped
+from dispatchkit.tensor.tensor import twin
 
 __all__ = ["Recording"]
 
@@ -65,7 +66,8 @@ class Recording:
         self.name = name
         outer = is_grad_enabled()
         self._primals = mapped(_entered, with_floats(primals))
-        self._inputs = [x for x in arrays_of(self._primals) if is_floating(x)]
+        # The function may change its arguments in place; the gradients are those of what they were.
+        self._inputs = [_as_given(x) for x in arrays_of(self._primals) if is_floating(x)]
         with enable_grad():
             output = func(*self._primals)
         if has_aux and not (isinstance(output, tuple) and len(output) == 2):
@@ -200,6 +202,11 @@ def _as_leaf(x: Any) -> Any:
         x._node = Entry(tuple(x.array.shape), x.array.dtype)
         return x
     return tensor_namespace.positive(x)
+
+
+def _as_given(x: Any) -> Any:
+    """Return another tensor in the place of one in the graph, which stays there whatever becomes of the first."""
+    return x.mapped(_as_given) if isinstance(x, Lifted) else twin(x, vertex_of(x))
 
 
 def _reaches_outside(arrays: Iterable[Any]) -> bool:

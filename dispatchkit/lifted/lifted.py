@@ -28,8 +28,29 @@ if TYPE_CHECKING:
 
 __all__ = ["Lifted", "as_tensor", "level_of", "new_level", "top_level"]
 
-new_level = itertools.count(1).__next__
+_numbers = itertools.count(1)
 
+
+class Level(int):
+    """The number of one use of a transformation.
+
+    Attributes
+    ----------
+    ended : whether the function has returned, after which no tensor of this level may be used
+    """
+
+    ended = False
+
+
+def new_level() -> Level:
+    """Return the level of a transformation that begins, higher than all before."""
+    return Level(next(_numbers))
+
+
+ENDED = (
+    "{operation}: a tensor from inside a function under {name} was used after {name} had ended; give it out of the "
+    "function as a result or with has_aux, rather than by a variable or a list from elsewhere"
+)
 # Types of users, which know what they hold, are asked first.
 LAST = -1_000_000
 
@@ -68,6 +89,8 @@ class Lifted(Tensor):
         alone = not keywords and len(args) == parameters.positional
         top = top_level(args if alone else [value for _, value in parameters.values(args, keywords)])
         assert top is not None
+        if getattr(top.level, "ended", False):
+            raise TransformError(ENDED.format(name=cls.transformation, operation=operation.qualified_name))
         if not foreign:
             return top.answered(operation, args, keywords)
         with making_with(namespace_of(top._innermost().array)):

@@ -191,8 +191,8 @@ def test_a_constant_that_was_changed_before_backward_raises(name: str, given: st
     y = checkpoint(f)(x, s) if given == "argument" else checkpoint(lambda x: f(x, s))(x)
     s.mul_(10.0)
     message = (
-        r"^a value needed by the backward of CheckpointBackward was changed by an in-place operation: float64 tensor of "
-        r"shape \(2,\) is at version 1, expected version 0; "
+        r"^a value needed by the backward of CheckpointBackward was changed by an in-place operation: float64 tensor "
+        r"of shape \(2,\) is at version 1, expected version 0; "
     )
     with pytest.raises(dk.InplaceError, match=message):
         y.sum().backward()
