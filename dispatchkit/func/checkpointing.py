@@ -141,8 +141,10 @@ class _Replaced(Mode):
     ) -> Any:
         """Make the call with the other tensors, or let it pass where there is none of those."""
         for _, x in operation.parameters.values(args, kwargs):
-            known, version = self.unread.pop(id(x), (None, 0))
-            if known is not None and known() is x and version_of(x) != version:
+            if not isinstance(x, Storage) or id(x) not in self.unread:
+                continue
+            known, version = self.unread.pop(id(x))
+            if known() is x and version_of(x) != version:
                 raise InplaceError(_Again.node_name, tuple(x.array.shape), str(x.array.dtype), version, version_of(x))
         if not any(id(x) in self.places for _, x in operation.parameters.values(args, kwargs)):
             return NotImplemented

@@ -341,7 +341,8 @@ def test_a_tensor_that_has_left_its_transformation_is_refused() -> None:
                 call(f)
             message = (
                 f"^dispatchkit.add: a tensor from inside a function under {name} was used after {name} had ended; "
-                "give it out of the function as a result or with has_aux, rather than by a variable or a list from elsewhere$"
+                "give it out of the function as a result or with has_aux, rather than by a variable or a list from "
+                "elsewhere$"
             )
             with pytest.raises(dk.TransformError, match=message):
                 kept[0] + 1
