@@ -9,6 +9,7 @@ subclass, or another lifted tensor.
 from __future__ import annotations
 
 import itertools
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from dispatchkit.errors import TransformError
@@ -21,12 +22,12 @@ from dispatchkit.protocol.participants import Declaration
 from dispatchkit.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Self
 
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Lifted", "as_tensor", "level_of", "new_level", "top_level"]
+__all__ = ["Lifted", "as_tensor", "level_of", "new_level", "reopened", "top_level"]
 
 _numbers = itertools.count(1)
 
@@ -40,6 +41,19 @@ class Level(int):
     """
 
     ended = False
+
+
+@contextmanager
+def reopened(level: int) -> Iterator[None]:
+    """Let tensors of a level be used where a backward pass goes on with what its transformation began."""
+    before = getattr(level, "ended", False)
+    if before:
+        level.ended = False  # type: ignore[attr-defined]  # a Level
+    try:
+        yield
+    finally:
+        if before:
+            level.ended = True  # type: ignore[attr-defined]
 
 
 def new_level() -> Level:
