@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,48 @@ def test_memory_that_a_result_shares_is_known(entry: DeclaredOperation, sample: 
             assert x._memory is not None
             assert y._memory is not None
             assert x._memory.version is y._memory.version
+
+
+@pytest.mark.parametrize("tracked", [True, False])
+@pytest.mark.parametrize(("entry", "sample"), CALLS)
+def test_a_result_is_none_of_the_arguments(entry: DeclaredOperation, sample: Sample, tracked: bool) -> None:
+    def as_argument(value: Any) -> Any:
+        if not isinstance(value, np.ndarray):
+            return value
+        return dk.tensor(value, requires_grad=tracked and value.dtype.kind in "fc")
+
+    args, kwargs = sample.make(np.random.default_rng(1))
+    args, kwargs = entry.parameters.replace(args, kwargs, lambda name, value: as_argument(value))
+    tensors = [value for _, value in entry.parameters.values(args, kwargs) if isinstance(value, dk.Tensor)]
+    if tracked and not any(x.requires_grad for x in tensors):
+        return
+    results = [y for y in flat(entry.function(*args, **kwargs)) if isinstance(y, dk.Tensor)]
+    assert not {id(x) for x in tensors} & {id(y) for y in results}
+
+
+HANDING_ON: dict[str, Callable[[Any], Any]] = {
+    "einsum": lambda x: dk.einsum("ij->ij", x),
+    "einsum of an ellipsis": lambda x: dk.einsum("...->...", x),
+    "diff": lambda x: dk.diff(x, n=0),
+    "reshape": lambda x: dk.reshape(x, x.shape),
+    "permute_dims": lambda x: dk.permute_dims(x, (0, 1)),
+    "broadcast_to": lambda x: dk.broadcast_to(x, x.shape),
+    "astype": lambda x: dk.astype(x, dk.float64, copy=False),
+}
+
+
+@pytest.mark.parametrize("tracked", [True, False])
+@pytest.mark.parametrize("name", HANDING_ON)
+def test_an_operation_that_changes_nothing_gives_a_view(name: str, tracked: bool) -> None:
+    x = dk.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=tracked)
+    y = HANDING_ON[name](x)
+    assert y is not x
+    assert np.shares_memory(y.array, x.array)
+    assert y.is_leaf is not tracked
+    if tracked:
+        (y * 3).sum().backward()
+        assert x.grad is not None
+        assert x.grad.tolist() == [[3.0, 3.0], [3.0, 3.0]]
 
 
 def as_tensor(value: Any) -> Any:

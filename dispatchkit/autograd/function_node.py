@@ -12,7 +12,7 @@ from dispatchkit.autograd.parts import NOTHING, TENSOR, Parts, parts_of
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.arrays import is_inexact
 from dispatchkit.graph.node import CallNode, Differentiable, Output
-from dispatchkit.graph.storage import Memory, Storage, Vertex, share_memory
+from dispatchkit.graph.storage import Memory, Storage, Vertex, share_memory, vertex_of
 from dispatchkit.graph.sweep import FREED
 from dispatchkit.ops.inplace import move_vertices, touch
 from dispatchkit.ops.overlay import after_change
@@ -103,7 +103,7 @@ def recorded(operation: Differentiable, ctx: FunctionCtx, given: list[Any], inpu
 def _node(operation: Differentiable, ctx: FunctionCtx, given: list[Any], inputs: tuple[Parts, ...]) -> FunctionNode:
     node = FunctionNode()
     node.operation = operation
-    node.edges = tuple([tensor._node for tensor in given])
+    node.edges = tuple([vertex_of(tensor) for tensor in given])
     node.saved = (ctx,)
     node.inputs = inputs
     node.extras = None

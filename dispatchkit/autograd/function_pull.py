@@ -13,7 +13,7 @@ from dispatchkit.errors import AutogradError
 from dispatchkit.graph.arrays import namespace_of
 from dispatchkit.graph.node import Node
 from dispatchkit.graph.recording import is_grad_enabled
-from dispatchkit.graph.storage import Storage, Vertex
+from dispatchkit.graph.storage import Storage, Vertex, vertex_of
 from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.ops.wrapping import wrapped
 from dispatchkit.tensor import Tensor
@@ -159,7 +159,7 @@ def _refusing(grad: Any, node: FunctionNode, g: Any, text: str) -> Any:
     refusal = Node()
     refusal.operation = _Refusal(text.format(name=node.name))
     cotangents = g if isinstance(g, list) else [g]
-    refusal.edges = (*node.edges, *(one._node for one in cotangents if one is not None))
+    refusal.edges = (*node.edges, *(vertex_of(one) for one in cotangents if one is not None))
     refusal.saved = ()
     refusal.shape, refusal.dtype, refusal.extras = array.shape, array.dtype, None
     return wrapped(Tensor, array, refusal)

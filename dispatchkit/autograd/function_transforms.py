@@ -11,6 +11,7 @@ from dispatchkit.errors import AutogradError
 from dispatchkit.lifted import Batched, Dual, Lifted
 from dispatchkit.lifted.batched import randomness_at
 from dispatchkit.lifted.dual import tangent_at, value_at
+from dispatchkit.lifted.lifted import reopened
 from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.tensor import Tensor
 
@@ -238,7 +239,8 @@ def vmapped(cls: Any, base: Any) -> Any:
 
     def backward(ctx: Any, *cotangents: Any) -> Any:
         call = ctx.call
-        found = cls.__overridable__.backward()(_Context(ctx, call), *call.wrapped(cotangents, call.outputs))
+        with reopened(call.level):
+            found = cls.__overridable__.backward()(_Context(ctx, call), *call.wrapped(cotangents, call.outputs))
         grads = list(found) if isinstance(found, (tuple, list)) else [found]
         return None, *(_returned(call, g, own) for g, own in zip(grads, call.inputs, strict=False))
 

@@ -14,6 +14,7 @@ import numpy as np
 from dispatchkit.autograd.functional import grad
 from dispatchkit.graph.arrays import as_numpy, is_inexact, namespace_of
 from dispatchkit.graph.recording import no_grad
+from dispatchkit.graph.storage import vertex_of
 from dispatchkit.graph.sweep import sweep
 from dispatchkit.lifted import Batched, Dual
 from dispatchkit.lifted.dual import tangent_at
@@ -247,9 +248,9 @@ def by_batched_backward(
     for o, along in outputs.items():
         steps = list(along.steps())
         grads: Mapping[Any, Any] = {}
-        if steps and point.outputs[o].requires_grad:
+        if steps and (vertex := vertex_of(point.outputs[o])) is not None:
             level = new_level()
-            roots = [(point.outputs[o]._node, Batched(Tensor(array_like(point.outputs[o], np.stack(steps))), level))]
+            roots = [(vertex, Batched(Tensor(array_like(point.outputs[o], np.stack(steps))), level))]
             targets = [x._node for x in point.leaves.values()]
             with no_grad():
                 grads = sweep(roots, _plain, inputs=targets, retain_graph=True, create_graph=True, accumulate=False)

@@ -11,7 +11,7 @@ from dispatchkit.errors import AutogradError, InplaceError
 from dispatchkit.graph.around import Around, is_around, recorded
 from dispatchkit.graph.node import CallNode, Node
 from dispatchkit.graph.recording import no_grad
-from dispatchkit.graph.storage import Storage, Vertex, version_of
+from dispatchkit.graph.storage import Storage, Vertex, version_of, vertex_of
 from dispatchkit.protocol.observers import Observer, active_observer, observers, set_observers
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import twin
@@ -62,7 +62,11 @@ class Packing(Observer):
 
     def packed(self, name: str, value: Any) -> Any:
         """Return a saved argument with its tensors and raw arrays packed."""
-        return _mapped((Storage, np.ndarray), lambda one: Packed(self, name, one, getattr(one, "_node", None)), value)
+        return _mapped(
+            (Storage, np.ndarray),
+            lambda one: Packed(self, name, one, vertex_of(one) if isinstance(one, Storage) else None),
+            value,
+        )
 
 
 class Packed:

@@ -133,6 +133,9 @@ def _computed(
     try:
         with drawing_by(_drawer(randomness, level, size)):
             output = with_numbers(func(*args, **kwargs))
+    except BaseException:
+        level.ended = True
+        raise
     finally:
         active.reset(token)
     if not list(arrays_of(output)):
@@ -145,7 +148,10 @@ def _computed(
             raise ValueError("vmap: an output differs within the batch, but out_dims is None for it")
         return y
 
-    return zipped(left, output, out_dims, "vmap: out_dims")
+    try:
+        return zipped(left, output, out_dims, "vmap: out_dims")
+    finally:
+        level.ended = True
 
 
 def _joined(parts: list[Any], out_dims: Any) -> Any:

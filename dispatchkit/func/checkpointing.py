@@ -7,14 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any
+from weakref import ref
 
-from dispatchkit.errors import AutogradError
+from dispatchkit.errors import AutogradError, InplaceError
 from dispatchkit.func.containers import arrays_of, as_array, mapped
 from dispatchkit.func.reverse import Recording
 from dispatchkit.graph.arrays import is_inexact
 from dispatchkit.graph.node import CallNode, Output, note_versions
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
-from dispatchkit.graph.storage import Storage
+from dispatchkit.graph.storage import Storage, version_of, vertex_of
 from dispatchkit.lifted.batched import active
 from dispatchkit.lifted.lifted import top_level
 from dispatchkit.ops.namespace import tensor_namespace
@@ -40,10 +41,12 @@ def checkpoint(func: Callable[..., Any]) -> Callable[..., Any]:
     Raises
     ------
     AutogradError : from the backward pass, if the second call gives something else than the first
+    InplaceError : from the backward pass, if a tensor that an operation in `func` reads was changed in place since
 
     Notes
     -----
-    Gradients flow to arguments and to tensors that `func` takes from elsewhere, at every order. Random numbers of the
+    Gradients flow to arguments and to tensors that `func` takes from elsewhere, at every order. What `func` reads of a
+    tensor without an operation, as ``item()`` does, must be the same both times. Random numbers of the
     default generator are the same both times. Under `vmap` and `jvp` the function is called as it is. Source: JAX,
     `jax.checkpoint`; PyTorch, `torch.utils.checkpoint`.
 
@@ -66,7 +69,7 @@ def checkpoint(func: Callable[..., Any]) -> Callable[..., Any]:
             output = mapped(as_array, func(*args, **kwargs))
         ys = {id(y): y for y in arrays_of(output) if y._node is None and is_inexact(y.dtype)}
         if seen.tracked and ys:
-            again = _Again(func, args, kwargs, random_state, [id(y) in ys for y in arrays_of(output)])
+            again = _Again(func, args, kwargs, random_state, [id(y) in ys for y in arrays_of(output)], seen.constants())
             again.record(list(seen.tracked.values()), list(ys.values()))
         return output
 
@@ -78,22 +81,33 @@ _places: ContextVar[Mapping[int, Any]] = ContextVar("dispatchkit.places", defaul
 
 
 class _Seen(Mode):
-    """Notes the tensors that require gradients among the arguments of all calls: none of them was made inside.
+    """Notes the tensors among the arguments of all calls; none that requires a gradient was made inside.
 
     Attributes
     ----------
-    tracked : by their ids, the tensors and what stands for them here
+    tracked : by their ids, the tensors that require gradients and what stands for them here
+    others : by their ids, the other tensors, which it does not keep alive
     """
 
     def __init__(self, tensors: Sequence[Storage]) -> None:
         self.protocol = tensor_protocol
         self.tracked: dict[int, tuple[Any, Any]] = {}
+        self.others: dict[int, ref[Storage]] = {}
         for x in tensors:
             self._note(x)
 
     def _note(self, x: Any) -> None:
-        if isinstance(x, Storage) and x._node is not None:
+        if not isinstance(x, Storage):
+            return
+        if x._node is not None:
             self.tracked.setdefault(id(x), (x, _places.get().get(id(x), x)))
+        elif not x.lifted:
+            self.others[id(x)] = ref(x)
+
+    def constants(self) -> dict[int, tuple[ref[Storage], int]]:
+        """Return the tensors without gradient that still live, by their ids, with their versions."""
+        living = {key: (other, other()) for key, other in self.others.items()}
+        return {key: (other, version_of(x)) for key, (other, x) in living.items() if x is not None}
 
     def answer(
         self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -105,11 +119,18 @@ class _Seen(Mode):
 
 
 class _Replaced(Mode):
-    """Puts other tensors in the place of some, in the arguments of all calls."""
+    """Puts other tensors in the place of some, in the arguments of all calls.
 
-    def __init__(self, places: Mapping[int, Any]) -> None:
+    Parameters
+    ----------
+    places : by their ids, what stands for tensors
+    constants : by their ids, the versions that tensors without gradient must have when they are first read
+    """
+
+    def __init__(self, places: Mapping[int, Any], constants: Mapping[int, tuple[ref[Storage], int]]) -> None:
         self.protocol = tensor_protocol
         self.places = places
+        self.unread = dict(constants)
 
     def stays_on(self) -> bool:
         """Return True: calls within calls have the same tensors replaced."""
@@ -119,6 +140,12 @@ class _Replaced(Mode):
         self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
         """Make the call with the other tensors, or let it pass where there is none of those."""
+        for _, x in operation.parameters.values(args, kwargs):
+            if not isinstance(x, Storage) or id(x) not in self.unread:
+                continue
+            known, version = self.unread.pop(id(x))
+            if known() is x and version_of(x) != version:
+                raise InplaceError(_Again.node_name, tuple(x.array.shape), str(x.array.dtype), version, version_of(x))
         if not any(id(x) in self.places for _, x in operation.parameters.values(args, kwargs)):
             return NotImplemented
         own, keywords = operation.parameters.replace(args, kwargs, lambda _, x: self.places.get(id(x), x))
@@ -133,6 +160,7 @@ class _Again:
     func, args, kwargs : the call
     random_state : of the default generator when it was made first
     wanted : for each array of the output, whether its gradient comes from here
+    constants : by their ids, the tensors without gradient that the call read, with their versions
     """
 
     node_name = "CheckpointBackward"
@@ -146,10 +174,12 @@ class _Again:
         kwargs: dict[str, Any],
         random_state: Any,
         wanted: list[bool],
+        constants: dict[int, tuple[ref[Storage], int]],
     ) -> None:
         self.func, self.args, self.kwargs = func, args, kwargs
         self.random_state = random_state
         self.wanted = wanted
+        self.constants = constants
 
     def record(self, seen: Sequence[tuple[Any, Any]], outputs: Sequence[Any]) -> None:
         """Make the node of the call, and outputs out of its results.
@@ -163,7 +193,7 @@ class _Again:
         sources = [x for _, x in seen]
         n = CallNode()
         n.operation = self
-        n.edges = tuple([x._node for x in sources])
+        n.edges = tuple([vertex_of(x) for x in sources])
         n.saved, n.keywords = tuple(sources), {}
         n.extras = None
         n.shape, n.dtype = (), None
@@ -202,8 +232,12 @@ class _Again:
         generator.state = self.random_state
         token = _places.set(places)
         try:
-            with _Replaced(places):
+            with _Replaced(places, self.constants):
                 output = list(arrays_of(mapped(as_array, self.func(*args, **kwargs))))
+            # The function may itself change a tensor that it reads, such as a running mean.
+            for key, (other, _) in self.constants.items():
+                if (x := other()) is not None:
+                    self.constants[key] = other, version_of(x)
         finally:
             _places.reset(token)
             generator.state = state

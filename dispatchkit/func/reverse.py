@@ -23,7 +23,7 @@ from dispatchkit.func.containers import (
 )
 from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled, set_grad_enabled
-from dispatchkit.graph.storage import Storage, Vertex
+from dispatchkit.graph.storage import Storage, Vertex, vertex_of
 from dispatchkit.graph.sweep import reachable, sweep
 from dispatchkit.lifted import Batched, Dual, Lifted
 from dispatchkit.lifted.batched import batched_everywhere, in_front
@@ -31,6 +31,7 @@ from dispatchkit.lifted.dual import tangent_at, value_at
 from dispatchkit.lifted.lifted import top_level
 from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.ops.wrapping import wrapped
+from dispatchkit.tensor.tensor import twin
 
 __all__ = ["Recording"]
 
@@ -65,7 +66,8 @@ class Recording:
         self.name = name
         outer = is_grad_enabled()
         self._primals = mapped(_entered, with_floats(primals))
-        self._inputs = [x for x in arrays_of(self._primals) if is_floating(x)]
+        # The function may change its arguments in place; the gradients are those of what they were.
+        self._inputs = [_as_given(x) for x in arrays_of(self._primals) if is_floating(x)]
         with enable_grad():
             output = func(*self._primals)
         if has_aux and not (isinstance(output, tuple) and len(output) == 2):
@@ -156,7 +158,8 @@ class Recording:
         ]
 
     def _swept(self, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool) -> list[Any]:
-        pairs = [(y._node, ct) for y, ct in zip(outputs, cts, strict=True) if y._node is not None]
+        places = [(vertex_of(y), ct) for y, ct in zip(outputs, cts, strict=True)]
+        pairs = [(vertex, ct) for vertex, ct in places if vertex is not None]
         if not pairs:
             return [None] * len(inputs)
         live = is_grad_enabled() or any(ct.lifted for _, ct in pairs)
@@ -181,7 +184,7 @@ def _of_class(g: Any, x: Any) -> Any:
     """Return the gradient of an instance of a subclass as an instance of it."""
     if type(g) is type(x) or type(g) is not tensor_namespace.Tensor:
         return g
-    made = wrapped(type(x), g.array, g._node)
+    made = wrapped(type(x), g.array, vertex_of(g))
     made.__tensor_finalize__(None, (x,))
     return made
 
@@ -199,6 +202,11 @@ def _as_leaf(x: Any) -> Any:
         x._node = Entry(tuple(x.array.shape), x.array.dtype)
         return x
     return tensor_namespace.positive(x)
+
+
+def _as_given(x: Any) -> Any:
+    """Return another tensor in the place of one in the graph, which stays there whatever becomes of the first."""
+    return x.mapped(_as_given) if isinstance(x, Lifted) else twin(x, vertex_of(x))
 
 
 def _reaches_outside(arrays: Iterable[Any]) -> bool:
@@ -224,5 +232,5 @@ def _vertices(x: Any) -> Iterator[Vertex]:
     if isinstance(x, Lifted):
         for part in x.parts():
             yield from _vertices(part)
-    elif isinstance(x, Storage) and x._node is not None:
-        yield x._node
+    elif isinstance(x, Storage) and (vertex := vertex_of(x)) is not None:
+        yield vertex

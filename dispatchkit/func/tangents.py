@@ -63,7 +63,17 @@ def jvp(
         raise ValueError(f"jvp: {len(primals)} primals, but {len(tangents)} tangents")
     primals, tangents = with_floats(primals), with_floats(tangents)
     level = new_level()
-    output = func(*zipped(lambda x, t: _dual(x, t, level), primals, tangents, "jvp: tangents"))
+    try:
+        return _pushed(
+            func, zipped(lambda x, t: _dual(x, t, level), primals, tangents, "jvp: tangents"), level, has_aux
+        )
+    finally:
+        level.ended = True
+
+
+def _pushed(func: Callable[..., Any], duals: Any, level: int, has_aux: bool) -> tuple[Any, ...]:
+    """Return output, tangent and what is passed on of a function of dual tensors."""
+    output = func(*duals)
     if has_aux and not (isinstance(output, tuple) and len(output) == 2):
         raise TypeError("jvp: with has_aux the function must return a pair (output, aux)")
     result, aux = output if has_aux else (output, None)

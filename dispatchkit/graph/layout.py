@@ -62,6 +62,10 @@ class Layout:
                 reach += stride * (n - 1)
         return True
 
+    def apart_from(self, other: Layout) -> bool:
+        """Return whether no element of another array can be one of this one, as the bounds show."""
+        return self.size == 0 or other.size == 0 or self.high <= other.low or other.high <= self.low
+
     def covers(self, other: Layout) -> bool:
         """Return whether all elements of another array are elements of this one, which is decodable."""
         if other.size == 0:

@@ -8,7 +8,7 @@ from weakref import ref
 if TYPE_CHECKING:
     from dispatchkit.graph.node import Extras
 
-__all__ = ["Memory", "Storage", "Vertex", "memory_of", "share_memory", "version_of"]
+__all__ = ["Memory", "Storage", "Vertex", "memory_of", "share_memory", "version_of", "vertex_of"]
 
 
 class Memory:
@@ -21,14 +21,16 @@ class Memory:
 
     Attributes
     ----------
+    behind : views that were changed since they were last used, by their ids; each is taken anew when it is used
     changes : number of them, of a memory that counts its own
     full : how many tensors the family has when the dead are to be dropped
     offset : changes counted before the memory became this one, when a tensor was given other contents
     outside : whether the family are views of a tensor in the graph that were made while recording was off
-    views : the tensors of the family, made by view operations from one another
+    source : what the views that are behind are taken from, None before the first change
+    views : the other tensors of the family, made by view operations from one another
     """
 
-    __slots__ = ("_first", "_version", "changes", "full", "offset", "outside", "views")
+    __slots__ = ("_first", "_version", "behind", "changes", "full", "offset", "outside", "source", "views")
 
     def __init__(
         self, first: Storage, version: Memory | None = None, offset: int = 0, *, outside: bool = False
@@ -39,6 +41,8 @@ class Memory:
         self.outside = outside
         self._first = member = ref(first)
         self.views = [member]
+        self.behind: dict[int, ref[Storage]] = {}
+        self.source: Any = None
         self.full = 16
 
     @property
@@ -54,19 +58,57 @@ class Memory:
     @property
     def root(self) -> Storage | None:
         """The tensor that the others are views of; None once it is gone or was given other contents."""
-        first = self._first()
-        return first if first is not None and first._memory is self else None
+        return self._member(self._first)
 
     def forget_dead(self) -> None:
         """Drop the tensors that are gone, and say when it is time to do so again."""
-        self.views = [view for view in self.views if view() is not None]
-        self.full = max(16, 2 * len(self.views))
+        self.views = [view for view in self.views if self._member(view) is not None]
+        self.behind = {key: view for key, view in self.behind.items() if self._member(view) is not None}
+        self.full = max(16, 2 * len(self.views), 2 * len(self.behind))
+
+    def in_graph(self) -> bool:
+        """Return whether a gradient flows to a tensor of the family."""
+        gone = False
+        for view in (*self.views, *self.behind.values()):
+            tensor = self._member(view)
+            if tensor is None:
+                gone = True
+            elif tensor._node is not None:
+                return True
+        if gone:
+            self.forget_dead()
+        return False
+
+    def up_to_date(self) -> list[Storage]:
+        """Return the living tensors of the family whose vertices are up to date.
+
+        The others are put apart, so that each is met once however many changes follow.
+        """
+        found: list[Storage] = []
+        views: list[ref[Storage]] = []
+        for view in self.views:
+            tensor = self._member(view)
+            if tensor is None:
+                continue
+            if tensor._node is not None and tensor._node.behind:
+                self.behind[id(tensor)] = view
+            else:
+                found.append(tensor)
+                views.append(view)
+        self.views = views
+        if len(self.behind) >= self.full:
+            self.forget_dead()
+        return found
 
     def relatives(self, of: Storage) -> list[Storage]:
         """Return the other living tensors of the family, without those that were given other contents."""
-        living = [(view, tensor) for view in self.views if (tensor := view()) is not None and tensor._memory is self]
-        self.views = [view for view, _ in living]
-        return [tensor for _, tensor in living if tensor is not of]
+        family = [*self.up_to_date(), *map(self._member, self.behind.values())]
+        return [tensor for tensor in family if tensor is not None and tensor is not of]
+
+    def _member(self, view: ref[Storage]) -> Storage | None:
+        """Return a tensor of the family; None if it is gone or was given other contents."""
+        tensor = view()
+        return tensor if tensor is not None and tensor._memory is self else None
 
 
 class Vertex:
@@ -77,9 +119,11 @@ class Vertex:
     shape, dtype : of the value whose gradient arrives
     extras : hooks and gradient, None where there are none
     edges : the vertices that gradients flow on to
+    behind : whether it stands for a view that is to be taken anew before it is used
     """
 
     __slots__ = ("__weakref__", "dtype", "extras", "shape")
+    behind = False
     is_leaf = False
     name = ""
     edges: tuple[Vertex | None, ...] = ()
@@ -94,6 +138,10 @@ class Vertex:
     def watch(self, memory: Memory) -> None:
         """Note that the memory of the value is shared from now on."""
 
+    def current(self, tensor: Storage) -> Vertex:
+        """Return the vertex of a tensor that has this one: this one, unless the tensor is behind."""
+        return self
+
 
 class Storage:
     """The slots of a tensor.
@@ -101,7 +149,7 @@ class Storage:
     Attributes
     ----------
     array : the raw array
-    _node : its vertex in the graph, None where no gradient flows
+    _node : its vertex in the graph, None where no gradient flows; who makes it part of the graph asks `vertex_of`
     _memory : None until something shares it or changes it in place
     _grad : gradient of a tensor that has no vertex; unset where there is none
     lifted : whether a transformation put it in the place of another tensor; then it has no raw array
@@ -128,6 +176,12 @@ def memory_of(tensor: Storage) -> Memory:
         if tensor._node is not None:
             tensor._node.watch(memory)
     return memory
+
+
+def vertex_of(tensor: Storage) -> Vertex | None:
+    """Return the vertex of a tensor as the graph is to refer to it: of a view that was changed, taken anew."""
+    vertex = tensor._node
+    return vertex if vertex is None else vertex.current(tensor)
 
 
 def version_of(tensor: Storage) -> int:
@@ -157,6 +211,7 @@ def share_memory(view: Storage, base: Storage, *, family: bool = True) -> None:
     elif family:
         view._memory = Memory(view, memory.version, outside=True)
     else:
+        vertex_of(view)  # which its present family knows
         # Nodes that saved an earlier content of `view` see a count that they did not note.
         before = -1 if view._memory is None and view._node is None else version_of(view)
         view._memory = Memory(view, memory.version, max(0, before + 1 - memory.version.changes))

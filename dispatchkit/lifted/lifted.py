@@ -9,6 +9,7 @@ subclass, or another lifted tensor.
 from __future__ import annotations
 
 import itertools
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from dispatchkit.errors import TransformError
@@ -21,15 +22,49 @@ from dispatchkit.protocol.participants import Declaration
 from dispatchkit.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Self
 
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Lifted", "as_tensor", "level_of", "new_level", "top_level"]
+__all__ = ["Lifted", "as_tensor", "level_of", "new_level", "reopened", "top_level"]
 
-new_level = itertools.count(1).__next__
+_numbers = itertools.count(1)
 
+
+class Level(int):
+    """The number of one use of a transformation.
+
+    Attributes
+    ----------
+    ended : whether the function has returned, after which no tensor of this level may be used
+    """
+
+    ended = False
+
+
+@contextmanager
+def reopened(level: int) -> Iterator[None]:
+    """Let tensors of a level be used where a backward pass goes on with what its transformation began."""
+    before = getattr(level, "ended", False)
+    if before:
+        level.ended = False  # type: ignore[attr-defined]  # a Level
+    try:
+        yield
+    finally:
+        if before:
+            level.ended = True  # type: ignore[attr-defined]
+
+
+def new_level() -> Level:
+    """Return the level of a transformation that begins, higher than all before."""
+    return Level(next(_numbers))
+
+
+ENDED = (
+    "{operation}: a tensor from inside a function under {name} was used after {name} had ended; give it out of the "
+    "function as a result or with has_aux, rather than by a variable or a list from elsewhere"
+)
 # Types of users, which know what they hold, are asked first.
 LAST = -1_000_000
 
@@ -68,6 +103,8 @@ class Lifted(Tensor):
         alone = not keywords and len(args) == parameters.positional
         top = top_level(args if alone else [value for _, value in parameters.values(args, keywords)])
         assert top is not None
+        if getattr(top.level, "ended", False):
+            raise TransformError(ENDED.format(name=cls.transformation, operation=operation.qualified_name))
         if not foreign:
             return top.answered(operation, args, keywords)
         with making_with(namespace_of(top._innermost().array)):

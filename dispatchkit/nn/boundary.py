@@ -10,7 +10,7 @@ from dispatchkit.errors import TransformError
 from dispatchkit.graph.arrays import namespace_of
 from dispatchkit.graph.node import CallNode, Output
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
-from dispatchkit.graph.storage import Storage
+from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.ops.wrapping import wrapped
 from dispatchkit.protocol.instance import tensor_protocol
@@ -154,7 +154,7 @@ class Identity:
         """Return tensors of the same memory behind one node."""
         n = CallNode()
         n.operation = self
-        n.edges = tuple([x._node for x in tensors])
+        n.edges = tuple([vertex_of(x) for x in tensors])
         n.saved, n.keywords = (), {}
         n.extras = None
         n.shape, n.dtype = (), None

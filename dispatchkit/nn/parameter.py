@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from dispatchkit.errors import RegistrationError, TransformError
 from dispatchkit.func.containers import arrays_of, is_array, is_floating, mapped, parts_of, with_floats, with_parts
-from dispatchkit.graph.storage import Storage
+from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 
@@ -82,7 +82,7 @@ class Parameter(Tensor, metaclass=ParameterType):
     @override
     def __repr__(self) -> str:
         plain = self.detach()
-        plain._node = self._node
+        plain._node = vertex_of(self)
         return f"Parameter containing:\n{plain!r}"
 
     @override

@@ -11,7 +11,7 @@ from dispatchkit.graph.arrays import PLAIN, foreign, is_inexact, raw_array
 from dispatchkit.graph.node import CallNode, note_versions
 from dispatchkit.graph.numpy_namespace import DOUBLE
 from dispatchkit.graph.recording import is_grad_enabled
-from dispatchkit.graph.storage import Storage
+from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.ops.libraries import library_of_call
 from dispatchkit.ops.mistakes import MISTAKES, check_numbers, reraise
 from dispatchkit.ops.results import is_held, node_of_call, note_sharing, several_results
@@ -49,9 +49,11 @@ def call_handler(operation: DeclaredOperation, cls: type) -> Handler:
         tracked = differentiable and _any_tracked(tensors)
         if tracked and composite:
             try:
-                return operation.decomposed(*args, **kwargs)
+                result = operation.decomposed(*args, **kwargs)
             except MISTAKES as error:
                 reraise(operation, error, args, kwargs, inner=True)
+            # An argument handed on becomes a tensor of its own, as it does outside the graph.
+            return result[...] if is_held(result, tensors) else result
         try:
             result = compute(*raw_args, **raw_kwargs)
             if takes_dtype and "dtype" in kwargs:
@@ -154,7 +156,7 @@ def _node_of_arrays(
     n.operation = operation
     edges: list[Any] = [None] * operation.parameters.positional
     for i in places:
-        edges[i] = args[i]._node
+        edges[i] = vertex_of(args[i])
     n.edges = tuple(edges)
     saved = list(args)
     for i, need in enumerate(plan.needs([edge is not None for edge in edges])):

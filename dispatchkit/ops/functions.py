@@ -16,6 +16,7 @@ from dispatchkit.graph.arrays import foreign, is_inexact, raw_array
 from dispatchkit.graph.node import CallNode, Node, note_versions
 from dispatchkit.graph.numpy_namespace import DOUBLE
 from dispatchkit.graph.recording import is_grad_enabled
+from dispatchkit.graph.storage import vertex_of
 from dispatchkit.ops.mistakes import MISTAKES, reraise
 from dispatchkit.ops.wrapping import spec_of
 from dispatchkit.protocol.callers import ask_the_rest, decide
@@ -95,7 +96,9 @@ def recorder_of_one(operation: DeclaredOperation) -> Callable[[Any, Any], Node |
             return None
         n = Node()
         n.operation = operation
-        n.edges = edges = (x._node,)
+        # Views that were changed are taken anew.
+        v = x._node if x._memory is None else vertex_of(x)
+        n.edges = edges = (v,)
         n.saved = save((x,), edges) if save is not None else (x,) if keep_x else (None,)
         if keep_y:
             n.output = r
@@ -172,8 +175,8 @@ def recorder_of_two(operation: DeclaredOperation) -> Callable[[Any, Any, Any], N
             return None
         n = Node()
         n.operation = operation
-        v1 = x1._node
-        v2 = x2._node
+        v1 = x1._node if x1._memory is None else vertex_of(x1)
+        v2 = x2._node if x2._memory is None else vertex_of(x2)
         n.edges = (v1, v2)
         n.extras = None
         if not keep_any:
@@ -208,7 +211,7 @@ def recorder_of_leading(operation: DeclaredOperation) -> Callable[..., CallNode 
             return None
         n = CallNode()
         n.operation = operation
-        n.edges = (x._node,)
+        n.edges = (x._node if x._memory is None else vertex_of(x),)
         n.saved = (x if keep_x else spec_of(x), *args)
         n.keywords = kwargs
         n.outputs = n.extras = None

@@ -15,7 +15,7 @@ from dispatchkit.graph.arrays import foreign, may_share_memory, namespace_of, ra
 from dispatchkit.graph.node import Node, note_versions
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.recording import is_grad_enabled
-from dispatchkit.graph.storage import Storage
+from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.ops.functions import recorder_of_leading, recorder_of_one, recorder_of_two
 from dispatchkit.ops.libraries import as_python, common_library
 from dispatchkit.ops.mistakes import MISTAKES, check_numbers, reraise
@@ -86,8 +86,8 @@ def _two(operation: DeclaredOperation, cls: type, first: bool, second: bool) -> 
             if x1._node is not None or x2._node is not None:
                 y._node = record(y.array, x1, x2)
         elif differentiable:
-            v1 = x1._node if first else None
-            v2 = x2._node if second else None
+            v1 = vertex_of(x1) if first else None
+            v2 = vertex_of(x2) if second else None
             if (v1 is not None or v2 is not None) and is_grad_enabled():
                 y._node = _node(operation, y.array, (v1, v2), (x1, x2))
         return y

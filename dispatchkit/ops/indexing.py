@@ -12,7 +12,7 @@ from dispatchkit.errors import ForeignArgumentError
 from dispatchkit.graph.arrays import advice_for_subclass, foreign, raw_array
 from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.recording import is_grad_enabled
-from dispatchkit.graph.storage import Storage, share_memory
+from dispatchkit.graph.storage import Storage, share_memory, vertex_of
 from dispatchkit.ops.declare import indexing
 from dispatchkit.ops.declared import DeclaredOperation
 from dispatchkit.ops.inplace import check_may_change, check_writeable, in_graph, is_alone, touch, write_back
@@ -265,7 +265,7 @@ def assign(operation: Assignment, x: Any, key: Any, value: Any, /) -> None:
     """Assign to elements of a tensor, as `setitem` does by default."""
     if in_graph(x, value):
         check_may_change("setitem", x)
-        source = wrapped(type(x), x.array, x._node)
+        source = wrapped(type(x), x.array, vertex_of(x))
         write_back("setitem", x, index_put(source, key, value))
         return
     check_writeable("setitem", x)

@@ -16,7 +16,7 @@ from dispatchkit.errors import AutogradError
 from dispatchkit.graph.arrays import namespace_of, numpy_dtype
 from dispatchkit.graph.node import extras_of
 from dispatchkit.graph.recording import is_grad_enabled
-from dispatchkit.graph.storage import Storage, Vertex, memory_of
+from dispatchkit.graph.storage import Storage, Vertex, memory_of, vertex_of
 from dispatchkit.ops.declared import DeclaredOperation
 from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.ops.overlay import after_change
@@ -66,13 +66,13 @@ def in_graph(x: Storage, *operands: Any) -> bool:
     if is_alone(x):
         return False
     memory = memory_of(x)
-    return memory.outside or any(view._node is not None for view in memory.relatives(x))
+    return memory.outside or memory.in_graph()
 
 
 def is_alone(x: Storage) -> bool:
     """Return whether nothing but a tensor itself looks at its memory, as far as is known without looking."""
     memory = x._memory
-    return memory is None or (len(memory.views) == 1 and not memory.outside)
+    return memory is None or (len(memory.views) == 1 and not memory.behind and not memory.outside)
 
 
 def check_may_change(name: str, x: Storage) -> None:
@@ -174,7 +174,7 @@ def apply_in_place(operation: DeclaredOperation, x: Storage, args: tuple[Any, ..
         check_may_change(name, x)
         keeps = operation.composite or operation.plan.keeps[0]
         a = x.array
-        source = wrapped(type(x), namespace_of(a).asarray(a, copy=True) if keeps else a, x._node)
+        source = wrapped(type(x), namespace_of(a).asarray(a, copy=True) if keeps else a, vertex_of(x))
         if hasattr(x, "__dict__"):
             source.__dict__.update(x.__dict__)
     write_back(name, x, operation.function(source, *args, **kwargs))

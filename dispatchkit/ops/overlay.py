@@ -2,13 +2,16 @@
 
 All of a family look at one piece of memory, so the layouts of two arrays say which of their elements are the same. A
 change through one of the tensors becomes a change of the root, the tensor that all others are views of: it is what it
-was before, overlaid with the changed elements. Every view is taken anew from the root. Where the root is gone, the
-others are overlaid with the changed elements at once.
+was before, overlaid with the changed elements. The views are behind from then on, and each is taken anew from the root
+when it is used, so a change costs the same however many views there are. Where the root is gone, the others are
+overlaid with the changed elements at once.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NoReturn
+from weakref import ref
 
 import numpy as np
 
@@ -16,7 +19,7 @@ from dispatchkit.errors import AutogradError
 from dispatchkit.graph.arrays import namespace_of
 from dispatchkit.graph.layout import Layout, shared_elements
 from dispatchkit.graph.node import Node
-from dispatchkit.graph.storage import Storage, Vertex
+from dispatchkit.graph.storage import Memory, Storage, Vertex, vertex_of
 from dispatchkit.ops.namespace import tensor_namespace
 
 __all__ = ["after_change"]
@@ -71,8 +74,43 @@ def _cotangents(xp: Any, node: Node, g: Any) -> tuple[Any, Any]:
     return g_before, g_source
 
 
-def after_change(name: str, x: Storage, changed: Vertex | None) -> list[Change]:
-    """Return the vertices of all tensors that see a change in place.
+class Behind(Vertex):
+    """Stands for a view that was changed since it was last used: it is taken anew when it is used again.
+
+    Parameters
+    ----------
+    layout : of the view; None for one that has the root's array
+    """
+
+    __slots__ = ("layout",)
+    behind = True
+    name = OVERLAY.node_name
+
+    def __init__(self, layout: Layout | None) -> None:
+        self.layout = layout
+        self.extras = None
+
+    @property
+    def edges(self) -> NoReturn:  # type: ignore[override]  # nothing may hang on it
+        """Nothing: the graph never leads here."""
+        raise AssertionError("a view that is behind became part of the graph; `vertex_of` takes it anew")
+
+    def current(self, tensor: Storage) -> Vertex:
+        """Take the view anew from its root, as the last change left that."""
+        memory = tensor._memory
+        assert memory is not None
+        source: _Source = memory.source
+        saved = (None, None) if self.layout is None else (self.layout, source.layout)
+        node = _overlaid(tensor, None, source.vertex, saved)
+        node.extras = self.extras
+        if memory.behind.pop(id(tensor), None) is not None:
+            memory.views.append(ref(tensor))
+        tensor._node = node
+        return node
+
+
+def after_change(name: str, x: Storage, changed: Vertex | None) -> Iterable[Change]:
+    """Return the vertices of all tensors that see a change in place; nothing is changed before they are gone through.
 
     Parameters
     ----------
@@ -86,26 +124,48 @@ def after_change(name: str, x: Storage, changed: Vertex | None) -> list[Change]:
         that their layouts do not show
     """
     memory = x._memory
-    relatives = [] if memory is None else memory.relatives(x)
-    if memory is None or (changed is None and all(view._node is None for view in (x, *relatives))):
+    if memory is None:
         return [(x, changed)]
-    if any(view._node is not None and view._node.is_leaf for view in relatives):
+    family = memory.up_to_date()
+    if changed is None and not memory.behind and all(one._node is None for one in family):
+        return [(x, changed)]
+    if any(one._node is not None and one._node.is_leaf for one in family if one is not x):
         raise AutogradError(VIEW_OF_LEAF.format(name=name))
+    if 0 in x.array.shape:
+        return [(x, changed)]
     root = memory.root
+    if root is None:
+        return _without_root(name, x, changed, memory)
+    whole = changed if root is x else _Source(name, x, changed).over(root)
+    source = _Source(name, root, whole)
+    views = [one for one in family if one is not root and 0 not in one.array.shape]
+    behind = [Behind(source.layout_of(one)) for one in views]
+    if whole is None:
+        return [(one, None) for one in (x, *memory.relatives(x))]
+    return _noted(memory, source, [(root, whole), *zip(views, behind, strict=True)])
+
+
+def _noted(memory: Memory, source: _Source, changes: list[Change]) -> Iterator[Change]:
+    """Yield changes once it is noted what the views are to be taken from."""
+    memory.source = source
+    yield from changes
+
+
+def _without_root(name: str, x: Storage, changed: Vertex | None, memory: Memory) -> list[Change]:
+    """Return the vertices of all tensors that see a change where that which they are views of is gone."""
+    relatives = memory.relatives(x)
+    for one in relatives:
+        vertex_of(one)
     source = _Source(name, x, changed)
-    if root is not None and root is not x:
-        whole = source.over(root)
-        source = _Source(name, root, whole)
-        return [(root, whole), *((view, source.over(view)) for view in (x, *relatives) if view is not root)]
     others = [(view, source.over(view)) for view in relatives]
-    if root is x or all(vertex is view._node for view, vertex in others):
+    if all(vertex is view._node for view, vertex in others):
         return [(x, changed), *others]
     # The others hang on the changed value as the tensor itself does: none of them is made of another.
     return [(x, source.over(x)), *others]
 
 
 class _Source:
-    """What overlays the tensors that it shares memory with.
+    """What overlays the tensors that it shares memory with, or is what views are taken from.
 
     Parameters
     ----------
@@ -122,37 +182,51 @@ class _Source:
         if self.layout is not None and not self.layout.decodable:
             self.layout = None
 
-    def over(self, view: Storage) -> Vertex | None:
+    def over(self, other: Storage) -> Vertex | None:
         """Return the vertex of a tensor overlaid with this one."""
-        before = view._node
+        before = other._node
         saved: Any = (None, None)
-        if view.array is self.array:
+        if other.array is self.array:
             before = None
-        elif (known := _known_layouts(before, view.array)) is not None and known[1] is self.layout:
+        elif (known := _known_layouts(before, other.array)) is not None and known[1] is self.layout:
             # Elements that the same source does not overlay have no gradient where there was none before it.
             before, saved = None if before is None or before.edges[0] is None else before, known
         else:
-            mine, theirs = saved = self._comparable(view)
+            mine, theirs = saved = self._comparable(other)
+            if mine.apart_from(theirs):
+                return before
             if theirs.covers(mine):
                 before = None
             elif not (mine.decodable and mine.covers(theirs)) and not shared_elements(mine, theirs)[0].size:
                 return before
-        if before is None and self.vertex is None:
+        return None if before is None and self.vertex is None else _overlaid(other, before, self.vertex, saved)
+
+    def layout_of(self, view: Storage) -> Layout | None:
+        """Return the layout of a tensor all of whose elements are this one's; None if it has the very array."""
+        if view.array is self.array:
             return None
-        node = Node()
-        node.operation = OVERLAY
-        node.edges = (before, self.vertex)
-        node.saved = saved
-        node.extras = None
-        node.shape = view.array.shape
-        node.dtype = view.array.dtype
-        return node
+        mine, theirs = self._comparable(view)
+        if not theirs.covers(mine):
+            raise AutogradError(APART.format(name=self.name))
+        return mine
 
     def _comparable(self, view: Storage) -> tuple[Layout, Layout]:
         """Return the layouts of another tensor and of this one."""
         if type(view.array) is np.ndarray and view.array.dtype == self.array.dtype and self.layout is not None:
             return _layout_of(view), self.layout
         raise AutogradError(APART.format(name=self.name))
+
+
+def _overlaid(tensor: Storage, before: Vertex | None, source: Vertex | None, saved: Any) -> Node:
+    """Return the node of a tensor overlaid with a source."""
+    node = Node()
+    node.operation = OVERLAY
+    node.edges = (before, source)
+    node.saved = saved
+    node.extras = None
+    node.shape = tensor.array.shape
+    node.dtype = tensor.array.dtype
+    return node
 
 
 def _layout_of(tensor: Storage) -> Layout:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dispatchkit.graph.arrays import is_inexact, may_share_memory, raw_array
 from dispatchkit.graph.node import CallNode, Output, note_versions
-from dispatchkit.graph.storage import Storage, share_memory
+from dispatchkit.graph.storage import Storage, share_memory, vertex_of
 from dispatchkit.protocol.parameters import Form
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def call_node(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[
     for p in operation.parameters.arrays:
         value = p.find(args, kwargs)
         members = () if p.form is Form.INDEX else (value,) if p.form is Form.ONE else p.members(value)
-        own = [getattr(member, "_node", None) for member in members]
+        own = [vertex_of(member) if isinstance(member, Storage) else None for member in members]
         edges += own
         tracked.append(any(edge is not None for edge in own))
     n.edges = tuple(edges)

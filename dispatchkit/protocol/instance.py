@@ -77,7 +77,8 @@ class TensorFunctionMode(FunctionMode):
 class disable_dispatch(Mode):  # noqa: N801  # used like a function, in `with`
     """Switch overrides off inside a `with` block: subclasses of `Tensor` are computed as plain tensors.
 
-    Types that are no tensors have nothing to fall back on there, and raise.
+    Types that are no tensors have nothing to fall back on there, and raise. Modes are not asked, those entered inside
+    neither.
 
     Examples
     --------
@@ -92,6 +93,7 @@ class disable_dispatch(Mode):  # noqa: N801  # used like a function, in `with`
     """
 
     protocol = tensor_protocol
+    switches_off = True
 
     @override
     def stays_on(self) -> bool:

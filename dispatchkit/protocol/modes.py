@@ -23,13 +23,21 @@ __all__ = ["Cell", "Mode", "answer_by_modes", "ask_modes", "current", "live"]
 
 
 class Cell:
-    """One entry of a stack of modes."""
+    """One entry of a stack of modes.
 
-    __slots__ = ("__weakref__", "below", "mode")
+    Attributes
+    ----------
+    off : the protocols for which modes of users are switched off here
+    """
+
+    __slots__ = ("__weakref__", "below", "mode", "off")
 
     def __init__(self, mode: Mode, below: Cell | None) -> None:
         self.mode = mode
         self.below = below
+        self.off: tuple[Any, ...] = below.off if below is not None else ()
+        if below is not None and below.mode.switches_off:
+            self.off += (below.mode.protocol,)
         live.append(None)
 
     def __del__(self) -> None:
@@ -47,10 +55,12 @@ class Mode:
     ----------
     protocol : whose calls it sees
     told : whether messages tell that it declined
+    switches_off : whether modes of users that are entered inside are not asked
     """
 
     protocol: Any = None
     told = False
+    switches_off = False
 
     def answer(
         self,
@@ -125,7 +135,7 @@ def answer_by_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[
     types = operation.participating(args, kwargs)
     while cell is not None:
         mode = cell.mode
-        if mode.protocol is operation.protocol:
+        if mode.protocol is operation.protocol and not (mode.told and mode.protocol in cell.off):
             token = None if mode.stays_on() else _stack.set(cell.below)
             try:
                 result = mode.answer(operation, types, args, kwargs)

@@ -9,6 +9,7 @@ import numpy as np
 
 from dispatchkit.autograd import enable_grad, grad
 from dispatchkit.func.containers import is_floating, mapped, with_floats
+from dispatchkit.graph.storage import vertex_of
 from dispatchkit.ops import asarray, conj, multiply, real
 from dispatchkit.ops import sum as sum_of
 from dispatchkit.ops.wrapping import wrapped
@@ -36,7 +37,7 @@ def densified(protocol: DispatchProtocol, value: Any) -> Any:
         dense = maker(value)
         return OPAQUE if type(dense) is cls else densified(protocol, dense)
     if isinstance(value, Tensor):
-        return wrapped(Tensor, value.array, value._node)
+        return wrapped(Tensor, value.array, vertex_of(value))
     return OPAQUE
 
 

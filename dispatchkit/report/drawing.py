@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dispatchkit.graph.storage import Storage, Vertex
+from dispatchkit.graph.storage import Storage, Vertex, vertex_of
 from dispatchkit.report.layout import Layout, arranged
 from dispatchkit.report.picture import Box, Picture, picture_of
 
@@ -67,8 +67,9 @@ def draw(
     for name, tensor in dict(params or ()).items():
         if not isinstance(tensor, Storage):
             raise TypeError(f"draw: params[{name!r}] is a {type(tensor).__name__}, not a tensor")
-        if tensor._node is not None:
-            names[getattr(tensor._node, "main", tensor._node)] = str(name)
+        vertex = vertex_of(tensor)
+        if vertex is not None:
+            names[getattr(vertex, "main", vertex)] = str(name)
     return Drawing(picture_of(roots, names, max_nodes))
 
 

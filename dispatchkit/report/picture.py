@@ -10,7 +10,7 @@ from typing import Any, Literal
 from dispatchkit.graph.around import Around
 from dispatchkit.graph.arrays import dtype_name
 from dispatchkit.graph.node import CallNode, Node, Output
-from dispatchkit.graph.storage import Storage, Vertex
+from dispatchkit.graph.storage import Storage, Vertex, vertex_of
 from dispatchkit.graph.sweep import reachable
 from dispatchkit.ops.declared import DeclaredOperation
 
@@ -68,7 +68,7 @@ def picture_of(roots: Sequence[tuple[str, Storage]], names: Mapping[Vertex, str]
     names : of vertices
     limit : number of operations and leaves that are shown, those nearest to the roots
     """
-    starts = dict.fromkeys(_main(tensor._node) for _, tensor in roots if tensor._node is not None)
+    starts = dict.fromkeys(_main(vertex_of(tensor)) for _, tensor in roots if tensor._node is not None)
     shown = _nearest(starts, max(limit, len(starts)))
     numbers = {vertex: number for number, vertex in enumerate(shown)}
     boxes = [_box(vertex, names) for vertex in shown]
@@ -83,7 +83,7 @@ def picture_of(roots: Sequence[tuple[str, Storage]], names: Mapping[Vertex, str]
             arrows.append(Arrow(len(boxes), numbers[vertex]))
             boxes.append(Box("more", "…"))
     for name, tensor in roots:
-        end = tensor._node
+        end = vertex_of(tensor)
         if end is None:
             boxes.append(Box("constant", "tensor", (_described(tensor.array),)))
         source = len(boxes) - 1 if end is None else numbers[_main(end)]

@@ -13,7 +13,7 @@ from dispatchkit.errors import AutogradError
 from dispatchkit.graph.arrays import foreign, namespace_of
 from dispatchkit.graph.node import Extras, Leaf, extras_of
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled
-from dispatchkit.graph.storage import Storage, Vertex, memory_of, share_memory, version_of
+from dispatchkit.graph.storage import Storage, Vertex, memory_of, share_memory, version_of, vertex_of
 from dispatchkit.graph.sweep import sweep
 from dispatchkit.ops.libraries import common_library
 from dispatchkit.ops.namespace import tensor_namespace
@@ -90,7 +90,7 @@ class GradientMethods(Storage):
     @property
     def grad_fn(self) -> Vertex | None:
         """The recorded operation that made this tensor, None for leaves."""
-        return None if self.is_leaf else self._node
+        return None if self.is_leaf else vertex_of(self)
 
     @property
     def grad(self) -> Tensor | None:
@@ -241,9 +241,10 @@ class GradientMethods(Storage):
 
 
 def _hooked(tensor: Storage, name: str) -> Extras:
-    if tensor._node is None:
+    vertex = vertex_of(tensor)
+    if vertex is None:
         raise AutogradError(f"{name}: the tensor does not require a gradient")
-    return extras_of(tensor._node)
+    return extras_of(vertex)
 
 
 def run_backward(
@@ -302,11 +303,12 @@ def _plain(array: Any) -> Any:
 def _vertex(tensor: Any, what: str) -> Vertex:
     if not isinstance(tensor, Storage):
         raise TypeError(f"{what} is a {type(tensor).__name__}, not a tensor")
-    if tensor._node is None:
+    vertex = vertex_of(tensor)
+    if vertex is None:
         raise AutogradError(
             f"{what} does not require grad and has no grad_fn: nothing it depends on requires a gradient"
         )
-    return tensor._node
+    return vertex
 
 
 def _cotangent(output: Storage, gradient: Any, create_graph: bool) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dispatchkit.graph.arrays import foreign, is_lazy, may_share_memory, numpy_dtype, raw_array
-from dispatchkit.graph.storage import Storage, Vertex, share_memory
+from dispatchkit.graph.storage import Storage, Vertex, share_memory, vertex_of
 from dispatchkit.ops.conversion import to_raw
 from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.wrapping import make_leaf, wrapped
@@ -156,7 +156,7 @@ class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
         found: Any = cls
         if not (isinstance(found, type) and issubclass(found, Tensor)):
             raise TypeError(f"as_subclass takes a subclass of Tensor, not {cls!r}")
-        view = wrapped(cls, self.array, self._node)
+        view = wrapped(cls, self.array, vertex_of(self))
         share_memory(view, self)
         view.__tensor_finalize__(None, (self,))
         return view
@@ -179,7 +179,7 @@ class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
         return format(self.item(), spec) if spec and self.ndim == 0 else str(self)
 
     def __copy__(self) -> Self:
-        made = twin(self, self._node)
+        made = twin(self, vertex_of(self))
         share_memory(made, self)
         return made  # type: ignore[no-any-return]  # of this very class
 

@@ -172,3 +172,61 @@ def test_everything_goes_with_the_last_reference() -> None:
         assert gone() is None
     finally:
         gc.enable()
+
+
+CAPTURED: dict[str, Callable[[Any, Any], Any]] = {
+    "operand": lambda x, s: x * s,
+    "view": lambda x, s: x * s[::-1],
+    "inside a decomposed operation": lambda x, s: dk.einsum("i,i->i", x, s),
+    "result of a call": lambda x, s: x * (s + s),
+    "also an output": lambda x, s: (x * s, s)[0],
+}
+
+
+@pytest.mark.parametrize("name", CAPTURED)
+@pytest.mark.parametrize("given", ["captured", "argument"])
+def test_a_constant_that_was_changed_before_backward_raises(name: str, given: str) -> None:
+    x, s = dk.tensor([1.0, 2.0], requires_grad=True), dk.tensor([2.0, 2.0])
+    f = CAPTURED[name]
+    y = checkpoint(f)(x, s) if given == "argument" else checkpoint(lambda x: f(x, s))(x)
+    s.mul_(10.0)
+    message = (
+        r"^a value needed by the backward of CheckpointBackward was changed by an in-place operation: float64 tensor "
+        r"of shape \(2,\) is at version 1, expected version 0; "
+    )
+    with pytest.raises(dk.InplaceError, match=message):
+        y.sum().backward()
+    assert x.grad is None
+
+
+def test_a_change_of_what_the_function_made_is_no_change_of_what_it_reads() -> None:
+    x = dk.tensor([1.0, 2.0], requires_grad=True)
+
+    def f(x: Any) -> Any:
+        made = dk.ones(2)
+        made += 1
+        return x * made, made
+
+    y, made = checkpoint(f)(x)
+    made.mul_(10.0)
+    y.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_a_function_may_change_a_constant_that_its_result_does_not_depend_on() -> None:
+    x, mean = dk.tensor([1.0, 2.0], requires_grad=True), dk.zeros(2)
+
+    def f(x: Any) -> Any:
+        with dk.no_grad():
+            mean.mul_(0.9).add_(x * 0.1)
+        return x * x
+
+    y = checkpoint(f)(x)
+    for count in (1, 2):
+        y.sum().backward(retain_graph=True)
+        assert x.grad is not None
+        assert x.grad.tolist() == [2.0 * count, 4.0 * count]
+    mean.zero_()
+    with pytest.raises(dk.InplaceError, match="CheckpointBackward"):
+        y.sum().backward()

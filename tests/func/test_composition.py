@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -316,3 +317,44 @@ def test_products_of_drawn_shapes(data: st.DataObject) -> None:
 def test_the_hessian_of_a_quadratic_form() -> None:
     a = dk.tensor(W)
     agree(hessian(lambda x: x @ a @ x)(OURS.x[0]), a + a.T)
+
+
+def test_a_tensor_that_has_left_its_transformation_is_refused() -> None:
+    kept: list[Any] = []
+
+    def keep(x: Any) -> Any:
+        kept[:] = [x * 2]
+        return x * 3
+
+    def failing(x: Any) -> Any:
+        keep(x)
+        raise ValueError("later")
+
+    x = dk.tensor([1.0, 2.0])
+    calls: dict[str, Any] = {
+        "vmap": lambda f: dk.func.vmap(f)(x),
+        "jvp": lambda f: dk.func.jvp(f, (x,), (x,)),
+    }
+    for name, call in calls.items():
+        for f in (keep, failing):
+            with contextlib.suppress(ValueError):
+                call(f)
+            message = (
+                f"^dispatchkit.add: a tensor from inside a function under {name} was used after {name} had ended; "
+                "give it out of the function as a result or with has_aux, rather than by a variable or a list from "
+                "elsewhere$"
+            )
+            with pytest.raises(dk.TransformError, match=message):
+                kept[0] + 1
+            with pytest.raises(dk.TransformError, match="was used after"):
+                dk.func.vmap(lambda y: y + kept[0].sum())(x)
+
+
+def test_a_gradient_is_that_of_the_argument_as_it_was_given() -> None:
+    """The argument is in a graph already, so the function may change it in place."""
+    x = dk.tensor([1.0, 2.0], requires_grad=True)
+    g = dk.func.grad(lambda t: (t.mul_(2.0) * t).sum())(x * 1)
+    assert g.tolist() == [8.0, 16.0]
+    g.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [8.0, 8.0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -148,6 +149,126 @@ def test_parts_of_one_tensor_can_be_changed() -> None:
     second += first
     (x**2).sum().backward()
     assert gradient(w) == [[28.0, 48.0], [10.0, 16.0]]
+
+
+@pytest.mark.parametrize("through", ["base", "view"])
+def test_a_change_costs_the_same_however_many_views_there_are(through: str) -> None:
+    """Function calls are counted once the views have met a change: later changes need not look at them."""
+
+    def calls(count: int) -> int:
+        w = leaf(*map(float, range(count)))
+        x = w * 1
+        views = [x[i] for i in range(count)]
+        changed = x if through == "base" else views[0]
+        for _ in range(2):
+            changed *= 2
+        counted = 0
+
+        def count_call(frame: Any, event: str, argument: Any) -> None:
+            nonlocal counted
+            counted += event == "call" and frame.f_globals["__name__"].startswith("dispatchkit.")
+
+        sys.setprofile(count_call)
+        changed *= 2
+        sys.setprofile(None)
+        assert [view.requires_grad for view in views] == [True] * count
+        return counted
+
+    assert calls(100) == calls(3)
+
+
+BEHIND: dict[str, Callable[[Any], Any]] = {
+    "operation of one array": lambda v: v.exp(),
+    "operation of two arrays": lambda v: v * v,
+    "number": lambda v: 3.0 * v,
+    "reduction": lambda v: v.sum(),
+    "several arrays": lambda v: dk.where(dk.tensor([True, False]), v, v * 2),
+    "sequence": lambda v: dk.concat([v, v]),
+    "several results": lambda v: dk.unstack(v)[0],
+    "view": lambda v: v[0],
+    "copy": lambda v: v.__copy__(),
+    "subclass": lambda v: v.as_subclass(Series) * 1,
+    "change": lambda v: v.multiply_(3.0),
+    "assignment": lambda v: v.__setitem__(0, 5.0) or v,
+    "Function": lambda v: Double.apply(v),
+    "checkpoint": lambda v: dk.func.checkpoint(lambda u: u * 2)(v),
+    "other contents": lambda v: given_other_contents(v),
+}
+
+
+def given_other_contents(v: Any) -> Any:
+    v.data = v.detach() * 2
+    return v
+
+
+class Double(dk.autograd.Function):
+    """Twice its argument."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * 2
+
+
+@pytest.mark.parametrize("base", ["kept", "gone"])
+@pytest.mark.parametrize("name", BEHIND)
+def test_a_view_that_met_several_changes_is_taken_anew_when_it_is_used(name: str, base: str) -> None:
+    def gradient_of(use: Callable[[Any], Any]) -> Any:
+        w = leaf(1.0, 2.0, 3.0)
+        x = w * 1
+        v = x[:2]
+        u = x[1:]
+        x *= 2
+        u *= w[:2]
+        x *= w
+        if base == "gone":
+            del x, u
+        y = use(v)
+        y.sum().backward()
+        return gradient(w)
+
+    def use_of_a_copy(v: Any) -> Any:
+        return BEHIND[name](v * 1) if name != "other contents" else v
+
+    assert gradient_of(BEHIND[name]) == gradient_of(use_of_a_copy)
+
+
+def test_a_view_that_left_its_family_keeps_what_it_was() -> None:
+    w = leaf(1.0, 2.0)
+    x = w * 1
+    v = x[:1]
+    x *= 3
+    v.data = dk.tensor([7.0])
+    x *= 5
+    (v * 1).sum().backward()
+    assert gradient(w) == [3.0, 0.0]
+
+
+def test_changes_of_tensors_without_elements() -> None:
+    w = dk.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    x = w * 1
+    v, u = x[:, 1:1], x[2:].T[::-1]
+    v *= 2
+    u += w[0, 0]
+    u[...] = 3.0
+    v.zero_()
+    assert (v.shape, u.shape) == ((2, 0), (2, 0))
+    (x.sum() + v.sum() + (u * u).sum()).backward()
+    assert gradient(w) == [[1.0, 1.0], [1.0, 1.0]]
+
+
+def test_changes_of_a_base_without_elements() -> None:
+    w = dk.tensor(np.zeros((0, 3)), requires_grad=True)
+    x = w * 1
+    v, u = x.T, x[:, ::-2]
+    x *= 2
+    v *= 3
+    u += 1
+    (x.sum() + v.sum() + u.sum()).backward()
+    assert gradient(w) == []
 
 
 CONTENTS: dict[str, Callable[[Any], Any]] = {

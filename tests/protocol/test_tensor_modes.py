@@ -142,6 +142,33 @@ def test_disable_dispatch_computes_subclasses_as_tensors() -> None:
         dk.sum(x)
 
 
+def test_disable_dispatch_switches_modes_off_that_are_entered_inside() -> None:
+    seen: list[str] = []
+
+    class Names(dk.TensorFunctionMode):
+        def __tensor_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+            seen.append(func.__name__)
+            return NotImplemented
+
+    with dk.disable_dispatch(), Names():
+        assert dk.sum(dk.ones(2)).item() == 2.0
+    assert seen == []
+    with Names(), dk.disable_dispatch():
+        dk.ones(2)
+    assert seen == []
+    with Names():
+        dk.ones(2)
+    assert seen == ["ones"]
+
+
+def test_disable_dispatch_leaves_checkpoints_their_gradients() -> None:
+    x = dk.tensor([1.0, 2.0], requires_grad=True)
+    with dk.disable_dispatch():
+        dk.func.checkpoint(lambda y: y * x)(dk.tensor([3.0, 4.0])).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [3.0, 4.0]
+
+
 def test_disable_dispatch_switches_rules_off() -> None:
     class Sub(dk.Tensor):
         pass
