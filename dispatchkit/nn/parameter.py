@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from typing_extensions import override
 
 from dispatchkit.errors import RegistrationError, TransformError
-from dispatchkit.func.containers import arrays_of, is_array, is_floating, mapped, parts_of, with_floats, with_parts
+from dispatchkit.func.containers import arrays_of, is_array, is_floating, mapped, parts_of, with_floats
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 
-__all__ = ["Parameter", "is_declared", "named_tensors", "renamed_tensors", "tensors_of"]
+__all__ = ["Parameter", "is_declared", "named_tensors", "tensors_of"]
 
 
 # Most attributes of modules are of these types, which are told apart at once.
@@ -107,16 +107,6 @@ def named_tensors(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         return
     for key, part in parts_of(value) or ():
         yield from named_tensors(f"{name}.{key}", part)
-
-
-def renamed_tensors(change: Callable[[str, Any], Any], name: str, value: Any) -> Any:
-    """Return a parameter or buffer with ``change(name, tensor)`` in the place of each tensor inside."""
-    if is_array(value):
-        return change(name, value) if isinstance(value, Storage) else value
-    parts = parts_of(value)
-    if parts is None:
-        return value
-    return with_parts(value, [renamed_tensors(change, f"{name}.{key}", part) for key, part in parts])
 
 
 def tensors_of(name: str, parameters: Any) -> list[Any]:
