@@ -50,7 +50,7 @@ class DataLoader:
     Order and contents of the batches do not depend on the number of workers. Indices are drawn in the thread that
     iterates; a stream is read by one worker. Workers are threads: they save time where the data set waits for files,
     or computes in NumPy and others that let threads run side by side. They end when an iteration does: at its end,
-    after ``break`` or an exception. Random numbers that a data set draws itself from a shared generator depend on which
+    after ``break`` or an exception, which wait for a second at most; Ctrl-C does not wait. Random numbers that a data set draws itself from a shared generator depend on which
     thread comes first. Source: PyTorch, `torch.utils.data.DataLoader`.
 
     Examples

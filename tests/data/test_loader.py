@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import signal
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -342,6 +346,69 @@ def test_a_worker_that_takes_too_long() -> None:
     assert isinstance(info.value.__cause__, TimeoutError)
     stuck = threads()
     assert len(stuck) == 1
+    go_on.set()
+    for thread in stuck:
+        thread.join(PATIENCE)
+
+
+INTERRUPTED = """
+import signal, time
+import dispatchkit as dk
+
+class Slow(dk.data.Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        if index >= FIRST:
+            if index == FIRST + 1:
+                print("both sleep", flush=True)
+            time.sleep(600)
+        return index
+
+# A shell may have had this process ignore the signal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+try:
+    for x in dk.data.DataLoader(Slow(), num_workers=2):
+        time.sleep(600)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize("first", [0, 1], ids=["in the wait for a batch", "in the body of the loop"])
+def test_an_interrupt_does_not_wait_for_the_workers(first: int) -> None:
+    script = INTERRUPTED.replace("FIRST", str(first))
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "both sleep\n"
+        process.send_signal(signal.SIGINT)
+        try:
+            found, _ = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+    assert found == "interrupted\n"
+    assert process.returncode == 0
+
+
+def test_a_read_that_hangs_is_not_waited_for_after_the_loop() -> None:
+    go_on, begun = threading.Event(), threading.Event()
+
+    class Stuck(Squares):
+        def __getitem__(self, index: int) -> Any:
+            if index:
+                begun.set()
+                go_on.wait(2 * PATIENCE)
+            return index
+
+    start = time.monotonic()
+    for _ in DataLoader(Stuck(4), num_workers=2):
+        assert begun.wait(PATIENCE)
+        break
+    assert time.monotonic() - start < PATIENCE
+    stuck = threads()
+    assert stuck
+    assert all(thread.daemon for thread in stuck)
     go_on.set()
     for thread in stuck:
         thread.join(PATIENCE)
