@@ -414,6 +414,53 @@ def test_a_read_that_hangs_is_not_waited_for_after_the_loop() -> None:
         thread.join(PATIENCE)
 
 
+class Noisy(Squares):
+    """Random numbers, which later threads would draw first."""
+
+    def __getitem__(self, index: int) -> Any:
+        time.sleep(0.0005 * (index % 3))
+        return dk.rand(2)
+
+
+class NoisyStream(Stream):
+    def __iter__(self) -> Iterator[Any]:
+        return (i + dk.random.normal().item() for i in super().__iter__())
+
+
+@pytest.mark.parametrize("data", [Noisy(30), NoisyStream(30)])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_random_numbers_of_a_data_set_do_not_depend_on_the_workers(data: Any, shuffle: bool) -> None:
+    def run(workers: int, **options: Any) -> Any:
+        shuffled = shuffle and not isinstance(data, Stream)
+        loader = DataLoader(data, 4, shuffle=shuffled, num_workers=workers, **options)
+        return [[batch.tolist() for batch in loader] for _ in range(2)]
+
+    dk.manual_seed(0)
+    first, second = run(0)
+    assert first != second
+    rest = dk.rand(1).item()
+    for workers in (0, 1, 4):
+        dk.manual_seed(0)
+        assert run(workers) == [first, second]
+        assert dk.rand(1).item() == rest
+    seeded = run(3, generator=dk.Generator(7))
+    assert seeded == run(0, generator=dk.Generator(7))
+    assert seeded[0] != first
+
+
+def test_a_data_set_may_seed_its_items() -> None:
+    class Seeded(Squares):
+        def __getitem__(self, index: int) -> Any:
+            dk.manual_seed(index)
+            return dk.rand(1)
+
+    before = dk.random.Generator(1).get_state()
+    dk.manual_seed(1)
+    found = [x.item() for x in DataLoader(Seeded(6), num_workers=3)]
+    assert found == [dk.rand(1, generator=dk.Generator(i)).item() for i in range(6)]
+    assert dk.rand(1).item() == dk.rand(1, generator=dk.Generator(5).set_state(before)).item()
+
+
 def test_preparing_the_workers() -> None:
     seen: list[tuple[int, str]] = []
 
