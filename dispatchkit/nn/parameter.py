@@ -49,7 +49,8 @@ class Parameter(Tensor, metaclass=ParameterType):
     data : tensor, whose memory is shared, or what `Tensor` takes; an empty one by default. An instance of a `Tensor`
         subclass gives a parameter of that subclass, too. An instance of a declared array type gives a copy of it whose
         floating-point arrays and numbers are parameters.
-    requires_grad : whether gradients are to be collected in it
+    requires_grad : whether gradients are to be collected in it. Inside an array type, parameters that require none
+        stay so
 
     Raises
     ------
@@ -137,7 +138,13 @@ def _holds_parameters(value: Any) -> bool:
 
 def _declared(data: Any, requires_grad: bool = True) -> Any:
     """Return a copy of an instance of an array type with parameters for its floating-point arrays and numbers."""
-    made = mapped(lambda x: Parameter(x, requires_grad) if is_floating(x) else x, with_floats(data))
+
+    def as_parameter(x: Any) -> Any:
+        # Of a plain tensor that requires no gradient nobody has said that it is not to be trained.
+        frozen = isinstance(x, Parameter) and not x.requires_grad
+        return Parameter(x, requires_grad and not frozen) if is_floating(x) else x
+
+    made = mapped(as_parameter, with_floats(data))
     if not _holds_parameters(made):
         fields = ", ".join(tensor_protocol.records.fields_of(data)) or "none"
         raise TypeError(
