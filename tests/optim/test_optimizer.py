@@ -339,11 +339,8 @@ def test_a_state_of_pytorch_goes_on() -> None:
     torch = pytest.importorskip("torch")
     theirs = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
     ours = leaf(1.0, 2.0)
-    for make in (
-        lambda module, p: module.Adam([p], amsgrad=True),
-        lambda module, p: module.SGD([p], 0.1, momentum=0.9),
-    ):
-        reference, optimizer = make(torch.optim, theirs), make(dk.optim, ours)
+    for name, options in {"Adam": {"amsgrad": True}, "SGD": {"lr": 0.1, "momentum": 0.9}}.items():
+        reference, optimizer = (getattr(m.optim, name)([p], **options) for m, p in ((torch, theirs), (dk, ours)))
         for step in range(4):
             if step == 2:
                 optimizer.load_state_dict(reference.state_dict())

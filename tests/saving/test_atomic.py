@@ -117,7 +117,8 @@ def test_the_next_save_removes_what_a_killed_one_has_left(tmp_path: Path) -> Non
 @pytest.mark.skipif(os.name != "posix", reason="processes are POSIX's")
 def test_only_folders_of_dead_saves_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "state.npz"
-    original, names = np.lib.format.write_array, []
+    original = np.lib.format.write_array
+    names: list[Path] = []
 
     def looking(file: Any, array: Any, **options: Any) -> None:
         names.extend(tmp_path.iterdir())
