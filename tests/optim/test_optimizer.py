@@ -339,7 +339,8 @@ def test_a_state_of_pytorch_goes_on() -> None:
     torch = pytest.importorskip("torch")
     theirs = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
     ours = leaf(1.0, 2.0)
-    for name, options in {"Adam": {"amsgrad": True}, "SGD": {"lr": 0.1, "momentum": 0.9}}.items():
+    cases: dict[str, dict[str, Any]] = {"Adam": {"amsgrad": True}, "SGD": {"lr": 0.1, "momentum": 0.9}}
+    for name, options in cases.items():
         reference, optimizer = (getattr(m.optim, name)([p], **options) for m, p in ((torch, theirs), (dk, ours)))
         for step in range(4):
             if step == 2:
