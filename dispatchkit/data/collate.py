@@ -25,11 +25,13 @@ def default_collate(batch: Sequence[Any]) -> Any:
     For tensors, arrays and NumPy's scalars, of one shape (...): a tensor of shape (N, ...). For Python numbers: a
     tensor of shape (N,). For texts and bytes: a list of them. For dictionaries, named tuples and lists: one of the
     same class, with the batch of each part; for tuples a list of them. For declared array types: an instance whose
-    fields are batches; fields without floats and arrays are kept, and must be equal in all items.
+    fields are batches, where that has the shape of the batch; fields without floats and arrays are kept, and must be
+    equal in all items.
 
     Raises
     ------
-    TypeError : for anything else, or if items are of different kinds
+    TypeError : for anything else, if items are of different kinds, or if an instance of a declared array type whose
+        fields are batches has another shape than (N, ...)
     ValueError : if there are no items, or shapes, keys or kept fields differ
     RuntimeError : if lists differ in length
 
@@ -44,8 +46,8 @@ def default_collate(batch: Sequence[Any]) -> Any:
     >>> dk.data.default_collate([(dk.ones(2), {"label": 1}), (dk.zeros(2), {"label": 2})])
     [tensor([[1., 1.],
             [0., 0.]]), {'label': tensor([1, 2])}]
-    >>> dk.data.default_collate([dk.types.ScalarTensor(3, 1.0), dk.types.ScalarTensor(3, 2.0)]).value
-    tensor([1., 2.])
+    >>> dk.data.default_collate([dk.types.ScalarTensor(3, 1.0).to_dense(), dk.eye(3)]).shape
+    (2, 3, 3)
     """
     if not len(batch):
         raise ValueError("default_collate: a batch needs an item")
@@ -120,7 +122,24 @@ def _container(items: list[Any], place: str) -> Any:
         if isinstance(first, Mapping) and not isinstance(first, MutableMapping):
             return dict(zip(first, made, strict=True))
         return with_parts(first, made)
-    return with_parts(first, [_field(column, f"{place}.{name}") for name, column in columns])
+    made = with_parts(first, [_field(column, f"{place}.{name}") for name, column in columns])
+    shape = _shape_of(first)
+    if shape is not None and _shape_of(made) != (len(items), *shape):
+        cls = type(first).__name__
+        raise TypeError(
+            f"default_collate: a {cls} of shape {shape} whose fields are batches is none of shape "
+            f"{(len(items), *shape)}{_at(place)}; give a collate_fn, such as list for the items themselves, or have "
+            f"the data set give x.to_dense()"
+        )
+    return made
+
+
+def _shape_of(value: Any) -> tuple[int, ...] | None:
+    """Return the shape that an instance of a declared type says it has, None if it says none."""
+    try:
+        return tuple(value.shape)
+    except Exception:  # noqa: BLE001  # the type's own, which may not expect a field that is a batch
+        return None
 
 
 def _columns(items: list[Any], place: str) -> list[tuple[Any, list[Any]]]:

@@ -9,9 +9,12 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from dispatchkit.errors import DensifyError
 from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.ops.random import Generator, permutation
+from dispatchkit.protocol.densify import densify
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor import Tensor
 
 __all__ = ["ConcatDataset", "Dataset", "IterableDataset", "Subset", "TensorDataset", "random_split"]
 
@@ -76,6 +79,7 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
     Raises
     ------
     ValueError : if there are none, or they differ in length
+    TypeError : for an instance of a declared array type that would be made dense for every element
 
     Examples
     --------
@@ -96,6 +100,19 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
                     f"TensorDataset: Size mismatch between tensors: tensor {index} has shape {tuple(tensor.shape)}, "
                     f"tensor 0 {tuple(self.tensors[0].shape)}"
                 )
+            if not isinstance(tensor, Tensor) and len(self):
+                self._check_elements(index, tensor)
+
+    def _check_elements(self, number: int, tensor: Any) -> None:
+        try:
+            with densify(on="error"):
+                tensor[0]
+        except DensifyError as error:
+            name = type(tensor).__name__
+            raise TypeError(
+                f"TensorDataset: tensor {number} is a {name}, which would be made dense for every element, since it "
+                f"has no rule for getitem; give x.to_dense(), or write a Dataset"
+            ) from error
 
     def __getitem__(self, index: Any) -> tuple[Any, ...]:
         return tuple(tensor[index] for tensor in self.tensors)

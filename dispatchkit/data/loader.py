@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from dispatchkit.data.collate import default_collate, default_convert
 from dispatchkit.data.dataset import IterableDataset
 from dispatchkit.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from dispatchkit.data.workers import prefetched
 from dispatchkit.errors import DataLoaderError
-from dispatchkit.ops.random import Generator
+from dispatchkit.ops.random import Generator, current_generator, drawing_from
 
 __all__ = ["DataLoader"]
 
@@ -36,7 +38,7 @@ class DataLoader:
     drop_last : whether to leave out a last batch that is smaller
     timeout : seconds to wait for a batch from a worker, 0 for as long as it takes
     worker_init_fn : called with its number in each thread before its first batch
-    generator : to shuffle with; by default the one that `manual_seed` sets
+    generator : to shuffle with, and to spawn those of the batches from; by default the one that `manual_seed` sets
     prefetch_factor : number of batches per worker that are made ahead, 2 by default
 
     Raises
@@ -50,8 +52,13 @@ class DataLoader:
     Order and contents of the batches do not depend on the number of workers. Indices are drawn in the thread that
     iterates; a stream is read by one worker. Workers are threads: they save time where the data set waits for files,
     or computes in NumPy and others that let threads run side by side. They end when an iteration does: at its end,
-    after ``break`` or an exception. Random numbers that a data set draws itself from a shared generator depend on which
-    thread comes first. Source: PyTorch, `torch.utils.data.DataLoader`.
+    after ``break`` or an exception, which wait for a second at most; Ctrl-C does not wait.
+
+    Random functions of dispatchkit that the data set or `collate_fn` calls without a generator draw from one of the
+    batch, which is spawned in the order of the batches: their numbers do not depend on the workers either. Generators
+    that the data set keeps itself, NumPy's and Python's, depend on which thread comes first.
+
+    Source: PyTorch, `torch.utils.data.DataLoader`.
 
     Examples
     --------
@@ -125,15 +132,15 @@ class DataLoader:
     def __iter__(self) -> Iterator[Any]:
         source = _Stream(self) if isinstance(self.dataset, IterableDataset) else _Items(self)
         if not self.num_workers:
-            return itertools.takewhile(lambda batch: batch is not END, map(source.make, source.tasks()))
+            return itertools.takewhile(lambda batch: batch is not END, map(source.drawn, source.drawn_tasks()))
         workers = 1 if isinstance(source, _Stream) else self.num_workers
         ahead = self.num_workers * (self.prefetch_factor or 1)
         return self._from_workers(source, workers, ahead)
 
     def _from_workers(self, source: _Source, workers: int, ahead: int) -> Iterator[Any]:
         batches = prefetched(
-            source.make,
-            source.tasks(),
+            source.drawn,
+            source.drawn_tasks(),
             workers=workers,
             ahead=ahead,
             timeout=self.timeout or None,
@@ -164,6 +171,17 @@ class _Source:
         self.loader = loader
         self.name = type(loader.dataset).__name__
         self.stop = threading.Event()
+        [self.generator] = (loader.generator or current_generator()).spawn(1)
+
+    def drawn_tasks(self) -> Iterator[tuple[Any, Generator]]:
+        """Yield each task with a generator of its own, so that no thread takes numbers from another."""
+        for number, task in enumerate(self.tasks()):
+            yield task, _BatchGenerator(self.generator, number)
+
+    def drawn(self, task: tuple[Any, Generator]) -> Any:
+        """Return the batch of a task, made with random numbers of its generator."""
+        with drawing_from(task[1]):
+            return self.make(task[0])
 
     def tasks(self) -> Iterator[Any]:
         """Return what `make` is called with, batch after batch."""
@@ -191,6 +209,20 @@ class _Source:
         function = self.loader.collate_fn
         name = getattr(function, "__name__", type(function).__name__)
         return self.attempt(f"{name} of {which}", function, items)
+
+
+class _BatchGenerator(Generator):
+    """A generator that is spawned when it is first drawn from: most batches need none."""
+
+    def __init__(self, parent: Generator, number: int) -> None:
+        self._parent, self._number = parent, number
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("seed", "source"):
+            raise AttributeError(f"Generator has no attribute {name!r}")
+        sequence: Any = self._parent.source.bit_generator.seed_seq
+        self._start(np.random.SeedSequence(sequence.entropy, spawn_key=(*sequence.spawn_key, self._number)))
+        return self.__dict__[name]
 
 
 class _Items(_Source):

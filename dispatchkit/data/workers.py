@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextvars
 import itertools
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from queue import SimpleQueue
 from typing import Any
 
 __all__ = ["PREFIX", "prefetched"]
 
 PREFIX = "dispatchkit.data"
+# Seconds that threads which are no longer wanted have to finish what they are at.
+GRACE = 1.0
 
 
 def prefetched(
@@ -27,9 +31,10 @@ def prefetched(
 ) -> Iterator[Any]:
     """Yield ``make(task)`` for each task, in order, while threads make those that follow.
 
-    The tasks are drawn in the thread that asks, as far ahead as told and no further. Each is made in a copy of that
-    thread's context, so that modes and ``no_grad`` hold in it. When the iterator ends, is closed, collected or left
-    by an exception, what has not begun is dropped, and the threads have ended before it returns.
+    The tasks are drawn in the thread that asks, `ahead` at most before their results are asked for. Each is made in a
+    copy of that thread's context, so that modes and ``no_grad`` hold in it. When the iterator ends, is closed,
+    collected or left by an exception, what has not begun is dropped, and the threads have `GRACE` to end. They are
+    daemons: one that does not end holds up neither Ctrl-C nor the end of the program.
 
     Parameters
     ----------
@@ -45,22 +50,22 @@ def prefetched(
     ------
     TimeoutError : if a result took longer; the threads are then not waited for
     """
-    own = threading.local()
-    numbers = itertools.count()
-
-    def work(task: Any) -> Any:
-        if not hasattr(own, "number"):
-            own.number = next(numbers)
-            begin(own.number)
-        return make(task)
-
-    pool = ThreadPoolExecutor(workers, thread_name_prefix=PREFIX)
+    queue: SimpleQueue[Any] = SimpleQueue()
+    threads: list[threading.Thread] = []
     waiting: deque[Future[Any]] = deque()
-    patient = True
+    grace = GRACE
 
     def draw() -> None:
         for task in itertools.islice(tasks, ahead - len(waiting)):
-            waiting.append(pool.submit(contextvars.copy_context().run, work, task))
+            waiting.append(Future())
+            queue.put((waiting[-1], contextvars.copy_context(), task))
+            if len(threads) < workers:
+                number = len(threads)
+                name = f"{PREFIX}_{number}"
+                threads.append(
+                    threading.Thread(target=_work, args=(queue, make, begin, number), name=name, daemon=True)
+                )
+                threads[-1].start()
 
     try:
         draw()
@@ -68,12 +73,44 @@ def prefetched(
             try:
                 result = waiting[0].result(timeout)
             except TimeoutError:
-                patient = waiting[0].done()
+                grace = GRACE if waiting[0].done() else 0.0
                 raise
             waiting.popleft()
             draw()
             yield result
+    except KeyboardInterrupt:
+        grace = 0.0
+        raise
     finally:
         stop()
-        # A thread cannot wait for its own end, should the garbage collector close the iterator in one of them.
-        pool.shutdown(wait=patient and not hasattr(own, "number"), cancel_futures=True)
+        for future in waiting:
+            future.cancel()
+        for _ in threads:
+            queue.put(None)
+        until = time.monotonic() + grace
+        for thread in threads:
+            # A thread cannot wait for its own end, should the garbage collector close the iterator in one of them.
+            if thread is not threading.current_thread():
+                thread.join(max(0.0, until - time.monotonic()))
+
+
+def _work(queue: SimpleQueue[Any], make: Callable[[Any], Any], begin: Callable[[int], None], number: int) -> None:
+    """Make what the queue has, until it has None."""
+    begun = False
+
+    def made(task: Any) -> Any:
+        nonlocal begun
+        if not begun:
+            begun = True
+            begin(number)
+        return make(task)
+
+    while (item := queue.get()) is not None:
+        future, context, task = item
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(context.run(made, task))
+            except BaseException as error:  # noqa: BLE001  # it is raised where the result is asked for
+                future.set_exception(error)
+        # Nothing of it is to live on while the thread waits.
+        del item, future, context, task

@@ -19,7 +19,7 @@ from dispatchkit.graph.storage import Storage, version_of, vertex_of
 from dispatchkit.lifted.batched import active
 from dispatchkit.lifted.lifted import top_level
 from dispatchkit.ops.namespace import tensor_namespace
-from dispatchkit.ops.random import default_generator
+from dispatchkit.ops.random import current_generator
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.modes import Mode
 from dispatchkit.protocol.overridable import Overridable
@@ -63,7 +63,7 @@ def checkpoint(func: Callable[..., Any]) -> Callable[..., Any]:
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         if not is_grad_enabled() or active.get() or top_level(list(arrays_of((args, kwargs)))) is not None:
             return func(*args, **kwargs)
-        random_state = default_generator.source.bit_generator.state
+        random_state = current_generator().source.bit_generator.state
         seen = _Seen([x for x in arrays_of((args, kwargs)) if isinstance(x, Storage)])
         with no_grad(), seen:
             output = mapped(as_array, func(*args, **kwargs))
@@ -227,7 +227,7 @@ class _Again:
         places = {id(x): value for x, value in zip(self.used, values, strict=True)}
         places |= {id(x): value for x, value in zip(sources, values, strict=True)}
         args, kwargs = mapped(lambda x: places.get(id(x), x), (self.args, self.kwargs))
-        generator = default_generator.source.bit_generator
+        generator = current_generator().source.bit_generator
         state = generator.state
         generator.state = self.random_state
         token = _places.set(places)

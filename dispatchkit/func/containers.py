@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.graph.arrays import is_complex, is_inexact
+from dispatchkit.graph.arrays import as_numpy, is_complex, is_inexact, namespace_of
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.protocol.instance import tensor_protocol
@@ -22,6 +22,7 @@ __all__ = [
     "Leaf",
     "arrays_of",
     "as_array",
+    "as_array_like",
     "described",
     "fitted",
     "is_array",
@@ -47,6 +48,28 @@ def is_array(value: Any) -> bool:
 def as_array(value: Any) -> Any:
     """Return a leaf as a tensor, Python numbers too."""
     return value if isinstance(value, Storage) else tensor_namespace.asarray(value)
+
+
+def as_array_like(value: Any, like: Any) -> Any:
+    """Return an array of any library as a tensor of the library of another tensor, sharing memory where possible.
+
+    Raises
+    ------
+    TypeError : where NumPy, by which the numbers pass, cannot read the array
+    """
+    array = value.array if isinstance(value, Storage) else value
+    xp = namespace_of(like.array)
+    if namespace_of(array) is xp:
+        return as_array(value)
+    # PyTorch hands NumPy no memory of what requires a gradient.
+    array = array.detach() if hasattr(array, "detach") else array
+    try:
+        return as_array(xp.asarray(as_numpy("asarray", array)))
+    except TypeError as error:
+        raise TypeError(
+            f"NumPy cannot read {array.dtype} of {namespace_of(array)!r}; convert it with its own library to a dtype "
+            f"of NumPy's in main memory"
+        ) from error
 
 
 def is_floating(value: Any) -> bool:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from typing_extensions import override
 
 from dispatchkit.errors import RegistrationError, TransformError
-from dispatchkit.func.containers import arrays_of, is_array, is_floating, mapped, parts_of, with_floats, with_parts
+from dispatchkit.func.containers import arrays_of, is_array, is_floating, mapped, parts_of, with_floats
 from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 
-__all__ = ["Parameter", "is_declared", "named_tensors", "renamed_tensors", "tensors_of"]
+__all__ = ["Parameter", "is_declared", "named_tensors", "tensors_of"]
 
 
 # Most attributes of modules are of these types, which are told apart at once.
@@ -49,7 +49,8 @@ class Parameter(Tensor, metaclass=ParameterType):
     data : tensor, whose memory is shared, or what `Tensor` takes; an empty one by default. An instance of a `Tensor`
         subclass gives a parameter of that subclass, too. An instance of a declared array type gives a copy of it whose
         floating-point arrays and numbers are parameters.
-    requires_grad : whether gradients are to be collected in it
+    requires_grad : whether gradients are to be collected in it. Inside an array type, parameters that require none
+        stay so
 
     Raises
     ------
@@ -109,16 +110,6 @@ def named_tensors(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from named_tensors(f"{name}.{key}", part)
 
 
-def renamed_tensors(change: Callable[[str, Any], Any], name: str, value: Any) -> Any:
-    """Return a parameter or buffer with ``change(name, tensor)`` in the place of each tensor inside."""
-    if is_array(value):
-        return change(name, value) if isinstance(value, Storage) else value
-    parts = parts_of(value)
-    if parts is None:
-        return value
-    return with_parts(value, [renamed_tensors(change, f"{name}.{key}", part) for key, part in parts])
-
-
 def tensors_of(name: str, parameters: Any) -> list[Any]:
     """Return the tensors of parameters: an iterable of tensors and array types, or one of them.
 
@@ -147,7 +138,13 @@ def _holds_parameters(value: Any) -> bool:
 
 def _declared(data: Any, requires_grad: bool = True) -> Any:
     """Return a copy of an instance of an array type with parameters for its floating-point arrays and numbers."""
-    made = mapped(lambda x: Parameter(x, requires_grad) if is_floating(x) else x, with_floats(data))
+
+    def as_parameter(x: Any) -> Any:
+        # Of a plain tensor that requires no gradient nobody has said that it is not to be trained.
+        frozen = isinstance(x, Parameter) and not x.requires_grad
+        return Parameter(x, requires_grad and not frozen) if is_floating(x) else x
+
+    made = mapped(as_parameter, with_floats(data))
     if not _holds_parameters(made):
         fields = ", ".join(tensor_protocol.records.fields_of(data)) or "none"
         raise TypeError(

@@ -10,8 +10,8 @@ import numpy as np
 from typing_extensions import override
 
 from dispatchkit.errors import StateDictError
-from dispatchkit.func.containers import as_array, mapped
-from dispatchkit.graph.arrays import is_complex
+from dispatchkit.func.containers import as_array, as_array_like, mapped
+from dispatchkit.graph.arrays import is_complex, is_raw
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage
 from dispatchkit.nn.members import Members
@@ -128,7 +128,7 @@ class StateMethods(Members):
 
         Parameters
         ----------
-        state_dict : of tensors or NumPy arrays by name, such as `state_dict` gives
+        state_dict : of tensors, or arrays of NumPy, PyTorch and other libraries, by name, such as `state_dict` gives
         strict : whether it must have exactly the names of this module
         assign : put the saved tensors themselves in the places of the parameters and buffers, with their dtypes
 
@@ -227,11 +227,10 @@ class _Loading:
         for name, tensor in module._own_state():
             key = prefix + name
             if self._has(key):
-                message = _misfit(key, tensor, self.state[key], self.assign)
-                if message is None:
-                    self._copies.append((tensor, self.state[key]))
-                else:
-                    self.messages.append(message)
+                try:
+                    self._copies.append((tensor, _fitted(key, tensor, self.state[key], self.assign)))
+                except (TypeError, ValueError) as error:
+                    self.messages.append(str(error))
         if type(module).set_extra_state is not StateMethods.set_extra_state and self._has(prefix + EXTRA):
             self._extras.append((module, self.state[prefix + EXTRA]))
         for name, child in module._modules.items():
@@ -269,30 +268,42 @@ class _Loading:
                 own[name] = mapped(lambda x: places.get(id(x), x), own[name])
 
 
-def _misfit(key: str, tensor: Any, value: Any, assign: bool) -> str | None:
-    """Return why a saved value cannot be that of a tensor, None if it can."""
+def _fitted(key: str, tensor: Any, value: Any, assign: bool) -> Any:
+    """Return a saved value as it is to be copied into a tensor, or assigned in its place.
+
+    Raises
+    ------
+    TypeError, ValueError : if it cannot be; the message is a line of the error that lists all
+    """
     if not _is_numbers(value):
-        return (
+        cls = type(value)
+        name = cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+        raise TypeError(
             f'While copying the parameter named "{key}", expected a tensor or an array of numbers from checkpoint '
-            f"but received {type(value).__name__}"
+            f"but received {name}"
         )
     if tuple(value.shape) != tuple(tensor.shape):
-        return (
+        raise ValueError(
             f"size mismatch for {key}: copying a param with shape {tuple(value.shape)} from checkpoint, the shape in "
             f"current model is {tuple(tensor.shape)}."
         )
     if is_complex(value.dtype) and not is_complex(tensor.dtype):
-        return f"dtype mismatch for {key}: the checkpoint has {value.dtype}, the current model {tensor.dtype}."
-    if not assign:
-        try:
-            check_writeable(key, tensor)
-        except ValueError as error:
-            return str(error)
-    return None
+        raise TypeError(
+            f"dtype mismatch for {key}: the checkpoint has {value.dtype}, the current model {tensor.dtype}."
+        )
+    if assign:
+        return value
+    check_writeable(key, tensor)
+    try:
+        return as_array_like(value, tensor)
+    except TypeError as error:
+        raise TypeError(f'While copying the parameter named "{key}": {error}') from error
 
 
 def _is_numbers(value: Any) -> bool:
-    return isinstance(value, Storage) or (isinstance(value, np.ndarray) and value.dtype.kind in "biufc")
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "biufc"
+    return isinstance(value, Storage) or is_raw(value)
 
 
 def _in_place_of(tensor: Any, value: Any) -> Any:

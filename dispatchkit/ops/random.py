@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,9 @@ from dispatchkit.ops.typing import Array, DType, Namespace, Shape
 __all__ = [
     "Generator",
     "bernoulli",
+    "current_generator",
     "default_generator",
+    "drawing_from",
     "manual_seed",
     "normal",
     "permutation",
@@ -83,6 +87,53 @@ class Generator:
         self.seed: Any = sequence.entropy
         self.source = np.random.Generator(np.random.PCG64(sequence))
 
+    def get_state(self) -> dict[str, Any]:
+        """Return where the generator stands, in a form that `save` takes.
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> generator = dk.random.Generator(7)
+        >>> state = generator.get_state()
+        >>> first = dk.rand(3, generator=generator)
+        >>> bool(dk.all(first == dk.rand(3, generator=generator.set_state(state))))
+        True
+        """
+        bits: Any = self.source.bit_generator
+        sequence = bits.seed_seq
+        return {
+            "bit_generator": bits.state,
+            "seed": sequence.entropy,
+            "spawn_key": list(sequence.spawn_key),
+            "spawned": sequence.n_children_spawned,
+        }
+
+    def set_state(self, state: Mapping[str, Any]) -> Generator:
+        """Go on from where a generator stood, also in what `spawn` gives.
+
+        Parameters
+        ----------
+        state : as `get_state` gave it
+
+        Returns
+        -------
+        the generator itself
+
+        Raises
+        ------
+        ValueError : if `state` is none; the generator is then as before
+        """
+        try:
+            sequence = np.random.SeedSequence(
+                state["seed"], spawn_key=state["spawn_key"], n_children_spawned=state["spawned"]
+            )
+            bits = np.random.PCG64(sequence)
+            bits.state = state["bit_generator"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"Generator.set_state: this is no state that get_state gave: {error!r}") from error
+        self.seed, self.source = sequence.entropy, np.random.Generator(bits)
+        return self
+
     def spawn(self, count: int) -> list[Generator]:
         """Return generators that are independent of this one and of each other, for threads or workers.
 
@@ -118,7 +169,7 @@ def manual_seed(seed: int, /) -> Generator:
 
     Returns
     -------
-    the default generator, which all threads share
+    the default generator, which all threads share; while a `DataLoader` makes a batch, the generator of that batch
 
     Examples
     --------
@@ -130,7 +181,21 @@ def manual_seed(seed: int, /) -> Generator:
     >>> bool(dk.all(x == dk.rand(3)))
     True
     """
-    return default_generator.manual_seed(seed)
+    return current_generator().manual_seed(seed)
+
+
+_current: ContextVar[Generator] = ContextVar("dispatchkit.generator", default=default_generator)
+current_generator = _current.get
+
+
+@contextmanager
+def drawing_from(generator: Generator) -> Iterator[None]:
+    """Have everything random that is given no generator draw from one, in this context alone."""
+    token = _current.set(generator)
+    try:
+        yield
+    finally:
+        _current.reset(token)
 
 
 def drawn(
@@ -163,7 +228,7 @@ def drawn(
 
 def source_of(generator: Generator | None) -> np.random.Generator:
     """Return what to draw from: a generator's source, or that of the default one."""
-    return (default_generator if generator is None else generator).source
+    return (_current.get() if generator is None else generator).source
 
 
 @random(

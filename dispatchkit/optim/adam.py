@@ -57,6 +57,8 @@ class Adam(Optimizer):
     tensor([0.9000, 1.9000], requires_grad=True)
     """
 
+    _buffers = BUFFERS
+
     def __init__(
         self,
         params: Params,
@@ -103,6 +105,13 @@ class Adam(Optimizer):
                     f"Invalid beta parameter at index {index}: {beta} {where}; it must be from 0 on and below 1"
                 )
 
+    def _check_state(self, state: Mapping[str, Any], where: str) -> None:
+        missing = [name for name in ("step", *BUFFERS[:2]) if state.get(name) is None]
+        if state and missing:
+            raise ValueError(f"the state of {where} has {list(state)}, but no {' and no '.join(map(repr, missing))}")
+        if state:
+            number_of(state["step"], "number of steps", f"of {where}")
+
     def step(self, closure: Closure | None = None) -> Any:
         """Change the parameters by their gradients.
 
@@ -119,7 +128,7 @@ class Adam(Optimizer):
         ValueError : if a parameter cannot be changed, naming it and its group; none is changed then
         """
         loss = evaluated(closure)
-        for group, parameters in pending(self, BUFFERS):
+        for group, parameters in pending(self):
             beta1, beta2 = map(float, group["betas"])
             options = {name: float(group[name]) for name in ("lr", "eps", "weight_decay")}
             options.update(beta1=beta1, beta2=beta2, maximize=group["maximize"])

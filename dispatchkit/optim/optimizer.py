@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from dispatchkit.graph.recording import no_grad
-from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.optim.groups import as_entries, is_structured, tensors_of
+from dispatchkit.optim.loading import fitted
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.gradients import RemovableHandle
 
@@ -111,6 +111,7 @@ class Optimizer:
     """
 
     _stepped = False  # whether a step was made, which schedules ask
+    _buffers: tuple[str, ...] = ()  # names of the arrays of a parameter's shape in its state
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -161,6 +162,9 @@ class Optimizer:
 
     def _check_options(self, options: Mapping[str, Any], where: str) -> None:
         """Raise if an option is out of its range; `options` are those of a group, or the defaults."""
+
+    def _check_state(self, state: Mapping[str, Any], where: str) -> None:
+        """Raise if the loaded state of a parameter lacks something; `where` is the parameter."""
 
     def add_param_group(self, param_group: Group) -> None:
         """Add a group of parameters, such as layers that are trained from now on.
@@ -248,12 +252,15 @@ class Optimizer:
 
         Parameters
         ----------
-        state_dict : as `state_dict` gave it, of an optimiser with groups of the same sizes. Real floating-point
-            tensors take the dtype of their parameter, except those called ``"step"``.
+        state_dict : as `state_dict` gave it, of an optimiser with groups of the same sizes. Arrays of NumPy and other
+            libraries become tensors. Real floating-point numbers take the dtype of their parameter, except those called
+            ``"step"``.
 
         Raises
         ------
-        ValueError : if the groups do not fit, or an option is out of its range; the optimiser is then as before
+        ValueError : if the groups do not fit, an option is out of its range, or the state of a parameter lacks
+            something or has another shape; the optimiser is then as before
+        TypeError : if something in the state of a parameter is no array that can be read; likewise
         """
         missing = [key for key in ("state", "param_groups") if key not in state_dict]
         if missing:
@@ -261,17 +268,23 @@ class Optimizer:
         saved = copy.deepcopy(state_dict["param_groups"])
         self._check_sizes(saved)
         groups = []
-        parameters: dict[Any, Tensor] = {}
+        parameters: dict[Any, tuple[Tensor, str]] = {}
         for number, (old, new) in enumerate(zip(self.param_groups, saved, strict=True)):
-            parameters.update(zip(new["params"], old["params"], strict=True))
             names = {"param_names": old["param_names"]} if "param_names" in old else {}
+            for index, (key, p) in enumerate(zip(new["params"], old["params"], strict=True)):
+                name = old["param_names"][index] if names else f"parameter {index}"
+                parameters[key] = p, f"{name} in group {number} of the loaded state dict ({self._name})"
             group = {**names, **new, "params": old["params"]}
             self._check_options({**self.defaults, **group}, f"in parameter group {number} of the loaded state dict")
             groups.append(group)
         state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         for key, value in copy.deepcopy(dict(state_dict["state"])).items():
-            p = parameters.get(key)
-            state[key if p is None else p] = value if p is None else _fitted(p, value)
+            if key in parameters:
+                p, where = parameters[key]
+                state[p] = fitted(p, value, self._buffers, where)
+                self._check_state(state[p], where)
+            else:
+                state[key] = value
         self.__setstate__({"state": state, "param_groups": groups})
 
     def _check_sizes(self, saved: list[Group]) -> None:
@@ -329,15 +342,3 @@ class Optimizer:
     def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
         """Have ``hook(optimizer, args, kwargs)`` called after each step."""
         return RemovableHandle(self._step_post_hooks, hook)
-
-
-def _fitted(p: Tensor, value: Any, name: Any = None) -> Any:
-    """Return loaded state with its real floating-point tensors in the dtype of the parameter."""
-    if isinstance(value, Tensor):
-        real = value.is_floating_point() and p.is_floating_point()
-        return value if name == "step" or not real else tensor_namespace.astype(value, p.dtype, copy=False)
-    if isinstance(value, dict):
-        return {key: _fitted(p, part, key) for key, part in value.items()}
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return type(value)(_fitted(p, part) for part in value)
-    return value

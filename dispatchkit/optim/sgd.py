@@ -51,6 +51,8 @@ class SGD(Optimizer):
     True
     """
 
+    _buffers = ("momentum_buffer",)
+
     def __init__(
         self,
         params: Params,
@@ -106,7 +108,7 @@ class SGD(Optimizer):
         ValueError : if a parameter cannot be changed, naming it and its group; none is changed then
         """
         loss = evaluated(closure)
-        for group, parameters in pending(self, ["momentum_buffer"]):
+        for group, parameters in pending(self):
             momentum = float(group["momentum"])
             options = {
                 "lr": float(group["lr"]),

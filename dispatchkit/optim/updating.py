@@ -35,13 +35,12 @@ def evaluated(closure: Closure | None) -> Any:
         return closure()
 
 
-def pending(optimizer: Optimizer, buffers: Sequence[str]) -> list[tuple[Group, list[Tensor]]]:
+def pending(optimizer: Optimizer) -> list[tuple[Group, list[Tensor]]]:
     """Return each group with those of its parameters that have a gradient, once all of them can be changed.
 
     Parameters
     ----------
     optimizer : about to make a step
-    buffers : names of the arrays of a parameter's shape in its state
 
     Raises
     ------
@@ -51,7 +50,7 @@ def pending(optimizer: Optimizer, buffers: Sequence[str]) -> list[tuple[Group, l
     for number, group in enumerate(optimizer.param_groups):
         parameters = [p for p in group["params"] if p.grad is not None]
         for p in parameters:
-            problem = _problem(p, optimizer.state.get(p, {}), buffers)
+            problem = _problem(p, optimizer.state.get(p, {}), optimizer._buffers)
             if problem:
                 index = next(index for index, other in enumerate(group["params"]) if other is p)
                 raise ValueError(f"{type(optimizer).__name__}.step: parameter {index} of group {number} {problem}")

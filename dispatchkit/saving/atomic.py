@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
+import platform
+import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 __all__ = ["write_whole"]
+
+# Folders that this process writes in at the moment.
+_in_use: set[Path] = set()
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
@@ -22,24 +29,76 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
 
     Raises
     ------
-    OSError : if the file cannot be written; what was there before is still there then, as after any other exception
+    OSError : if the file cannot be written, naming its place; what was there before is still there then, as after any
+        other exception
     """
-    target = path.resolve()
-    folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
-        made = folder / target.name
-        made.touch()
-        mode = (target if target.exists() else made).stat().st_mode
-        write(made)
-        _flush(made)
-        # What writes may make a file of its own, which others cannot read.
-        made.chmod(stat.S_IMODE(mode))
-        made.replace(target)
+        target = path.resolve()
+        with _folder_beside(target) as folder:
+            made = folder / target.name
+            made.touch()
+            mode = (target if target.exists() else made).stat().st_mode
+            write(made)
+            _flush(made)
+            # What writes may make a file of its own, which others cannot read.
+            made.chmod(stat.S_IMODE(mode))
+            made.replace(target)
+        if os.name == "posix":
+            # The folder's entry is to outlast a loss of power, too.
+            _flush(target.parent)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        # Not the place where it was written meanwhile.
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+@contextmanager
+def _folder_beside(target: Path) -> Iterator[Path]:
+    """Make a hidden folder, and remove it in the end, with those that processes which were killed have left.
+
+    Its name says which process of which machine it belongs to.
+    """
+    host = f"{zlib.crc32(platform.node().encode()):08x}"
+    folder = Path(tempfile.mkdtemp(prefix=f".dispatchkit-{host}-{os.getpid()}-", dir=target.parent))
+    _in_use.add(folder)
+    try:
+        _remove_dead(target, host)
+        yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    if os.name == "posix":
-        # The folder's entry is to outlast a loss of power, too.
-        _flush(target.parent)
+        _in_use.discard(folder)
+
+
+def _remove_dead(target: Path, host: str) -> None:
+    """Remove the folders that processes of this machine have left beside a file when they were killed."""
+    if os.name != "posix":
+        # Where one cannot ask for a process without ending it.
+        return
+    pattern = re.compile(rf"\.dispatchkit-{host}-([0-9]+)-\w+")
+    with suppress(OSError), os.scandir(target.parent) as entries:
+        for entry in entries:
+            found = pattern.fullmatch(entry.name)
+            # In a container a process may have the number of the one before it.
+            if found is not None and Path(entry) not in _in_use and not _is_other(int(found[1])):
+                # It holds one file at most; whatever else it is stays.
+                with suppress(OSError):
+                    for part in Path(entry).iterdir():
+                        part.unlink()
+                    Path(entry).rmdir()
+
+
+def _is_other(process: int) -> bool:
+    """Return whether there is another process of a number."""
+    if process == os.getpid():
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def _flush(path: Path) -> None:

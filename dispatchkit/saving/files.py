@@ -35,6 +35,7 @@ def save(value: Any, path: str | os.PathLike[str]) -> None:
     TypeError : if the value holds something else, naming its place
     ValueError : for another suffix, or a container that holds itself
     ImportError : for ``.safetensors`` where the package is not installed
+    OSError : if the file cannot be written, naming its place
 
     Notes
     -----
@@ -67,7 +68,8 @@ def load(path: str | os.PathLike[str], *, types: Iterable[type] = (), limit: int
     path : of the file; its suffix decides the format
     types : classes that the file may hold instances of; those that stand in an imported module under the name in the
         file need not be given
-    limit : number of bytes that the contents may take; by default the size of the file, or 1 GiB where that is more
+    limit : number of bytes that the arrays may take, and the structure that joins them; by default the size of the
+        file, or 1 GiB where that is more
 
     Returns
     -------
@@ -100,7 +102,7 @@ def load(path: str | os.PathLike[str], *, types: Iterable[type] = (), limit: int
 
 
 def _format(name: str, path: Path) -> Any:
-    found = FORMATS.get(path.suffix)
+    found = FORMATS.get(path.suffix.lower())
     if found is None:
         raise ValueError(f"{name}: the suffix of {path} is to say the format, one of {', '.join(FORMATS)}")
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import re
@@ -43,6 +44,7 @@ def read(path: Path, limit: int) -> tuple[Any, dict[str, Any]]:
     Raises
     ------
     LoadError : if something in the file is not as it should be, or its contents take more bytes than `limit`
+    OSError : if it cannot be read
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -51,6 +53,11 @@ def read(path: Path, limit: int) -> tuple[Any, dict[str, Any]]:
         if isinstance(error, LoadError):
             raise
         raise LoadError(str(path), f"is truncated or no .npz file: {error}") from error
+    except OSError as error:
+        # An entry that is said to begin before the file.
+        if error.errno != errno.EINVAL:
+            raise
+        raise LoadError(str(path), f"is damaged, or no .npz file: {error}") from error
 
 
 def _contents(path: Path, archive: zipfile.ZipFile, limit: int) -> tuple[Any, dict[str, Any]]:
@@ -59,7 +66,7 @@ def _contents(path: Path, archive: zipfile.ZipFile, limit: int) -> tuple[Any, di
     arrays: dict[str, Any] = {}
     for info in archive.infolist():
         if info.filename == STRUCTURE:
-            structure = parsed(path, _whole(path, archive, info))
+            structure = parsed(path, _whole(path, archive, info), limit)
             continue
         name = info.filename.removesuffix(SUFFIX)
         if name == info.filename or name in arrays:

@@ -6,7 +6,10 @@ named in the metadata.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +33,13 @@ WRITEABLE = {np.dtype(name) for name in DTYPES.values()}
 
 
 def write(path: Path, structure: Any, arrays: dict[str, Any]) -> None:
-    """Write arrays by name, and their structure, into a file."""
+    """Write arrays by name, and their structure, into a file.
+
+    Raises
+    ------
+    OSError : if it cannot be written
+    TypeError : for a dtype that the format lacks
+    """
     package = _package("save")
     stored, pairs = {}, []
     for name, array in arrays.items():
@@ -44,7 +53,13 @@ def write(path: Path, structure: Any, arrays: dict[str, Any]) -> None:
     metadata = {STRUCTURE: json.dumps(structure, allow_nan=False)}
     if pairs:
         metadata[PAIRS] = json.dumps(pairs)
-    package.numpy.save_file(stored, path, metadata)
+    try:
+        package.numpy.save_file(stored, path, metadata)
+    except package.SafetensorError as error:
+        # The package says the number of a system's error in its text alone.
+        found = re.search(r"os error (\d+)", str(error))
+        number = int(found[1]) if found else errno.EIO
+        raise OSError(number, os.strerror(number) if found else str(error), str(path)) from error
 
 
 def read(path: Path, limit: int) -> tuple[Any, dict[str, Any]]:
@@ -67,9 +82,9 @@ def read(path: Path, limit: int) -> tuple[Any, dict[str, Any]]:
             arrays = {name: _array(path, file, name) for name in file.keys()}  # noqa: SIM118  # no mapping
     except package.SafetensorError as error:
         raise LoadError(str(path), f"is truncated or no safetensors file: {error}") from error
-    for name in _paired(path, metadata):
+    for name in _paired(path, metadata, limit):
         arrays[name] = _joined(path, name, arrays.get(name))
-    return parsed(path, metadata[STRUCTURE]) if STRUCTURE in metadata else None, arrays
+    return parsed(path, metadata[STRUCTURE], limit) if STRUCTURE in metadata else None, arrays
 
 
 def _array(path: Path, file: Any, name: str) -> Any:
@@ -79,9 +94,9 @@ def _array(path: Path, file: Any, name: str) -> Any:
     return np.require(file.get_tensor(name), requirements="W")
 
 
-def _paired(path: Path, metadata: dict[str, str]) -> list[str]:
+def _paired(path: Path, metadata: dict[str, str], limit: int) -> list[str]:
     """Return the names of complex arrays that are stored as pairs of real ones."""
-    names = parsed(path, metadata[PAIRS]) if PAIRS in metadata else []
+    names = parsed(path, metadata[PAIRS], limit) if PAIRS in metadata else []
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise LoadError(str(path), f"its metadata '{PAIRS}' is no list of names")
     return names

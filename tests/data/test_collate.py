@@ -125,9 +125,36 @@ def test_declared_types() -> None:
         default_collate([{"w": items[0]}, {"w": LowRank(dk.ones(2), items[0].parts, 5)}])
 
 
+def test_a_batch_of_a_declared_type_has_the_shape_of_a_batch() -> None:
+    @dk.array_type(fallback=dk.fallback.dense)
+    @dataclass
+    class Product:
+        left: Any
+        right: Any
+
+        def to_dense(self) -> Any:
+            return self.left @ self.right
+
+    @dk.array_type(fallback=dk.fallback.dense)
+    @dataclass
+    class Sized(Product):
+        @property
+        def shape(self) -> tuple[int, ...]:
+            return (self.left.shape[0], self.right.shape[1])
+
+    factors = [(dk.ones((8, 2)) * i, dk.ones((2, 7))) for i in range(4)]
+    got = default_collate([Product(*both) for both in factors])
+    assert (type(got), got.shape) == (Product, (4, 8, 7))
+    assert got.to_dense()[3].tolist() == (factors[3][0] @ factors[3][1]).tolist()
+    advice = r"Sized of shape \(8, 7\) whose .* \(4, 8, 7\), at item\[1\]; give a collate_fn, such as list .*to_dense"
+    with pytest.raises(TypeError, match=advice):
+        default_collate([(i, Sized(*both)) for i, both in enumerate(factors)])
+
+
 def test_types_of_the_library() -> None:
-    got = default_collate([dk.types.ScalarTensor(2, dk.tensor(float(i))) for i in range(3)])
-    assert (type(got), got.n, listed(got.value)) == (dk.types.ScalarTensor, 2, [0.0, 1.0, 2.0])
+    scalars = [dk.types.ScalarTensor(2, dk.tensor(float(i))) for i in range(3)]
+    with pytest.raises(TypeError, match=r"ScalarTensor of shape \(2, 2\) whose fields are .* none of shape \(3, 2, 2"):
+        default_collate([{"w": x} for x in scalars])
     tagged = default_collate([dk.types.MetadataTensor(dk.ones(2), {"unit": "m"}) for _ in range(2)])
     assert (tagged.shape, tagged.metadata) == ((2, 2), {"unit": "m"})
 

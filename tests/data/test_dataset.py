@@ -124,3 +124,23 @@ def test_an_empty_part_is_warned_of() -> None:
     with pytest.warns(UserWarning, match="Length of split at index 1 is 0") as warned:
         random_split(Numbers(2), [2, 0])
     assert warned[0].filename == __file__
+
+
+def test_elements_of_a_declared_type_are_not_made_dense_one_by_one() -> None:
+    @dk.array_type(fallback=dk.fallback.dense)
+    class Doubled:
+        def __init__(self, half: Any) -> None:
+            self.half = half
+
+        def to_dense(self) -> Any:
+            return self.half * 2
+
+    with pytest.raises(TypeError, match=r"tensor 1 is a Doubled, which would be made dense for every .*to_dense"):
+        dk.data.TensorDataset(dk.ones(3), Doubled(dk.ones(3)))
+
+    @dk.implements(dk.getitem)
+    def item_of_doubled(x: Doubled, key: Any, /) -> Any:
+        return Doubled(x.half[key])
+
+    _, item = dk.data.TensorDataset(dk.ones(3), Doubled(dk.ones(3)))[1]
+    assert type(item) is Doubled

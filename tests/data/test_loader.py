@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import signal
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -163,9 +167,10 @@ def test_streams(workers: int) -> None:
 @workers
 def test_declared_types(workers: int) -> None:
     data = [(dk.types.ScalarTensor(2, float(i)), i) for i in range(4)]
-    (first, label), _ = DataLoader(data, 2, num_workers=workers)
-    assert (type(first), first.n, first.value.tolist()) == (dk.types.ScalarTensor, 2, [0.0, 1.0])
-    assert label.tolist() == [0, 1]
+    with pytest.raises(DataLoaderError, match=r"ScalarTensor of shape .* whose fields are batches is none of shape"):
+        list(DataLoader(data, 2, num_workers=workers))
+    first, _ = DataLoader(data, 2, num_workers=workers, collate_fn=list)
+    assert first == data[:2]
 
 
 @workers
@@ -345,6 +350,116 @@ def test_a_worker_that_takes_too_long() -> None:
     go_on.set()
     for thread in stuck:
         thread.join(PATIENCE)
+
+
+INTERRUPTED = """
+import signal, time
+import dispatchkit as dk
+
+class Slow(dk.data.Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        if index >= FIRST:
+            if index == FIRST + 1:
+                print("both sleep", flush=True)
+            time.sleep(600)
+        return index
+
+# A shell may have had this process ignore the signal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+try:
+    for x in dk.data.DataLoader(Slow(), num_workers=2):
+        time.sleep(600)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize("first", [0, 1], ids=["in the wait for a batch", "in the body of the loop"])
+def test_an_interrupt_does_not_wait_for_the_workers(first: int) -> None:
+    script = INTERRUPTED.replace("FIRST", str(first))
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "both sleep\n"
+        process.send_signal(signal.SIGINT)
+        try:
+            found, _ = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+    assert found == "interrupted\n"
+    assert process.returncode == 0
+
+
+def test_a_read_that_hangs_is_not_waited_for_after_the_loop() -> None:
+    go_on, begun = threading.Event(), threading.Event()
+
+    class Stuck(Squares):
+        def __getitem__(self, index: int) -> Any:
+            if index:
+                begun.set()
+                go_on.wait(2 * PATIENCE)
+            return index
+
+    start = time.monotonic()
+    for _ in DataLoader(Stuck(4), num_workers=2):
+        assert begun.wait(PATIENCE)
+        break
+    assert time.monotonic() - start < PATIENCE
+    stuck = threads()
+    assert stuck
+    assert all(thread.daemon for thread in stuck)
+    go_on.set()
+    for thread in stuck:
+        thread.join(PATIENCE)
+
+
+class Noisy(Squares):
+    """Random numbers, which later threads would draw first."""
+
+    def __getitem__(self, index: int) -> Any:
+        time.sleep(0.0005 * (index % 3))
+        return dk.rand(2)
+
+
+class NoisyStream(Stream):
+    def __iter__(self) -> Iterator[Any]:
+        return (i + dk.random.normal().item() for i in super().__iter__())
+
+
+@pytest.mark.parametrize("data", [Noisy(30), NoisyStream(30)])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_random_numbers_of_a_data_set_do_not_depend_on_the_workers(data: Any, shuffle: bool) -> None:
+    def run(workers: int, **options: Any) -> Any:
+        shuffled = shuffle and not isinstance(data, Stream)
+        loader = DataLoader(data, 4, shuffle=shuffled, num_workers=workers, **options)
+        return [[batch.tolist() for batch in loader] for _ in range(2)]
+
+    dk.manual_seed(0)
+    first, second = run(0)
+    assert first != second
+    rest = dk.rand(1).item()
+    for workers in (0, 1, 4):
+        dk.manual_seed(0)
+        assert run(workers) == [first, second]
+        assert dk.rand(1).item() == rest
+    seeded = run(3, generator=dk.Generator(7))
+    assert seeded == run(0, generator=dk.Generator(7))
+    assert seeded[0] != first
+
+
+def test_a_data_set_may_seed_its_items() -> None:
+    class Seeded(Squares):
+        def __getitem__(self, index: int) -> Any:
+            dk.manual_seed(index)
+            return dk.rand(1)
+
+    before = dk.random.Generator(1).get_state()
+    dk.manual_seed(1)
+    found = [x.item() for x in DataLoader(Seeded(6), num_workers=3)]
+    assert found == [dk.rand(1, generator=dk.Generator(i)).item() for i in range(6)]
+    assert dk.rand(1).item() == dk.rand(1, generator=dk.Generator(5).set_state(before)).item()
 
 
 def test_preparing_the_workers() -> None:

@@ -89,6 +89,46 @@ def test_a_tensor_subclass_stays_what_it_is() -> None:
     assert repr(p) == "Parameter containing:\nMetres([1., 2.], requires_grad=True)"
 
 
+@dk.array_type(fallback=dk.fallback.dense)
+@dataclass
+class Adapted:
+    """A matrix plus one of low rank."""
+
+    base: Any
+    left: Any
+    right: Any
+
+    def to_dense(self) -> Any:
+        return self.base + self.left @ self.right
+
+
+def test_a_frozen_parameter_stays_frozen_inside_an_array_type() -> None:
+    layer = dk.nn.Linear(3, 2)
+    base: Any = layer.weight.requires_grad_(False)
+    before = base.tolist()
+    layer.weight = Parameter(Adapted(base, dk.zeros((2, 1)), dk.ones((1, 3))))
+    weight: Any = layer.weight
+    assert isinstance(weight, Parameter)
+    assert [name for name, p in layer.named_parameters() if p.requires_grad] == ["weight.left", "weight.right", "bias"]
+    assert not base.requires_grad
+    assert Parameter(weight).base.requires_grad is False
+    optimizer = dk.optim.AdamW(layer.parameters(), lr=0.1, weight_decay=0.5)
+    with dk.densify(on="allow"):
+        layer(dk.ones((4, 3))).sum().backward()
+    optimizer.step()
+    assert base.tolist() == before
+    assert weight.base.grad is None
+    assert weight.left.tolist() != [[0.0], [0.0]]
+
+
+def test_plain_tensors_inside_an_array_type_are_trained_and_keep_their_flag() -> None:
+    base = dk.ones((2, 2))
+    weight: Any = Parameter(Adapted(base, dk.zeros((2, 1)), dk.ones((1, 2))))
+    assert weight.base.requires_grad
+    assert not base.requires_grad
+    assert not Parameter(Adapted(base, base, base), requires_grad=False).left.requires_grad
+
+
 class Loud(Parameter):
     """A subclass of parameters with an override."""
 

@@ -59,6 +59,21 @@ def test_loading_converts_and_takes_numpy_arrays() -> None:
     assert net.tail[1].weight.tolist() == [0.5]
 
 
+def test_loading_takes_tensors_of_pytorch() -> None:
+    torch = pytest.importorskip("torch")
+    theirs, ours = torch.nn.Linear(2, 3), dk.nn.Linear(2, 3)
+    for state in (theirs.state_dict(), dict(theirs.named_parameters())):
+        ours.load_state_dict({name: value * 2 for name, value in state.items()})
+        np.testing.assert_array_equal(ours.weight.detach().array, 2 * theirs.weight.detach().numpy())
+        assert type(ours.weight.array) is np.ndarray
+        assert ours.weight.dtype == np.float64
+    short = {**theirs.state_dict(), "bias": torch.ones(3, dtype=torch.bfloat16)}
+    with pytest.raises(StateDictError, match=r'named "bias": NumPy cannot read torch.bfloat16 .*; convert it'):
+        ours.load_state_dict(short)
+    with pytest.raises(StateDictError, match=r'named "bias".*but received torch.nn.modules.linear.Linear'):
+        ours.load_state_dict({**short, "bias": theirs})
+
+
 def test_loading_is_seen_by_the_graph() -> None:
     net = Net()
     y = (net.gain * net.gain).sum()

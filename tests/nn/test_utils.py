@@ -1,5 +1,6 @@
 """`nn.utils`: clipping, vectors of parameters, calls with other values."""
 
+import copy
 import re
 from typing import Any
 
@@ -167,7 +168,9 @@ def test_a_call_with_other_values() -> None:
         functional_call(net, [{"gain": dk.tensor([2.0])}, {"count": dk.ones(1)}], x, {"spoil": 1.0}).tolist()
         == [72.0] * 2
     )
-    assert functional_call(net, {"unknown": dk.ones(1)}, x).tolist() == net(x).tolist()
+    with pytest.warns(UserWarning, match=r"functional_call: Net has no parameter or buffer named 'first.bia', 'u"):
+        y = functional_call(net, {"unknown": dk.ones(1), "gain": dk.ones(1), "first.bia": dk.ones(1)}, x)
+    assert y.tolist() == net(x).tolist()
     assert dict(net.named_parameters(remove_duplicate=False)) == before
     assert all(net.get_parameter(name) is p for name, p in before.items())
 
@@ -221,6 +224,47 @@ def test_inside_array_types() -> None:
     assert model.weight is weight
     whole = dict(model.named_parameters())
     assert functional_call(model, whole, dk.ones((1, 3)), strict=True).tolist() == [[2.0] * 3]
+
+
+def test_an_array_type_is_replaced_as_a_whole() -> None:
+    model = Structured()
+    weight, scalar = model.weight, dk.types.ScalarTensor
+    x = dk.ones((1, 3))
+
+    def f(w: Any) -> Any:
+        return functional_call(model, {"weight": w}, (x,)).sum()
+
+    assert f(scalar(3, 2.0)).item() == 6.0
+    assert f(scalar(3, 100.0)).item() == 300.0
+    assert f(dk.ones((3, 3))).item() == 9.0
+    gradient = dk.func.grad(f)(scalar(3, 3.0))
+    assert type(gradient) is scalar
+    assert gradient.value.item() == 3.0
+    assert model.weight is weight
+    whole = {"weight": scalar(3, 5.0), "offset": dk.ones(3)}
+    for tied in (True, False):
+        y = functional_call(model, whole, (x,), tie_weights=tied, strict=True)
+        assert y.tolist() == [[6.0] * 3]
+
+
+def test_an_array_type_is_given_as_a_whole_or_in_parts() -> None:
+    model = Structured()
+    both = {"weight": dk.types.ScalarTensor(3, 5.0), "weight.value": dk.ones(())}
+    for tied in (True, False):
+        with pytest.raises(ValueError, match=r"'weight.value' is a part of 'weight'; give one of the two"):
+            functional_call(model, both, (dk.ones((1, 3)),), tie_weights=tied)
+
+
+def test_array_types_that_share_tensors_are_replaced_together() -> None:
+    model: Any = nn.Sequential(Structured(), Structured())
+    model[1].weight = model[0].weight
+    x, five = dk.ones((1, 3)), dk.types.ScalarTensor(3, 5.0)
+    assert functional_call(model, {"1.weight": five}, (x,)).tolist() == [[25.0] * 3]
+    assert functional_call(model, {"1.weight": five}, (x,), tie_weights=False).tolist() == [[10.0] * 3]
+    model[1].weight = copy.copy(model[0].weight)
+    assert functional_call(model, {"1.weight": five}, (x,)).tolist() == [[25.0] * 3]
+    with pytest.raises(ValueError, match=r"multiple values for '1.weight' and '0.weight.value', which are tied"):
+        functional_call(model, {"1.weight": five, "0.weight.value": dk.ones(())}, (x,))
 
 
 def loss(model: nn.Module, parameters: Any, x: Any) -> Any:

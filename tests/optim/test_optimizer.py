@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -311,6 +312,86 @@ def test_states_that_do_not_fit() -> None:
             optimizer.load_state_dict(state)
         assert optimizer.state_dict() == before
         assert optimizer.param_groups[0]["params"][0] is p
+
+
+@pytest.mark.parametrize("convert", ["numpy", "torch"])
+def test_a_state_of_other_arrays_is_converted(convert: str) -> None:
+    torch = pytest.importorskip("torch")
+    p, q = leaf(1.0, 2.0), leaf(1.0, 2.0)
+    optimizer, other = dk.optim.Adam([p]), dk.optim.Adam([q])
+    p.grad = q.grad = dk.ones(2)
+    optimizer.step()
+    saved = optimizer.state_dict()
+    kept = {k: np.array(v.array) for k, v in saved["state"][0].items()}
+    saved["state"][0] = {k: v if convert == "numpy" else torch.from_numpy(v) for k, v in kept.items()}
+    other.load_state_dict(saved)
+    q.data.copy_(p.detach())
+    optimizer.step()
+    other.step()
+    assert q.tolist() == p.tolist()
+    for name, value in other.state[q].items():
+        assert type(value.array) is np.ndarray
+        np.testing.assert_array_equal(value.array, optimizer.state[p][name].array)
+        np.testing.assert_array_equal(saved["state"][0][name], kept[name])
+
+
+def test_a_state_of_pytorch_goes_on() -> None:
+    torch = pytest.importorskip("torch")
+    theirs = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    ours = leaf(1.0, 2.0)
+    cases: dict[str, dict[str, Any]] = {"Adam": {"amsgrad": True}, "SGD": {"lr": 0.1, "momentum": 0.9}}
+    for name, options in cases.items():
+        reference, optimizer = (getattr(m.optim, name)([p], **options) for m, p in ((torch, theirs), (dk, ours)))
+        for step in range(4):
+            if step == 2:
+                optimizer.load_state_dict(reference.state_dict())
+                ours.data.copy_(theirs.detach().numpy())
+            theirs.grad, ours.grad = 2 * theirs.detach(), 2 * ours.detach()
+            reference.step()
+            if step >= 2:
+                optimizer.step()
+        np.testing.assert_allclose(ours.detach().array, theirs.detach().numpy(), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("entry", "error", "message"),
+    [
+        ([0.0, 0.0], TypeError, "'exp_avg' of bias in group 1 of the loaded state dict (Adam) is a list, not a tensor"),
+        ("text", TypeError, "'exp_avg' of bias in group 1 of the loaded state dict (Adam) is a str, not a tensor"),
+        (
+            np.array(["a", "b"]),
+            TypeError,
+            "'exp_avg' of bias in group 1 of the loaded state dict (Adam) cannot be read",
+        ),
+        (np.ones(2, complex), TypeError, "'exp_avg' of bias in group 1 of the loaded state dict (Adam) is complex"),
+        (np.ones(3), ValueError, "loaded state dict (Adam) has shape (3,), the parameter (2,)"),
+        (None, ValueError, "the state of bias in group 1 of the loaded state dict (Adam) has ['step', 'exp_avg',"),
+    ],
+)
+def test_a_state_that_cannot_be_used_is_refused_at_once(entry: Any, error: type[Exception], message: str) -> None:
+    p, q = leaf(1.0), leaf(1.0, 2.0)
+    optimizer = dk.optim.Adam([{"params": [("weight", p)]}, {"params": [("bias", q)]}])
+    p.grad, q.grad = dk.ones(1), dk.ones(2)
+    optimizer.step()
+    saved = optimizer.state_dict()
+    before = copy.deepcopy(saved)
+    spoilt = {**saved, "state": {**saved["state"], 1: {**saved["state"][1], "exp_avg": entry}}}
+    with pytest.raises(error, match=re.escape(message)):
+        optimizer.load_state_dict(spoilt)
+    for number, x in enumerate((p, q)):
+        assert optimizer.state[x]["exp_avg"].tolist() == before["state"][number]["exp_avg"].tolist()
+
+
+def test_a_state_of_another_optimiser_is_refused() -> None:
+    optimizer = dk.optim.Adam([leaf(1.0)])
+    group = optimizer.state_dict()["param_groups"][0]
+    with pytest.raises(ValueError, match=r"has \['momentum_buffer'\], but no 'step' and no 'exp_avg'"):
+        optimizer.load_state_dict({"state": {0: {"momentum_buffer": dk.ones(1)}}, "param_groups": [group]})
+    state = {"step": "x", "exp_avg": dk.ones(1), "exp_avg_sq": dk.ones(1)}
+    with pytest.raises(TypeError, match=r"Invalid number of steps: 'x' of parameter 0 in group 0"):
+        optimizer.load_state_dict({"state": {0: state}, "param_groups": [group]})
+    with pytest.raises(TypeError, match=r"the state of parameter 0 in group 0 .* is a list, not a dictionary"):
+        optimizer.load_state_dict({"state": {0: [1]}, "param_groups": [group]})
 
 
 def test_hooks_around_a_step() -> None:

@@ -1,5 +1,7 @@
 import errno
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -84,9 +86,94 @@ def test_permissions_and_links(tmp_path: Path, suffix: str) -> None:
     np.testing.assert_array_equal(dk.load(path).numpy(), [0, 0])
 
 
+KILLED = """
+import os, signal, sys
+import numpy as np
+import dispatchkit as dk
+
+def killing(file, array, **options):
+    file.write(b"a part")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+np.lib.format.write_array = killing
+dk.save(dk.ones(3), sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes are POSIX's")
+def test_the_next_save_removes_what_a_killed_one_has_left(tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    dk.save(dk.zeros(2), path)
+    subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False, timeout=60)
+    [left] = {*tmp_path.iterdir()} - {path}
+    assert [part.name for part in left.iterdir()] == ["state.npz"]
+    assert dk.load(path).tolist() == [0.0, 0.0]
+    # As in a container that was started again: this process has the number of the killed one.
+    left.rename(tmp_path / left.name.replace(left.name.split("-")[2], str(os.getpid())))
+    dk.save(dk.zeros(2), path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes are POSIX's")
+def test_only_folders_of_dead_saves_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "state.npz"
+    original = np.lib.format.write_array
+    names: list[Path] = []
+
+    def looking(file: Any, array: Any, **options: Any) -> None:
+        names.extend(tmp_path.iterdir())
+        if len(names) == 1:
+            # A save in the midst of another one, of the same process.
+            dk.save(dk.ones(1), tmp_path / "inner.npz")
+        original(file, array, **options)
+
+    monkeypatch.setattr(np.lib.format, "write_array", looking)
+    dk.save(dk.zeros(2), path)
+    assert dk.load(path).tolist() == [0.0, 0.0]
+    own = names[0].name
+    prefix = own.rpartition(f"-{os.getpid()}-")[0]
+    kept = {
+        "of a living process": f"{prefix}-{os.getppid()}-abcdefgh",
+        "of another machine": ".dispatchkit-00000000-999999999-abcdefgh",
+        "of somebody else": ".state.npz.abcdefgh",
+        "with a folder inside": f"{prefix}-999999999-abcdefgh",
+        "gone": f"{prefix}-999999999-hgfedcba",
+    }
+    for name in kept.values():
+        (tmp_path / name).mkdir()
+    (tmp_path / kept["with a folder inside"] / "folder").mkdir()
+    dk.save(dk.zeros(2), path)
+    assert {x.name for x in tmp_path.iterdir()} == {"state.npz", "inner.npz", *kept.values()} - {kept["gone"]}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits are POSIX's")
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
+def test_a_file_that_becomes_too_large_is_an_error_of_the_system(tmp_path: Path, suffix: str) -> None:
+    if suffix == ".safetensors":
+        pytest.importorskip("safetensors")
+    path = tmp_path / f"state{suffix}"
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large") as caught:
+            dk.save(dk.ones(10_000), path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert caught.value.errno == errno.EFBIG
+    assert caught.value.filename == str(path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_places_and_suffixes(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        dk.save(dk.ones(2), tmp_path / "nowhere" / "state.npz")
+    nowhere = tmp_path / "nowhere" / "state.npz"
+    with pytest.raises(FileNotFoundError) as caught:
+        dk.save(dk.ones(2), nowhere)
+    assert caught.value.filename == str(nowhere)
+    dk.save(dk.ones(2), tmp_path / "STATE.NPZ")
+    assert dk.load(tmp_path / "STATE.NPZ").tolist() == [1.0, 1.0]
     with pytest.raises(FileNotFoundError):
         dk.load(tmp_path / "state.npz")
     for call in (lambda: dk.save(dk.ones(2), "state.pt"), lambda: dk.load("state.pt")):

@@ -4,6 +4,7 @@ import json
 import pickle
 import re
 import struct
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -95,6 +96,35 @@ def test_what_unpacks_to_more_than_is_allowed(tmp_path: Path) -> None:
     assert bomb.stat().st_size < 2**15
     refused(bomb, r"holds 8\.4 MB, more than the limit of 1\.0 MB; see load\(limit=\.\.\.\)", limit=10**6)
     assert dk.load(bomb)["x"].shape == (2**20,)
+
+
+def test_a_structure_that_takes_much_more_memory_than_its_text(tmp_path: Path) -> None:
+    structure = '{"list":[' + '{"list":[]},' * 2_000_000 + "0]}"
+    bomb, plain = tmp_path / "bomb.npz", tmp_path / "plain.npz"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("dispatchkit.json", structure)
+    tracemalloc.start()
+    try:
+        refused(bomb, r"a structure that may take 1\.3 GB of memory, more than the limit of 1\.1 GB; see load\(limit")
+        assert tracemalloc.get_traced_memory()[1] < 100 * 10**6
+    finally:
+        tracemalloc.stop()
+    numbers = [0.5 + i for i in range(20_000)]
+    dk.save(numbers, plain)
+    refused(plain, r"may take 2\.. MB of memory, more than the limit of 1\.0 MB", limit=10**6)
+    assert dk.load(plain) == numbers
+
+
+def test_any_bit_of_the_directory_of_an_archive(tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    dk.save({"a": dk.ones(2)}, path)
+    content = path.read_bytes()
+    for bit in range(8 * content.rindex(b"PK\x01\x02"), 8 * len(content)):
+        flipped = bytearray(content)
+        flipped[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(flipped)
+        with contextlib.suppress(dk.errors.LoadError):
+            dk.load(path)
 
 
 def patched(path: Path, old: bytes, new: bytes, *, last: bool = False) -> Path:
