@@ -59,7 +59,7 @@ def elu_partial(xp: Namespace, y: Array, x: Array, alpha: float = 1.0) -> Array:
 
 def _negative_part(xp: Namespace, x: Any) -> Any:
     """Return an array with 0 for positive elements, whose exponentials may overflow."""
-    return xp.where(x >= 0, 0.0, x)
+    return xp.where(x > 0, 0.0, x)
 
 
 @operation(kind=kinds.elementwise, namespace=FUNCTIONAL)
