@@ -51,9 +51,12 @@ def differentiable_calls() -> list[Any]:
 
 
 def leaves(
-    entry: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any]
+    entry: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any], call: Callable[..., Any] | None = None
 ) -> tuple[Callable[..., Any], list[dk.Tensor]]:
-    """Return an operation as a function of its floating and complex arguments, and those arguments as leaves."""
+    """Return an operation as a function of its floating and complex arguments, and those arguments as leaves.
+
+    What is called is `call`, by default the operation.
+    """
     found: list[dk.Tensor] = []
 
     def leaf(name: str, value: Any) -> Any:
@@ -69,7 +72,7 @@ def leaves(
         own, keywords = dk.tensor_protocol.map_arguments(
             entry.function, args, kwargs, lambda name, value: next(given) if isinstance(value, dk.Tensor) else value
         )
-        result = flat(entry.function(*own, **keywords))
+        result = flat((call or entry.function)(*own, **keywords))
         return tuple(r for r in result if r.dtype.kind in "fc")
 
     return function, found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -135,7 +135,7 @@ def divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx1 = 1 / x2``, ``dy/dx2 = -y / x2``. Source: array API standard, `divide`.
+    ``dy/dx1 = 1 / x2``, ``dy/dx2 = -x1 / x2**2``. Source: array API standard, `divide`.
 
     Examples
     --------
@@ -152,8 +152,9 @@ def divide_transpose_x1(xp, g, x2):
 
 
 @divide.def_partial("x2")
-def divide_partial_x2(y, x2):
-    return -y / x2
+def divide_partial_x2(x1, x2):
+    # Not by the output, which a program may change in place; x2 is not squared, which overflows sooner.
+    return -(x1 / x2) / x2
 
 
 @elementwise(passthrough=True, operator="__floordiv__", domain=(0.5, 2.0))
@@ -230,7 +231,8 @@ def remainder(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx1 = 1``, ``dy/dx2 = -floor(x1 / x2)``. Source: array API standard, `remainder`.
+    ``dy/dx1 = 1``, ``dy/dx2 = -floor(x1 / x2)``, which is 1 where `x2` is infinite and of the other sign.
+    Source: array API standard, `remainder`.
 
     Examples
     --------
@@ -246,7 +248,9 @@ remainder.def_partial(1, None)
 
 @remainder.def_partial("x2")
 def remainder_partial_x2(xp, x1, x2):
-    return -xp.floor_divide(x1, x2)
+    # The quotient of opposite signs rounds down to -1 also where it is too small for a number, and so 0.
+    opposite = ((x1 < 0) & (x2 == inf)) | ((x1 > 0) & (x2 == -inf))
+    return xp.where(opposite & (abs(x1) < inf), 1, -xp.floor_divide(x1, x2))
 
 
 @elementwise(passthrough=True, operator="__neg__")

@@ -41,13 +41,13 @@ def maximum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
 
 @maximum.def_partial("x1")
-def maximum_partial_x1(xp, y, x1, x2):
-    return _share(xp, y, x1 < x2, x1 == x2)
+def maximum_partial_x1(xp, x1, x2):
+    return _share(xp, x1, x1 < x2, x1 == x2)
 
 
 @maximum.def_partial("x2")
-def maximum_partial_x2(xp, y, x1, x2):
-    return _share(xp, y, x2 < x1, x1 == x2)
+def maximum_partial_x2(xp, x1, x2):
+    return _share(xp, x2, x2 < x1, x1 == x2)
 
 
 @elementwise(passthrough=True)
@@ -77,18 +77,18 @@ def minimum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
 
 @minimum.def_partial("x1")
-def minimum_partial_x1(xp, y, x1, x2):
-    return _share(xp, y, x1 > x2, x1 == x2)
+def minimum_partial_x1(xp, x1, x2):
+    return _share(xp, x1, x1 > x2, x1 == x2)
 
 
 @minimum.def_partial("x2")
-def minimum_partial_x2(xp, y, x1, x2):
-    return _share(xp, y, x2 > x1, x1 == x2)
+def minimum_partial_x2(xp, x1, x2):
+    return _share(xp, x2, x2 > x1, x1 == x2)
 
 
-def _share(xp: Namespace, y: Array, loses: Array, ties: Array) -> Array:
-    """Return what part of the gradient goes to an argument."""
-    return xp.where(loses, 0, xp.where(ties, 0.5, xp.ones_like(y)))
+def _share(xp: Namespace, x: Array, loses: Array, ties: Array) -> Array:
+    """Return what part of the gradient goes to an argument, in its dtype."""
+    return xp.where(loses, 0, xp.where(ties, 0.5, xp.ones_like(x)))
 
 
 @elementwise

@@ -222,8 +222,8 @@ def logaddexp(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx1 = exp(x1 - y)``, ``dy/dx2 = exp(x2 - y)``; NaN where `y` is infinite. Source: array API standard,
-    `logaddexp`.
+    ``dy/dx1 = sigmoid(x1 - x2)``, ``dy/dx2 = sigmoid(x2 - x1)``; equal infinities share evenly, where PyTorch has NaN.
+    Source: array API standard, `logaddexp`.
 
     Examples
     --------
@@ -242,13 +242,20 @@ def logaddexp_numpy(x1: Any, x2: Any, /) -> Any:
 
 
 @logaddexp.def_partial("x1")
-def logaddexp_partial_x1(xp, y, x1):
-    return xp.exp(x1 - y)
+def logaddexp_partial_x1(xp, x1, x2):
+    return _logistic(xp, _lead(xp, x1, x2))
 
 
 @logaddexp.def_partial("x2")
-def logaddexp_partial_x2(xp, y, x2):
-    return xp.exp(x2 - y)
+def logaddexp_partial_x2(xp, x1, x2):
+    return _logistic(xp, _lead(xp, x2, x1))
+
+
+def _lead(xp: Namespace, x1: Array, x2: Array) -> Array:
+    """Return the difference of two logarithms, which keeps what their sum rounds away; 0 for equal infinities."""
+    with np.errstate(invalid="ignore"):
+        d = x1 - x2
+    return xp.where((x1 == x2) & xp.isnan(d), 0.0, d)
 
 
 @elementwise
@@ -275,6 +282,11 @@ def sigmoid(xp: Namespace, x: Array, /) -> Array:
     """
     if holds_complex(x):
         return xp.reciprocal(xp.add(xp.exp(xp.negative(x)), 1))
+    return _logistic(xp, x)
+
+
+def _logistic(xp: Namespace, x: Array) -> Array:
+    """Return the logistic function of real numbers."""
     # Both exponents are at most 0. At 0, where they have a kink, the derivatives of the two cancel.
     opposite = xp.multiply(x, -1.0)
     return xp.divide(xp.exp(xp.minimum(x, 0.0)), xp.add(xp.exp(xp.minimum(x, opposite)), 1))

@@ -28,7 +28,7 @@ def pow(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx1 = x2 * x1**(x2 - 1)``, 0 for ``0**0``; ``dy/dx2 = y * log(x1)``, 0 at ``x1 = 0`` unless
+    ``dy/dx1 = x2 * x1**(x2 - 1)``, 0 where `x2` is; ``dy/dx2 = x1**x2 * log(x1)``, 0 at ``x1 = 0`` unless
     ``x2 < 0``. Source: array API standard, `pow`.
 
     Examples
@@ -48,15 +48,17 @@ def pow_partial_x1(xp, x1, x2):
         return x2 * x1 ** (x2 - 1) if x2 != 0 else xp.zeros_like(x1)
     x2 = floating(xp, x2)
     # Changing the exponent, not the result, keeps 0 * inf out of the derivatives of this rule, too.
-    exponent = xp.where(xp.logical_and(x1 == 0, x2 == 0), 1, x2)
+    exponent = xp.where((x2 == 0) & ~xp.isfinite(1 / x1), 1, x2)
     return x2 * x1 ** (exponent - 1)
 
 
 @pow.def_partial("x2")
-def pow_partial_x2(xp, y, x1, x2):
-    base = xp.asarray(x1, dtype=y.dtype) if isinstance(x1, (int, float, complex)) else floating(xp, x1)
+def pow_partial_x2(xp, x1, x2):
+    # Computed again: the output, which a program may change in place, is kept for neither argument.
+    power = x1**x2
+    base = xp.asarray(x1, dtype=power.dtype) if isinstance(x1, (int, float, complex)) else floating(xp, x1)
     exponent = xp.real(x2) if holds_complex(x2) else x2
-    return y * xp.log(xp.where(xp.logical_and(base == 0, exponent >= 0), 1, base))
+    return power * xp.log(xp.where(xp.logical_and(base == 0, exponent >= 0), 1, base))
 
 
 @elementwise
@@ -103,7 +105,7 @@ def reciprocal(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = -y**2``. Source: array API standard, `reciprocal`.
+    ``dy/dx = -1 / x**2``. Source: array API standard, `reciprocal`.
 
     Examples
     --------
@@ -115,8 +117,9 @@ def reciprocal(xp: Namespace, x: Array, /) -> Array:
 
 
 @reciprocal.def_partial
-def reciprocal_partial(y):
-    return -y * y
+def reciprocal_partial(x):
+    part = 1 / x
+    return -part * part
 
 
 @elementwise(passthrough=True, domain=(0.1, 3.0))

@@ -230,19 +230,21 @@ def atan2(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
 @atan2.def_partial("x1")
 def atan2_partial_x1(xp, x1, x2):
-    return x2 / _squared_distance(xp, x1, x2)
+    r = _distance(xp, x1, x2)
+    return x2 / r / r
 
 
 @atan2.def_partial("x2")
 def atan2_partial_x2(xp, x1, x2):
-    return -floating(xp, x1) / _squared_distance(xp, x1, x2)
+    r = _distance(xp, x2, x1)
+    return -floating(xp, x1) / r / r
 
 
-def _squared_distance(xp: Namespace, x1: Array, x2: Array) -> Array:
-    """Return the squared distance from the origin, 1 there; integers are squared as floating-point numbers."""
-    x1, x2 = floating(xp, x1), floating(xp, x2)
-    squared = x1 * x1 + x2 * x2
-    return xp.where(squared == 0, 1, squared)
+def _distance(xp: Namespace, x: Array, other: Array) -> Array:
+    """Return the distance from the origin, 1 there; its square, which may underflow or overflow, is not computed."""
+    x, other = floating(xp, x), floating(xp, other)
+    # The distance itself has no derivative at the origin.
+    return xp.hypot(xp.where((x == 0) & (other == 0), 1, x), other)
 
 
 arcsin = alias("arcsin", asin)

@@ -368,7 +368,8 @@ def logit(xp: Namespace, x: Array, /) -> Array:
 
 @logit.def_partial
 def logit_partial(xp, x):
-    return xp.where((x < 0) | (x > 1), math.nan, 1 / (x * (1 - x)))
+    # The absolute value of -0.0 is 0.0: the logarithm rises on either side.
+    return xp.where((x < 0) | (x > 1), math.nan, 1 / (xp.abs(x) * (1 - x)))
 
 
 expit = sigmoid

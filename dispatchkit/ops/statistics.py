@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
+
+import numpy as np
 
 from dispatchkit.graph.arrays import holds_complex
 from dispatchkit.ops.axes import Axis, count, restored
@@ -53,14 +57,17 @@ def var(xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.
 
 @var.def_vjp
 def var_vjp(xp, g, x, axis, correction, keepdims):
-    scale = restored(xp, g * (2 / _divisor(x, axis, correction)), x.shape, axis, keepdims)
-    return scale * _deviation(xp, x, axis)
+    share, quiet = _share(2, x, axis, correction)
+    with quiet:
+        return restored(xp, g * share, x.shape, axis, keepdims) * _deviation(xp, x, axis)
 
 
 @var.def_jvp
 def var_jvp(xp, t, x, axis, correction, keepdims):
     total = xp.sum(_product(xp, _deviation(xp, x, axis), t), axis=axis, keepdims=keepdims)
-    return total * (2 / _divisor(x, axis, correction))
+    share, quiet = _share(2, x, axis, correction)
+    with quiet:
+        return total * share
 
 
 @reduction(samples=SPREAD_SAMPLES)
@@ -94,18 +101,22 @@ def std(xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.
 
 @std.def_vjp
 def std_vjp(xp, g, y, x, axis, correction, keepdims):
-    inner = _over(xp, g, y) * (1 / _divisor(x, axis, correction))
-    return restored(xp, inner, x.shape, axis, keepdims) * _deviation(xp, x, axis)
+    share, quiet = _share(1, x, axis, correction)
+    with quiet:
+        inner = _over(xp, g, y) * share
+        return restored(xp, inner, x.shape, axis, keepdims) * _deviation(xp, x, axis)
 
 
 @std.def_jvp
 def std_jvp(xp, t, y, x, axis, correction, keepdims):
     total = xp.sum(_product(xp, _deviation(xp, x, axis), t), axis=axis, keepdims=keepdims)
-    return _over(xp, total, y) * (1 / _divisor(x, axis, correction))
+    share, quiet = _share(1, x, axis, correction)
+    with quiet:
+        return _over(xp, total, y) * share
 
 
 def _deviation(xp: Namespace, x: Any, axis: Axis) -> Any:
-    return x - xp.mean(x, axis=axis, keepdims=True)
+    return x - xp.mean(x, axis=axis, keepdims=True) if count(x.shape, axis) else x
 
 
 def _product(xp: Namespace, x1: Any, x2: Any) -> Any:
@@ -117,6 +128,15 @@ def _product(xp: Namespace, x1: Any, x2: Any) -> Any:
 
 def _divisor(x: Any, axis: Axis, correction: float) -> float:
     return max(count(x.shape, axis) - correction, 0)
+
+
+def _share(total: float, x: Any, axis: Axis, correction: float) -> tuple[float, AbstractContextManager[None]]:
+    """Return a number over what a sum of squares is divided by, infinite where that is 0, and what keeps NumPy quiet.
+
+    The products with infinity, infinite or NaN, are PyTorch's derivatives; the value has been warned of.
+    """
+    divisor = _divisor(x, axis, correction)
+    return (total / divisor, nullcontext()) if divisor else (math.inf, np.errstate(invalid="ignore"))
 
 
 def _over(xp: Namespace, g: Any, y: Any) -> Any:
@@ -141,7 +161,7 @@ def logsumexp(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool =
 
     Notes
     -----
-    The derivative is ``exp(x - y)``, the softmax. Source: PyTorch, `torch.logsumexp`.
+    The derivative is the softmax. Source: PyTorch, `torch.logsumexp`.
 
     Examples
     --------
@@ -160,11 +180,19 @@ def logsumexp(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool =
 
 @logsumexp.def_vjp
 def logsumexp_vjp(xp, g, y, x, axis, keepdims):
-    return restored(xp, g, x.shape, axis, keepdims) * conjugate(
-        xp, xp.exp(x - restored(xp, y, x.shape, axis, keepdims))
-    )
+    return restored(xp, g, x.shape, axis, keepdims) * conjugate(xp, _portions(xp, x, y, axis, keepdims))
 
 
 @logsumexp.def_jvp
 def logsumexp_jvp(xp, t, y, x, axis, keepdims):
-    return xp.sum(t * xp.exp(x - restored(xp, y, x.shape, axis, keepdims)), axis=axis, keepdims=keepdims)
+    return xp.sum(t * _portions(xp, x, y, axis, keepdims), axis=axis, keepdims=keepdims)
+
+
+def _portions(xp: Namespace, x: Any, y: Any, axis: Axis, keepdims: bool) -> Any:
+    """Return the softmax, by way of the logarithm of the sum of exponentials.
+
+    Large logarithms are rounded; the portions are divided by their sum, which is 1 but for that.
+    """
+    e = xp.exp(x - restored(xp, y, x.shape, axis, keepdims))
+    total = xp.sum(e, axis=axis, keepdims=True)
+    return e / xp.where(xp.isfinite(total), total, 1)

@@ -49,7 +49,7 @@ def elu(xp: Namespace, x: Array, /, alpha: float = 1.0) -> Array:
     tensor([-0.6321,  2.0000])
     """
     x = real_floats(xp, elu, x)
-    return xp.where(x > 0, x, alpha * xp.expm1(_negative_part(xp, x)))
+    return xp.where(x > 0, x, alpha * xp.expm1(xp.where(x > 0, 0.0, x)))
 
 
 @elu.def_partial
@@ -58,7 +58,10 @@ def elu_partial(xp, x, alpha):
 
 
 def _negative_part(xp: Namespace, x: Any) -> Any:
-    """Return an array with 0 for positive elements, whose exponentials may overflow."""
+    """Return an array with 0 for positive elements, whose exponentials may overflow.
+
+    At 0 it is a constant for rules, whose own derivative is PyTorch's there, and the element in bodies.
+    """
     return xp.where(x >= 0, 0.0, x)
 
 
@@ -90,7 +93,7 @@ def selu(xp: Namespace, x: Array, /) -> Array:
     tensor([-1.1113,  2.1014])
     """
     x = real_floats(xp, selu, x)
-    return SELU_SCALE * xp.where(x > 0, x, SELU_ALPHA * xp.expm1(_negative_part(xp, x)))
+    return SELU_SCALE * xp.where(x > 0, x, SELU_ALPHA * xp.expm1(xp.where(x > 0, 0.0, x)))
 
 
 @selu.def_partial
@@ -130,7 +133,7 @@ def celu(xp: Namespace, x: Array, /, alpha: float = 1.0) -> Array:
     if alpha == 0:
         raise ValueError(f"{celu.__name__}: alpha must not be 0")
     x = real_floats(xp, celu, x)
-    return xp.where(x > 0, x, alpha * xp.expm1(_negative_part(xp, x) / alpha))
+    return xp.where(x > 0, x, alpha * xp.expm1(xp.where(x > 0, 0.0, x) / alpha))
 
 
 @celu.def_partial

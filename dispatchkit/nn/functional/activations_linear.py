@@ -151,12 +151,12 @@ def hardtanh(xp: Namespace, x: Array, /, min_val: float = -1.0, max_val: float =
 
 @hardtanh.def_partial
 def hardtanh_partial(xp, x, min_val, max_val):
-    return _within(xp, x, min_val, max_val)
+    return _not_beyond(xp, x, min_val, max_val)
 
 
-def _within(xp: Namespace, x: Any, low: float, high: float) -> Any:
-    """Return 1 strictly between two numbers, 0 elsewhere."""
-    return xp.astype((x > low) & (x < high), x.dtype)
+def _not_beyond(xp: Namespace, x: Any, low: float, high: float) -> Any:
+    """Return 0 where one of two bounds is reached, 1 elsewhere: PyTorch lets NaN pass."""
+    return xp.astype(~((x <= low) | (x >= high)), x.dtype)
 
 
 @operation(kind=kinds.elementwise, namespace=FUNCTIONAL, domain=(-2.0, 8.0))
@@ -190,7 +190,7 @@ def relu6(xp: Namespace, x: Array, /) -> Array:
 
 @relu6.def_partial
 def relu6_partial(xp, x):
-    return _within(xp, x, 0.0, 6.0)
+    return _not_beyond(xp, x, 0.0, 6.0)
 
 
 @operation(kind=kinds.elementwise, namespace=FUNCTIONAL, domain=(-5.0, 5.0))
@@ -225,7 +225,7 @@ def hardsigmoid(xp: Namespace, x: Array, /) -> Array:
 
 @hardsigmoid.def_partial
 def hardsigmoid_partial(xp, x):
-    return _within(xp, x, -3.0, 3.0) / 6.0
+    return xp.astype((x > -3.0) & (x < 3.0), x.dtype) / 6.0
 
 
 @operation(kind=kinds.elementwise, namespace=FUNCTIONAL, domain=(-5.0, 5.0))

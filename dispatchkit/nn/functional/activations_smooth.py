@@ -21,8 +21,8 @@ __all__ = ["gelu", "glu", "logsigmoid", "mish", "silu", "softplus", "softsign"]
 Approximation = Literal["none", "tanh"]
 ROOT = math.sqrt(2 / math.pi)
 CUBIC = 0.044715
-# From here on the hyperbolic tangents below are 1 in double precision.
-SATURATED = 30.0
+# From here on the hyperbolic tangents below are 1 and the normal density is 0 in double precision.
+SATURATED = 40.0
 
 
 @operation(

@@ -135,7 +135,8 @@ def _bounded_square(xp: Namespace, x: Any, target: Any, bound: float) -> Any:
     """Return half the squared differences, growing linearly from a bound on; right at infinities, too."""
     d = x - target
     inner = xp.clip(d, -bound, bound)
-    return inner * (d - 0.5 * inner)
+    # The terms are apart because tangents multiply: 0, that of what is bounded, meets no infinite difference.
+    return 0.5 * inner * inner + bound * xp.abs(d - inner)
 
 
 @operation(
@@ -239,8 +240,8 @@ def kl_div(
         loss = xp.exp(target) * (target - x)
     else:
         zero = target == 0
-        loss = target * (xp.log(xp.where(zero, 1.0, target)) - x)
-        loss = xp.where(zero, target * 0.0, loss)
+        # Zeros are taken out of the factor, too: what would multiply their cotangents may be infinite.
+        loss = target * xp.where(zero, 0.0, xp.log(xp.where(zero, 1.0, target)) - x)
     if reduction != "batchmean":
         return reduced(xp, loss, reduction)
     return xp.sum(loss) / (x.shape[0] if x.ndim else 1)

@@ -16,6 +16,7 @@ from dispatchkit.nn.functional.losses_reduction import (
 )
 from dispatchkit.nn.functional.shapes import FUNCTIONAL
 from dispatchkit.ops.declare import operation
+from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
 from dispatchkit.ops.wrapping import holds_everywhere
@@ -82,9 +83,18 @@ def binary_cross_entropy(
 
 
 def _logarithm(xp: Namespace, x: Any) -> Any:
-    """Return the logarithms of numbers from 0 on, -100 at least."""
+    """Return the logarithms of probabilities, -100 at least.
+
+    Where they may be differentiated, their derivatives at 0 and 1 are those that `_slope` is made of, 1e12 and 0: a
+    type that is decomposed gets the gradient of a tensor.
+    """
     zero = x <= 0
-    return xp.where(zero, -100.0, xp.maximum(xp.log(xp.where(zero, 1.0, x)), -100.0))
+    if xp is not tensor_namespace:
+        return xp.where(zero, -100.0, xp.maximum(xp.log(xp.where(zero, 1.0, x)), -100.0))
+    one = x >= 1
+    logarithm = xp.maximum(xp.log(xp.where(zero | one, 0.5, x)), -100.0)
+    # Not by 1e12 at once, which half precision does not hold.
+    return xp.where(zero, x * 1e4 * 1e4 * 1e4 - 100.0, xp.where(one, 0.0, logarithm))
 
 
 def _weighed(xp: Namespace, loss: Any, weight: Any, reduction: str) -> Any:
@@ -192,6 +202,10 @@ def binary_cross_entropy_with_logits(
     for parameter, value in (("weight", weight), ("pos_weight", pos_weight)):
         if value is not None:
             check_weight(op, parameter, value, x)
-    share = 1.0 if pos_weight is None else 1.0 + (pos_weight - 1.0) * target
-    loss = (1.0 - target) * x + share * xp.logaddexp(-x, 0.0)
+    # The terms of each sign are apart: neither the loss nor its derivative is a difference of nearly equal numbers.
+    opposite = -x
+    right = target if pos_weight is None else pos_weight * target
+    loss = (1.0 - target) * xp.maximum(x, 0.0) + right * xp.maximum(opposite, 0.0)
+    rest = xp.log1p(xp.exp(xp.minimum(x, opposite)))
+    loss = loss + (rest if pos_weight is None else (1.0 + (pos_weight - 1.0) * target) * rest)
     return _weighed(xp, loss, weight, reduction)

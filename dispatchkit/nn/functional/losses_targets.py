@@ -71,7 +71,7 @@ class Probabilities:
 
     def divided(self, total: Any, x: Any, weight: Any) -> Any:
         """Return a sum divided by the number of places; NaN where there are none."""
-        return total / (prod(x.shape) // x.shape[self.axis] or math.nan)
+        return total / (prod(x.shape[: self.axis] + x.shape[self.axis + 1 :]) or math.nan)
 
     def along(self, x: Any, weight: Any) -> Any:
         """Return the weights of classes so that they broadcast with `x`."""
