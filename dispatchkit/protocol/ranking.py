@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dispatchkit.protocol.conversions import Conversion
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Source", "Step", "checked", "rule_steps"]
+__all__ = ["Source", "Step", "rule_steps"]
 
 
 class Source(Enum):
@@ -115,8 +115,6 @@ def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: 
         call = _wrapping(operation, call, change)
     if not rule.takes_everything(operation.parameters):
         call = _guarded(rule, call)
-    if rule.takes_more(operation.parameters):
-        call = checked(operation, call)
     return Step(source, cls, call, str(rule), rule)
 
 
@@ -160,21 +158,15 @@ def _wrapping(operation: Overridable, handler: Callable[..., Any], change: Seque
     return with_wrapped_arrays
 
 
-def checked(operation: Overridable, handler: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a handler that is only given what the operation's signature allows."""
-    allows = operation.parameters.allows
-
-    def of_signature(*args: Any, **kwargs: Any) -> Any:
-        if not allows(args, kwargs):
-            operation.check_call(args, kwargs)
-        return handler(*args, **kwargs)
-
-    return of_signature
-
-
 def _guarded(rule: Rule, handler: Callable[..., Any]) -> Callable[..., Any]:
+    # By the number of arguments and the names of keywords, on which it depends alone.
+    known: dict[tuple[Any, ...], list[str]] = {}
+
     def where_accepted(*args: Any, **kwargs: Any) -> Any:
-        refused = rule.refusal(args, kwargs)
+        call = (len(args), *kwargs)
+        refused = known.get(call)
+        if refused is None:
+            refused = known[call] = rule.refusal(args, kwargs)
         if refused:
             return decline(f"it cannot be called with {', '.join(refused)}")
         return handler(*args, **kwargs)

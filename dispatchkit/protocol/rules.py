@@ -140,19 +140,6 @@ class Rule:
         p = parameters.signature.parameters.get(name)
         return p is not None and p.default is p.empty
 
-    def takes_more(self, parameters: Parameters) -> bool:
-        """Return whether the handler could be given what the operation does not allow."""
-        own = list(self.takes.parameters.values())
-        names = {p.name for p in own if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
-        positional = sum(p.kind in POSITIONAL for p in own)
-        required = sum(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own)
-        return (
-            any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own)
-            or not parameters.knows(dict.fromkeys(names))
-            or positional > parameters.most
-            or required < parameters.least
-        )
-
     def distances(
         self, key: Key, parameters: Parameters, asked: type, order: Callable[[type], Sequence[type]]
     ) -> tuple[int, ...] | None:
