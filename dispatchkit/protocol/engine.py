@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, overload
 
 from dispatchkit.errors import NoImplementationError, RegistrationError
+from dispatchkit.protocol.annotations import signature_of
 from dispatchkit.protocol.array_type import decorate
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.explain import Explanation, explain_call
@@ -144,7 +145,7 @@ class DispatchProtocol(Registry):
 
         def make(fn: F) -> Any:
             forms = None if arrays is None else dict.fromkeys(arrays, Form.LOOSE)
-            signature = inspect.signature(fn)
+            signature = signature_of(fn, "overridable")
             unknown = [name for name in arrays or () if name not in signature.parameters]
             if unknown:
                 raise RegistrationError(f"overridable: {fn.__name__} has no parameter '{unknown[0]}'")

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from typing_extensions import override
 
 from dispatchkit.errors import RegistrationError, SignatureWarning
+from dispatchkit.protocol.annotations import annotated_signatures, classes_of, resolved_hints, signature_of
 from dispatchkit.protocol.conversions import Conversion, Conversions
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.overridable import Overridable, of
@@ -23,12 +24,12 @@ from dispatchkit.protocol.population import Population
 from dispatchkit.protocol.rules import (
     ANY,
     Rule,
-    annotated_signatures,
-    classes_of,
     departures,
+    is_structural,
     never_called,
+    never_found,
     no_own_type,
-    resolved_hints,
+    stands_for_nothing,
     type_name,
     wrong_count,
 )
@@ -151,7 +152,7 @@ class Registry(Population):
     def _make_rules(
         self, target: Overridable | Kind, handler: Callable[..., Any], types: tuple[type, ...]
     ) -> list[Rule]:
-        takes = inspect.signature(handler)
+        takes = signature_of(handler, "implements")
         if isinstance(target, Kind):
             parameters = list(takes.parameters.values())
             if not parameters or parameters[0].kind in (
@@ -205,6 +206,9 @@ class Registry(Population):
                 raise RegistrationError(f"implements: {cls!r} is not a class")
         if not self._own_types(types):
             raise RegistrationError(no_own_type(_name(handler), list(map(type_name, types))))
+        for cls in types:
+            if stands_for_nothing(cls) and (is_structural(cls) or not self.records.participates(cls)):
+                raise RegistrationError(never_found(_name(handler), cls))
         one_array = isinstance(target, Kind) or len(target.parameters.arrays) == 1
         anywhere = len(types) == 1 and (explicit or one_array)
         count = len(types) if isinstance(target, Kind) else len(target.parameters.arrays)
@@ -310,9 +314,9 @@ def _name(handler: Callable[..., Any]) -> str:
 
 
 def _conversion_types(function: Callable[..., Any]) -> tuple[type, type]:
-    hints = resolved_hints(function, with_return=True)
+    first = next(iter(signature_of(function, "converts").parameters), "")
+    hints = resolved_hints(function, skip=())
     name = _name(function)
-    first = next(iter(inspect.signature(function).parameters), "")
     sources = classes_of(hints.get(first, ANY), Form.ONE, name)
     targets = classes_of(hints.get("return", ANY), Form.ONE, name)
     if len(sources) != 1 or len(targets) != 1 or ANY in (*sources, *targets):

@@ -1,5 +1,7 @@
 """What cannot be registered is refused, and leaves nothing behind."""
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -145,3 +147,26 @@ def test_the_handler_of_a_kind_takes_the_operation(protocol: DispatchProtocol) -
 
         @protocol.implements(kinds.function, A)
         def nothing() -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("handler", "name"), [(str, "str"), (operator.attrgetter("value"), r"operator.attrgetter('value')")]
+)
+def test_what_has_no_signature_is_refused_by_name(protocol: DispatchProtocol, handler: Any, name: str) -> None:
+    text = f"{name} has no signature that could be read; give it one by a function around it, as in def handler"
+    uses: dict[str, Callable[..., Any]] = {
+        "implements": protocol.implements(unary(protocol), A),
+        "converts": protocol.converts(),
+        "overridable": protocol.overridable,
+    }
+    for use, decorate in uses.items():
+        with pytest.raises(RegistrationError) as caught:
+            decorate(handler)
+        assert f"{use}: {text}" in str(caught.value)
+    assert protocol.rules() == []
+
+
+def test_what_cannot_be_called_is_no_handler(protocol: DispatchProtocol) -> None:
+    handler: Any = "text"
+    with pytest.raises(RegistrationError, match="implements: 'text' is not callable"):
+        protocol.implements(unary(protocol), A)(handler)

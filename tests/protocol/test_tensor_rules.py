@@ -1,6 +1,6 @@
 """Rules for operations of the library: pairs with tensors, NumPy operands, scalars, sequences, kinds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.instance import tensor_protocol
 
 
@@ -339,3 +340,28 @@ def test_a_method_of_the_protocol_is_not_given_what_the_operation_does_not_take(
     assert dk.where(Own(), 1, 2) == "own"
     with pytest.raises(TypeError, match="too many positional arguments"):
         dk.where(Own(), 1, 2, 3)
+
+
+@pytest.mark.parametrize("hint", [list[Duck], tuple[Duck, ...], Sequence[Duck], Duck | list[Duck], list])
+def test_a_sequence_where_one_array_is_taken_is_refused(hint: Any) -> None:
+    def exp_all(x, /):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, RUF100
+        return "rule"
+
+    def reduce_all(op, x, /, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN003, ANN202, RUF100
+        return "rule"
+
+    exp_all.__annotations__ = reduce_all.__annotations__ = {"x": hint}
+    with pytest.raises(RegistrationError, match=r"can never match: 'x' takes one array, and a \w+ is none; write"):
+        dk.implements(dk.exp)(exp_all)
+    with pytest.raises(RegistrationError, match="can never match"):
+        dk.implements(dk.kinds.reduction)(reduce_all)
+
+
+@pytest.mark.parametrize("hint", [list[Duck], tuple[Duck, ...], Sequence[Duck], Duck])
+def test_a_sequence_of_arrays_is_annotated_by_its_members(hint: Any) -> None:
+    def concat_ducks(arrays, /, *, axis=0):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, RUF100
+        return "rule"
+
+    concat_ducks.__annotations__ = {"arrays": hint}
+    dk.implements(dk.concat)(concat_ducks)
+    assert dk.concat([Duck(), Duck()]) == dk.concat((Duck(), dk.ones(2))) == "rule"
