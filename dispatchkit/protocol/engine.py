@@ -10,7 +10,7 @@ from typing import Any, TypeVar, overload
 
 from dispatchkit.errors import NoImplementationError, RegistrationError
 from dispatchkit.protocol.annotations import signature_of
-from dispatchkit.protocol.array_type import decorate
+from dispatchkit.protocol.array_type import check_operators, decorate
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.explain import Explanation, explain_call
 from dispatchkit.protocol.fallbacks import Fallback
@@ -224,12 +224,13 @@ class DispatchProtocol(Registry):
 
         Raises
         ------
-        RegistrationError : if `cls` is no class, or one that mixes with arrays anyway
+        RegistrationError : if `cls` is no class, mixes with arrays anyway, or has the operators of a builtin
         """
         if not isinstance(cls, type):
             raise RegistrationError(f"register_type takes a class, not {cls!r}")
         if cls in (self.base, type(None)) or self.is_companion(cls):
             raise RegistrationError(f"register_type: {cls.__name__} mixes with arrays as it is")
+        check_operators("register_type", self, cls, foreign=True)
         self.declare(cls, Declaration(fallback, priority, fields, to_dense))
 
     def answer_by_rules(
