@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
 import inspect
 import itertools
 import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, MutableSequence, Sequence
+from functools import cache
 from typing import Any
 
 from typing_extensions import TypeAliasType
@@ -134,24 +134,31 @@ def resolved_hints(
 
 def _is_text(hint: Any) -> bool:
     """Return whether an annotation, or a part of it, is text that is still to be evaluated."""
+    if isinstance(hint, type):
+        return False
     return isinstance(hint, (str, typing.ForwardRef)) or any(map(_is_text, typing.get_args(hint)))
 
 
 def _resolved(hint: Any, module: dict[str, Any], scope: dict[str, Any]) -> Any:
-    if isinstance(hint, str) and hint.isidentifier():
-        # Most are, and a look is faster than an evaluation.
-        for names in (scope, module, vars(builtins)):
-            if hint in names and not _is_text(names[hint]):
-                return names[hint]
-    holder = types.SimpleNamespace(__annotations__={"hint": hint})
+    value = eval(_compiled(hint), module, scope) if isinstance(hint, str) else hint  # noqa: S307
+    if not _is_text(value):
+        return value
+    holder = types.SimpleNamespace(__annotations__={"hint": value})
     return typing.get_type_hints(holder, module, scope, include_extras=True)["hint"]
+
+
+@cache
+def _compiled(hint: str) -> types.CodeType:
+    return compile(hint, "<annotation>", "eval")
 
 
 def _enclosing_names(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the local names of the functions around one that is being defined, the innermost winning."""
+    if "<locals>" not in function.__qualname__:
+        return {}
     around = function.__qualname__.split(".<locals>.")
     enclosing = {".<locals>.".join(around[:depth]) for depth in range(1, len(around))}
-    frame = inspect.currentframe() if enclosing else None
+    frame = inspect.currentframe()
     found: list[Mapping[str, Any]] = []
     while frame is not None:
         code = frame.f_code
@@ -166,14 +173,15 @@ def _enclosing_names(function: Callable[..., Any]) -> dict[str, Any]:
 
 def alternatives(hint: Any) -> list[Any]:
     """Return what an annotation allows: the members of a union, and what aliases and type variables stand for."""
-    origin = typing.get_origin(hint)
+    if isinstance(hint, type):
+        return [hint]
     if isinstance(hint, TypeAliasType) or type(hint).__name__ == "TypeAliasType":
         parts = [hint.__value__]
     elif isinstance(hint, typing.NewType):
         parts = [hint.__supertype__]
     elif isinstance(hint, typing.TypeVar):
         parts = list(hint.__constraints__) or [Any if hint.__bound__ is None else hint.__bound__]
-    elif origin in (typing.Union, types.UnionType):
+    elif typing.get_origin(hint) in (typing.Union, types.UnionType):
         parts = list(typing.get_args(hint))
     else:
         return [hint]

@@ -28,6 +28,7 @@ from dispatchkit.protocol.rules import (
     is_structural,
     never_called,
     never_found,
+    no_arrays,
     no_own_type,
     stands_for_nothing,
     type_name,
@@ -168,6 +169,8 @@ class Registry(Population):
             faults, remarks = departures(takes, target.parameters)
             if faults:
                 raise RegistrationError(never_called(_name(handler), target.qualified_name, target.parameters, faults))
+            if not target.parameters.arrays:
+                raise RegistrationError(no_arrays(_name(handler), target.qualified_name, target.parameters))
             for remark in remarks:
                 warnings.warn(f"{_name(handler)} for {target.qualified_name}: {remark}", SignatureWarning, stacklevel=3)
         if types:

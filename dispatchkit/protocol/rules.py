@@ -25,6 +25,7 @@ __all__ = [
     "location_of",
     "never_called",
     "never_found",
+    "no_arrays",
     "no_own_type",
     "position_distance",
     "stands_for_nothing",
@@ -221,6 +222,15 @@ def departures(takes: inspect.Signature, parameters: Parameters) -> tuple[list[s
 def never_called(handler: str, operation: str, parameters: Parameters, faults: Sequence[str]) -> str:
     """Say that a handler can never be called for its operation, and why."""
     return f"{handler} can never be called for {operation}{parameters.signature}: {'; '.join(faults)}"
+
+
+def no_arrays(handler: str, operation: str, parameters: Parameters) -> str:
+    """Say that a handler can never be called for an operation that takes no arrays."""
+    first = next(iter(parameters.signature.parameters), "x")
+    return (
+        f"{handler} can never be called for {operation}: it has no array parameters; name them where it is declared, "
+        f"as in operation(arrays=('{first}',))"
+    )
 
 
 def no_own_type(handler: str, found: Sequence[str]) -> str:
