@@ -68,7 +68,7 @@ class Registry(Population):
         base: type,
         arrays: tuple[type, ...],
         scalars: tuple[type, ...],
-        wrap: Callable[[Any], Any],
+        wrap: Callable[..., Any],
         advice: str,
     ) -> None:
         super().set_base(base, arrays, scalars, wrap, advice)
