@@ -266,7 +266,7 @@ def test_numpy_scalars_match_like_pythons_numbers() -> None:
     assert seen == [int, float, np.int64, np.float32, np.float64]
 
 
-HANDLERS = {
+HANDLERS: dict[str, dict[Any, Any]] = {
     "slash": {
         dk.exp: lambda x, /: "rule",
         dk.add: lambda x1, x2, /: "rule",

@@ -30,7 +30,7 @@ class Level(IntEnum):
     LOW = 1
 
 
-BASES = {
+BASES: dict[Any, str] = {
     **dict.fromkeys((float, int, complex, str, bytes, bytearray, list, tuple, deque, dt.timedelta), "__add__"),
     **dict.fromkeys((set, frozenset), "__sub__"),
     dict: "__or__",
@@ -117,7 +117,7 @@ def test_enumerations_and_frozen_dataclasses_are_array_types() -> None:
     class Scaled:
         value: float
 
-        def to_dense(self) -> dk.Tensor:
+        def to_dense(self) -> Any:
             return self.value * dk.ones(2)
 
     with dk.densify(on="allow"):
