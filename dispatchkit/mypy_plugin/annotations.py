@@ -71,7 +71,7 @@ def _classes(hint: Type | None, form: Form) -> list[TypeInfo | None]:
         case UnionType():
             return [info for item in typ.items if not _is_none(item) for info in _classes(item, form)] or [None]
         case TypeVarType():
-            return _classes(typ.upper_bound, form)
+            return [info for item in typ.values or [typ.upper_bound] for info in _classes(item, form)]
         case LiteralType():
             return [typ.fallback.type]
         case TupleType():

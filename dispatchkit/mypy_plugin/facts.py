@@ -61,7 +61,7 @@ class UserOperation:
     ----------
     declared : whether `operation` declares it, by a body that takes a namespace first
     kind : name of its kind; "" where it cannot be told
-    arrays : names of the parameters that decide who answers; None for all
+    arrays : names of the parameters that decide who answers; None for all, or those annotated with arrays
     method : by which types take part in its protocol
     """
 

@@ -19,9 +19,10 @@ from mypy.nodes import (
     TupleExpr,
     UnaryExpr,
 )
-from mypy.types import AnyType, CallableType, Instance, Type, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeVarType, UnionType, get_proper_type
 
 from dispatchkit import nn
+from dispatchkit.mypy_plugin.annotations import SEVERAL
 from dispatchkit.mypy_plugin.names import TENSOR
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable, of
@@ -50,6 +51,7 @@ DECLARING = (Tensor, nn)
 REVERSED = frozenset(REFLECTED.values())
 ORDERED = frozenset(REFLECTED) | REVERSED
 AUGMENTED = frozenset(f"__i{name[2:]}" for name in REFLECTED)
+ARRAYS = frozenset({TENSOR, "numpy.ndarray", "numpy.generic"})
 KINDS = {
     "ARG_POS": inspect.Parameter.POSITIONAL_OR_KEYWORD,
     "ARG_OPT": inspect.Parameter.POSITIONAL_OR_KEYWORD,
@@ -160,20 +162,28 @@ def literal(written: Expression | None) -> Any:
     return ...
 
 
-def operation_parameters(function: FuncDef) -> Parameters:
-    """Return the parameters of an operation that is declared by this body, as `dk.operation` reads them."""
+def operation_parameters(function: FuncDef, arrays: Sequence[str] | None) -> Parameters:
+    """Return the parameters of an operation that is declared by this body, as `dk.operation` reads them.
+
+    Parameters
+    ----------
+    function : the body
+    arrays : names of the array parameters; None for those that the annotations say
+    """
     signature = signature_of(function, skip=1)
     types = function.type.arg_types if isinstance(function.type, CallableType) else [None] * len(function.arg_names)
     forms: dict[str, Form] = {}
     for p, typ in zip(signature.parameters.values(), types[1:], strict=True):
         hint = None if typ is None else get_proper_type(typ)
+        if arrays is not None and p.name not in arrays:
+            continue
         if hint is None or isinstance(hint, AnyType):
-            if p.kind is p.POSITIONAL_ONLY:
+            if (arrays is not None and p.kind is not p.VAR_POSITIONAL) or p.kind is p.POSITIONAL_ONLY:
                 forms[p.name] = Form.ONE
             elif p.kind is p.VAR_POSITIONAL:
                 forms[p.name] = Form.STAR
-        elif mentions_tensor(hint):
-            several = isinstance(hint, Instance) and hint.type.fullname != TENSOR
+        elif arrays is not None or mentions_tensor(hint):
+            several = any(map(_is_sequence, hint.items if isinstance(hint, UnionType) else [hint]))
             forms[p.name] = Form.STAR if p.kind is p.VAR_POSITIONAL else Form.SEQUENCE if several else Form.ONE
     return Parameters(signature, forms)
 
@@ -184,8 +194,19 @@ def overridable_parameters(function: FuncDef, arrays: Sequence[str] | None) -> P
 
 
 def mentions_tensor(typ: Type) -> bool:
-    """Return whether a type is, or holds, plain tensors."""
-    hint: Any = get_proper_type(typ)
-    if isinstance(hint, Instance) and hint.type.fullname == TENSOR:
-        return True
-    return any(mentions_tensor(part) for part in getattr(hint, "args", getattr(hint, "items", ())))
+    """Return whether a type is a plain or raw array, or a union, a type variable or a sequence with one."""
+    match get_proper_type(typ):
+        case UnionType(items=parts) | TupleType(items=parts):
+            return any(map(mentions_tensor, parts))
+        case TypeVarType() as variable:
+            return any(map(mentions_tensor, variable.values or [variable.upper_bound]))
+        case Instance() as hint:
+            if any(base.fullname in ARRAYS or tensor_protocol.method in base.names for base in hint.type.mro):
+                return True
+            return _is_sequence(hint) and any(map(mentions_tensor, hint.args))
+    return False
+
+
+def _is_sequence(typ: Type) -> bool:
+    hint = get_proper_type(typ)
+    return isinstance(hint, TupleType) or (isinstance(hint, Instance) and hint.type.fullname in SEVERAL)

@@ -144,7 +144,7 @@ class Program:
         if not isinstance(function, FuncDef):
             return None
         if noted.declared:
-            parameters, place = operation_parameters(function), module.partition(".")[0]
+            parameters, place = operation_parameters(function, noted.arrays), module.partition(".")[0]
         else:
             parameters, place = overridable_parameters(function, noted.arrays), module
         kinds = (noted.kind, "all") if noted.kind not in ("", "all") else (noted.kind,) if noted.kind else ()

@@ -11,7 +11,7 @@ from dispatchkit.ops.typing import Namespace
 
 __all__ = ["Axis", "along", "count", "inverse", "lanes", "normal_axes", "normal_axis", "restored"]
 
-Axis: TypeAlias = "int | tuple[int, ...] | None"
+Axis: TypeAlias = int | tuple[int, ...] | None
 
 
 def normal_axes(axis: Axis, ndim: int, name: str = "") -> tuple[int, ...]:

@@ -21,14 +21,16 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.numpy_namespace import numpy_namespace
+from dispatchkit.ops.array_parameters import array_forms, gives_several
 from dispatchkit.ops.declared import CREATING, DeclaredOperation
 from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.rules import Rule, RuleKind
 from dispatchkit.ops.samples import Content, Sample, elementwise_samples, reduction_samples
 from dispatchkit.ops.typing import Operation
+from dispatchkit.protocol.annotations import signature_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind, kinds
-from dispatchkit.protocol.parameters import Form, Parameters
+from dispatchkit.protocol.parameters import Parameters
 
 __all__ = [
     "alias",
@@ -55,6 +57,7 @@ def operation(body: Callable[Concatenate[Any, P], R], /) -> Operation[P, R]: ...
 def operation(
     *,
     kind: Kind = ...,
+    arrays: Sequence[str] | None = ...,
     operator: str | None = ...,
     methods: Sequence[str] | None = ...,
     properties: Sequence[str] = ...,
@@ -73,6 +76,7 @@ def operation(
     /,
     *,
     kind: Kind = kinds.function,
+    arrays: Sequence[str] | None = None,
     operator: str | None = None,
     methods: Sequence[str] | None = None,
     properties: Sequence[str] = (),
@@ -90,9 +94,10 @@ def operation(
 
     Parameters
     ----------
-    body : takes an array namespace ``xp``, then the operation's own parameters; parameters annotated with arrays
-        (or, without annotations, the positional-only ones) decide who answers a call
+    body : takes an array namespace ``xp``, then the operation's own parameters
     kind : its family
+    arrays : names of the parameters that decide who answers a call; by default those annotated with arrays (`Tensor`,
+        ``numpy.ndarray``, array types, sequences of them), and the positional-only ones without annotation
     operator : name of the operator it is, such as ``"__add__"``; the reflected one follows
     methods : names of the methods that view it
     properties : names of the properties that view it
@@ -132,10 +137,10 @@ def operation(
         if kind in CREATING:
             signature = _with_requires_grad(signature)
         place = namespace or fn.__module__.partition(".")[0]
-        parameters = Parameters(signature, _forms(fn, signature))
+        parameters = Parameters(signature, array_forms(fn, signature, arrays))
         entry = record(tensor_protocol, fn.__name__, place, kind, parameters, fn, differentiable, passthrough)
         call = tensor_protocol.add(entry)
-        entry.several = _gives_several(fn)
+        entry.several = gives_several(fn)
         entry.decomposes = decomposes and not passthrough and not parameters.nullary
         entry.samples = _samples(entry, domain, content) if samples is None else list(samples)
         entry.forget_rules()
@@ -162,7 +167,7 @@ def _samples(entry: DeclaredOperation, domain: tuple[float, float], content: Con
 
 
 def _public_signature(fn: Callable[..., Any]) -> inspect.Signature:
-    signature = inspect.signature(fn)
+    signature = signature_of(fn, "operation")
     parameters = list(signature.parameters.values())
     if not parameters or parameters[0].kind not in (
         inspect.Parameter.POSITIONAL_ONLY,
@@ -172,33 +177,6 @@ def _public_signature(fn: Callable[..., Any]) -> inspect.Signature:
             f"operation: the body of {fn.__name__} must take an array namespace first: def {fn.__name__}(xp, x, /)"
         )
     return signature.replace(parameters=parameters[1:])
-
-
-def _forms(fn: Callable[..., Any], signature: inspect.Signature) -> dict[str, Form]:
-    """Return the array parameters of a body and what they take, from its annotations."""
-    forms: dict[str, Form] = {}
-    for p in signature.parameters.values():
-        hint = p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", str(p.annotation))
-        if p.annotation is p.empty or hint == "Any":
-            if p.kind is p.POSITIONAL_ONLY:
-                forms[p.name] = Form.ONE
-            elif p.kind is p.VAR_POSITIONAL:
-                forms[p.name] = Form.STAR
-        elif "Index" in hint:
-            forms[p.name] = Form.INDEX
-        elif "ArrayLike" in hint:
-            forms[p.name] = Form.LOOSE
-        elif "Array" in hint or "Tensor" in hint:
-            several = any(word in hint for word in ("Sequence[", "list[", "tuple["))
-            forms[p.name] = Form.STAR if p.kind is p.VAR_POSITIONAL else Form.SEQUENCE if several else Form.ONE
-    return forms
-
-
-def _gives_several(fn: Callable[..., Any]) -> bool:
-    """Return whether a body is annotated to give several arrays: a tuple, a list or a class of one."""
-    hint = fn.__annotations__.get("return", "Array")
-    text = hint if isinstance(hint, str) else getattr(hint, "__name__", str(hint))
-    return text not in ("Array", "Tensor", "Any", "None")
 
 
 def _dress(call: Any, fn: Callable[..., Any], signature: inspect.Signature) -> None:
@@ -268,7 +246,7 @@ def _store_numbers(entry: DeclaredOperation, kind: RuleKind, numbers: tuple[Any,
 def _define_numpy(entry: DeclaredOperation, way: Callable[..., Any], /) -> Callable[..., Any]:
     """Compute NumPy arrays by a function that takes what the body takes but for the namespace."""
     wanted = [p for p in entry.parameters.signature.parameters.values() if p.name != "requires_grad"]
-    found = inspect.signature(way).parameters.values()
+    found = signature_of(way, "def_numpy").parameters.values()
     if [(p.name, p.kind, p.default) for p in found] != [(p.name, p.kind, p.default) for p in wanted]:
         right = str(inspect.Signature([p.replace(annotation=p.empty) for p in wanted]))
         raise RegistrationError(
@@ -326,6 +304,7 @@ class _Declarer:
     def __call__(
         self,
         *,
+        arrays: Sequence[str] | None = ...,
         operator: str | None = ...,
         methods: Sequence[str] = ...,
         properties: Sequence[str] = ...,

@@ -17,7 +17,7 @@ from dispatchkit.ops.typing import Array, Namespace
 __all__ = ["argwhere", "chunk", "kron", "pad", "split"]
 
 # A number, a pair (before, after), a pair for each axis, or a number or pair by axis.
-PerAxis: TypeAlias = "int | Sequence[Any] | Mapping[int, Any]"
+PerAxis: TypeAlias = int | Sequence[Any] | Mapping[int, Any]
 PadMode: TypeAlias = Literal["constant", "edge", "reflect", "symmetric", "wrap"]
 
 

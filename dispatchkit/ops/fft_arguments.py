@@ -25,7 +25,7 @@ __all__ = [
 FFT = "dispatchkit.fft"
 
 Norm: TypeAlias = Literal["backward", "ortho", "forward"]
-Lengths: TypeAlias = "tuple[int, ...] | list[int] | None"
+Lengths: TypeAlias = tuple[int, ...] | list[int] | None
 
 # The factors of a transform and of its inverse change places in the transpose: conjugating turns the direction around
 # and leaves the factor where it is.

@@ -25,7 +25,8 @@ ndarray = np.ndarray
 
 def gathering_function(operation: DeclaredOperation) -> Function:
     """Return the public function of an operation of a sequence of arrays, given first, with parameters."""
-    table = operation.table
+    table, allows = operation.table, operation.parameters.allows
+    needs_more = operation.parameters.least > 1
     base: Any = None
     compute: Any = None
 
@@ -34,6 +35,8 @@ def gathering_function(operation: DeclaredOperation) -> Function:
             return answer
         if not foreign and (raw := _arrays_of(arrays, base)):
             return at_once(raw, arrays, args, kwargs)
+        if (args or kwargs or needs_more) and not allows((arrays, *args), kwargs):
+            operation.check_call((arrays, *args), kwargs)
         types: Any = set(map(type, arrays)) if type(arrays) is list or type(arrays) is tuple else ()
         key: Any = types.pop() if len(types) == 1 else None
         try:

@@ -76,6 +76,8 @@ def call(<taken>):
         if __value0 is __MISSING:
             return __rest(<given>)
         __first = __decide(<given>)
+    if <wrong>:
+        return __rest(<given>)
     <collecting>
     __result = __first(__value0, *__args, **__unknown) if __args or __unknown else __first(__value0)
     if __result is NotImplemented or __result is None:
@@ -256,6 +258,7 @@ def leading_source(parameters: Sequence[Spelled]) -> str:
         )
     untracked = ["__value0._node is None", *(_untracked(i, p) for i, p in others)]
     rest = f"return __rest({its.given})"
+    wrong = ["__unknown", *([] if its.spread else ["__star"]), *(one.replace(" not ", " ") for one in needed)]
     return _filled(
         LEADING,
         taken=its.taken,
@@ -264,6 +267,7 @@ def leading_source(parameters: Sequence[Spelled]) -> str:
         whole_call=" and ".join(["not __foreign and not __unknown", *([] if its.spread else ["not __star"]), *needed]),
         untracked=" and ".join(untracked),
         computing=computing,
+        wrong=" or ".join(wrong),
         checking=its.checking(),
         collecting=its.collecting(),
     )

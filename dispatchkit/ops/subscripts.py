@@ -16,7 +16,7 @@ __all__ = ["Labels", "Optimize", "Path", "Subscripts", "found_path", "read_subsc
 Labels: TypeAlias = tuple[str, ...]
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]
 Path: TypeAlias = tuple[tuple[int, ...], ...]
-Optimize: TypeAlias = "bool | str | Sequence[Any]"
+Optimize: TypeAlias = bool | str | Sequence[Any]
 
 STRATEGIES = ("greedy", "optimal")
 

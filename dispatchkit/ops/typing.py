@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, Protocol, TypeAlias, TypeVar, overload
+
+from dispatchkit.protocol.parameters import Form
 
 if TYPE_CHECKING:
     import inspect
@@ -13,15 +15,16 @@ if TYPE_CHECKING:
     # Inside a body or rule an array is whatever `xp` computes on; to callers it is a Tensor.
     Array: TypeAlias = Tensor
 else:
-    Array = Any
+    Array = Annotated[Any, Form.ONE]
 
 __all__ = ["Array", "ArrayLike", "DType", "Index", "Namespace", "Operation", "Rule", "Shape"]
 
+# To the declaration of operations these are told apart, and from parameters that may be anything, by what is noted.
 Namespace: TypeAlias = Any
-ArrayLike: TypeAlias = Any
-DType: TypeAlias = Any
-Index: TypeAlias = Any
-Shape: TypeAlias = "int | tuple[int, ...] | list[int]"
+ArrayLike: TypeAlias = Annotated[Any, Form.LOOSE]
+DType: TypeAlias = Annotated[Any, "a dtype"]
+Index: TypeAlias = Annotated[Any, Form.INDEX]
+Shape: TypeAlias = int | tuple[int, ...] | list[int]
 Rule: TypeAlias = Callable[..., Any]
 
 P = ParamSpec("P")

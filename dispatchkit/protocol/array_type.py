@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import types
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,16 @@ from dispatchkit.protocol.declarations import checked_declaration, instance_attr
 from dispatchkit.protocol.densify import FromDense, make_dense
 from dispatchkit.protocol.participants import ATTRIBUTE, Declaration
 from dispatchkit.protocol.rules import type_name
+from dispatchkit.protocol.surface import REFLECTED
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.engine import DispatchProtocol
 
-__all__ = ["decorate"]
+__all__ = ["check_operators", "decorate"]
+
+ARITHMETIC = frozenset({*REFLECTED, *REFLECTED.values(), "__abs__", "__neg__", "__pos__", "__invert__"})
+# What a method is that a class written in C defines: one of Python's builtins, or of an extension.
+IN_C = (types.WrapperDescriptorType, types.MethodDescriptorType)
 
 
 def decorate(protocol: DispatchProtocol, cls: type, declaration: Declaration) -> None:
@@ -28,6 +34,7 @@ def decorate(protocol: DispatchProtocol, cls: type, declaration: Declaration) ->
     RegistrationError : if the declaration does not fit the class
     """
     declaration = checked_declaration(protocol, cls, declaration, "array_type")
+    check_operators("array_type", protocol, cls)
     before = set(cls.__dict__)
     if protocol.records.own_method(cls) is None:
         try:
@@ -56,6 +63,32 @@ def _compare_elementwise(protocol: DispatchProtocol, cls: type) -> None:
         if name in cls.__dict__:
             protocol.on_undo(partial(setattr, cls, name, cls.__dict__[name]))
         setattr(cls, name, value)
+def check_operators(use: str, protocol: DispatchProtocol, cls: type, *, foreign: bool = False) -> None:
+    """Raise if Python would use operators of a class written in C, such as `float`, in place of the protocol's.
+
+    Parameters
+    ----------
+    use : the function that declares the class
+    protocol, cls : the protocol, and the class
+    foreign : whether the class is somebody else's: then operators of its own library are meant, those of Python's
+        builtins are not
+
+    Raises
+    ------
+    RegistrationError : naming the base and the operators
+    """
+    found: dict[type, list[str]] = {}
+    for name in sorted(member.name for member in protocol.surface if member.name.startswith("__")):
+        owner = next((ancestor for ancestor in cls.__mro__ if name in ancestor.__dict__), object)
+        if isinstance(owner.__dict__.get(name), IN_C) and owner is not object and not protocol.wrapped_always(owner):
+            found.setdefault(owner, []).append(name)
+    for owner, names in found.items():
+        if not ARITHMETIC.isdisjoint(names) and (owner.__module__ == "builtins" or not foreign):
+            derives = f"is Python's {owner.__name__}" if cls is owner else f"derives from {type_name(owner)}"
+            raise RegistrationError(
+                f"{use}: {type_name(cls)} {derives}, whose operators Python would use in place of the array's: "
+                f"{', '.join(names)}; hold the {type_name(owner)} in a field of a class instead"
+            )
 
 
 def _strip(protocol: DispatchProtocol, cls: type, keep: set[str]) -> None:

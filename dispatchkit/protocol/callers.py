@@ -3,7 +3,8 @@
 The forms of signature on which most depends, of one and two arrays and of a sequence, have theirs beside the arrays.
 
 Each reads the table of its operation by the types of the arguments and calls what it finds. Modes are asked only
-while some exist in the process; a first answer that declines hands over to the chain.
+while some exist in the process; a first answer that declines hands over to the chain. A call that the signature does
+not allow ends here, so that a handler which takes more needs no guard of its own.
 """
 
 from __future__ import annotations
@@ -48,12 +49,15 @@ def _making(operation: Overridable) -> Function:
 
 
 def _positional(operation: Overridable) -> Function:
-    table = operation.table
-    key_of, count = operation.parameters.key, operation.parameters.positional
+    table, parameters = operation.table, operation.parameters
+    key_of, count = parameters.key, parameters.positional
+    least, most, allows = parameters.least, parameters.most, parameters.allows
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if live and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
             return answer
+        if (kwargs or not least <= len(args) <= most) and not allows(args, kwargs):
+            operation.check_call(args, kwargs)
         key = tuple(map(type, args)) if len(args) == count else key_of(args, kwargs)
         try:
             first = table[key]
@@ -68,12 +72,15 @@ def _positional(operation: Overridable) -> Function:
 
 
 def _general(operation: Overridable) -> Function:
-    table = operation.table
-    key_of = operation.parameters.key
+    table, parameters = operation.table, operation.parameters
+    key_of = parameters.key
+    least, most, allows = parameters.least, parameters.most, parameters.allows
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if live and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
             return answer
+        if (kwargs or not least <= len(args) <= most) and not allows(args, kwargs):
+            operation.check_call(args, kwargs)
         key = key_of(args, kwargs)
         try:
             first = table[key]

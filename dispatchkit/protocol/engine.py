@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, overload
 
 from dispatchkit.errors import NoImplementationError, RegistrationError
-from dispatchkit.protocol.array_type import decorate
+from dispatchkit.protocol.annotations import signature_of
+from dispatchkit.protocol.array_type import check_operators, decorate
 from dispatchkit.protocol.declarations import checked_declaration
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.explain import Explanation, explain_call
@@ -150,7 +151,7 @@ class DispatchProtocol(Registry):
             if not isinstance(kind, Kind):
                 raise RegistrationError(f"overridable: kind={kind!r} is no kind; write one such as dk.kinds.function")
             forms = None if arrays is None else dict.fromkeys(arrays, Form.LOOSE)
-            signature = inspect.signature(fn)
+            signature = signature_of(fn, "overridable")
             unknown = [name for name in arrays or () if name not in signature.parameters]
             if unknown:
                 raise RegistrationError(f"overridable: {fn.__name__} has no parameter '{unknown[0]}'")
@@ -229,12 +230,14 @@ class DispatchProtocol(Registry):
 
         Raises
         ------
-        RegistrationError : if `cls` is no class, or one that mixes with arrays anyway; if a declaration does not fit it
+        RegistrationError : if `cls` is no class, mixes with arrays anyway, or has the operators of a builtin; if a
+            declaration does not fit it
         """
         if not isinstance(cls, type):
             raise RegistrationError(f"register_type takes a class, not {cls!r}")
         if cls in (self.base, type(None)) or self.is_companion(cls):
             raise RegistrationError(f"register_type: {cls.__name__} mixes with arrays as it is")
+        check_operators("register_type", self, cls, foreign=True)
         declared = Declaration(fallback, priority, fields, to_dense)
         self.declare(cls, checked_declaration(self, cls, declared, "register_type"))
 

@@ -30,7 +30,7 @@ class Population:
         self.method = method
         self.records = Records(method)
         self.base: type | None = None
-        self.wrap: Callable[[Any], Any] = _same
+        self.wrap: Callable[..., Any] = _same
         self.advice = ""
         self._arrays: tuple[type, ...] = ()
         self._companions: tuple[type, ...] = (int, float, complex)
@@ -40,7 +40,7 @@ class Population:
         base: type,
         arrays: tuple[type, ...],
         scalars: tuple[type, ...],
-        wrap: Callable[[Any], Any],
+        wrap: Callable[..., Any],
         advice: str,
     ) -> None:
         """Name the plain array type: the last that is asked, and the default of its subclasses.
@@ -50,7 +50,8 @@ class Population:
         base : the class
         arrays : raw array types that count as the base type and reach handlers wrapped
         scalars : further scalar types that mix with arrays
-        wrap : makes an instance of the base type of a raw array or scalar
+        wrap : makes an instance of the base type of a raw array or scalar; of a Python number with the arrays that it
+            is promoted with as a second argument
         advice : what messages tell people who pass something else
         """
         self.base, self.wrap, self.advice = base, wrap, advice
@@ -122,5 +123,5 @@ class Population:
         return value
 
 
-def _same(value: Any) -> Any:
+def _same(value: Any, beside: Any = ()) -> Any:
     return value

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import AmbiguousImplementationError
 from dispatchkit.protocol.decline import decline
-from dispatchkit.protocol.kinds import Kind
-from dispatchkit.protocol.parameters import Key, flatten
+from dispatchkit.protocol.kinds import Kind, kinds
+from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.protocol.rules import ANY, Rule, type_name
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.conversions import Conversion
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Source", "Step", "checked", "rule_steps"]
+__all__ = ["Source", "Step", "rule_steps"]
 
 
 class Source(Enum):
@@ -115,8 +115,6 @@ def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: 
         call = _wrapping(operation, call, change)
     if not rule.takes_everything(operation.parameters):
         call = _guarded(rule, call)
-    if rule.takes_more(operation.parameters):
-        call = checked(operation, call)
     return Step(source, cls, call, str(rule), rule)
 
 
@@ -148,33 +146,35 @@ def _wrapped_positions(operation: Overridable, key: Key, rule: Rule) -> list[boo
 
 def _wrapping(operation: Overridable, handler: Callable[..., Any], change: Sequence[bool]) -> Callable[..., Any]:
     protocol = operation.protocol
-    names = {p.name for p, wanted in zip(operation.parameters.arrays, change, strict=True) if wanted}
-
-    def wrap(name: str, value: Any) -> Any:
-        return protocol.wrap(value) if name in names and protocol.is_companion(type(value)) else value
+    parameters = operation.parameters
+    names = {p.name for p, wanted in zip(parameters.arrays, change, strict=True) if wanted}
+    indices = {p.name for p in parameters.arrays if p.form is Form.INDEX}
+    # Python's numbers are weak. Where arrays are not promoted to one dtype, an int may be an index or a count.
+    weak = (int, float, complex) if operation.kind in (kinds.elementwise, kinds.searching) else (float, complex)
 
     def with_wrapped_arrays(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = operation.parameters.replace(args, kwargs, wrap)
+        def wrap(name: str, value: Any) -> Any:
+            if name not in names or not protocol.is_companion(type(value)):
+                return value
+            if type(value) not in weak or name in indices:
+                return protocol.wrap(value)
+            return protocol.wrap(value, [one for p, one in parameters.values(args, kwargs) if p.name not in indices])
+
+        args, kwargs = parameters.replace(args, kwargs, wrap)
         return handler(*args, **kwargs)
 
     return with_wrapped_arrays
 
 
-def checked(operation: Overridable, handler: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a handler that is only given what the operation's signature allows."""
-    allows = operation.parameters.allows
-
-    def of_signature(*args: Any, **kwargs: Any) -> Any:
-        if not allows(args, kwargs):
-            operation.check_call(args, kwargs)
-        return handler(*args, **kwargs)
-
-    return of_signature
-
-
 def _guarded(rule: Rule, handler: Callable[..., Any]) -> Callable[..., Any]:
+    # By the number of arguments and the names of keywords, on which it depends alone.
+    known: dict[tuple[Any, ...], list[str]] = {}
+
     def where_accepted(*args: Any, **kwargs: Any) -> Any:
-        refused = rule.refusal(args, kwargs)
+        call = (len(args), *kwargs)
+        refused = known.get(call)
+        if refused is None:
+            refused = known[call] = rule.refusal(args, kwargs)
         if refused:
             return decline(f"it cannot be called with {', '.join(refused)}")
         return handler(*args, **kwargs)

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from typing_extensions import override
 
 from dispatchkit.errors import RegistrationError, ReplacementWarning, SignatureWarning
+from dispatchkit.protocol.annotations import annotated_signatures, classes_of, resolved_hints, signature_of
 from dispatchkit.protocol.conversions import Conversion, Conversions
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.overridable import Overridable
@@ -23,12 +24,13 @@ from dispatchkit.protocol.population import Population
 from dispatchkit.protocol.rules import (
     ANY,
     Rule,
-    annotated_signatures,
-    classes_of,
     departures,
+    is_structural,
     never_called,
+    never_found,
+    no_arrays,
     no_own_type,
-    resolved_hints,
+    stands_for_nothing,
     type_name,
     wrong_count,
 )
@@ -70,7 +72,7 @@ class Registry(Population):
         base: type,
         arrays: tuple[type, ...],
         scalars: tuple[type, ...],
-        wrap: Callable[[Any], Any],
+        wrap: Callable[..., Any],
         advice: str,
     ) -> None:
         super().set_base(base, arrays, scalars, wrap, advice)
@@ -156,7 +158,7 @@ class Registry(Population):
     def _make_rules(
         self, target: Overridable | Kind, handler: Callable[..., Any], types: tuple[type, ...]
     ) -> list[Rule]:
-        takes = inspect.signature(handler)
+        takes = signature_of(handler, "implements")
         if isinstance(target, Kind):
             parameters = list(takes.parameters.values())
             if self._lacks_operation(handler, parameters):
@@ -171,6 +173,8 @@ class Registry(Population):
             faults, remarks = departures(takes, target.parameters)
             if faults:
                 raise RegistrationError(never_called(_name(handler), target.qualified_name, target.parameters, faults))
+            if not target.parameters.arrays:
+                raise RegistrationError(no_arrays(_name(handler), target.qualified_name, target.parameters))
             for remark in remarks:
                 warnings.warn(f"{_name(handler)} for {target.qualified_name}: {remark}", SignatureWarning, stacklevel=3)
         if types:
@@ -222,6 +226,9 @@ class Registry(Population):
                 raise RegistrationError(f"implements: {cls!r} is not a class")
         if not self._own_types(types):
             raise RegistrationError(no_own_type(_name(handler), list(map(type_name, types))))
+        for cls in types:
+            if stands_for_nothing(cls) and (is_structural(cls) or not self.records.participates(cls)):
+                raise RegistrationError(never_found(_name(handler), cls))
         one_array = isinstance(target, Kind) or len(target.parameters.arrays) == 1
         anywhere = len(types) == 1 and (explicit or one_array)
         count = len(types) if isinstance(target, Kind) else len(target.parameters.arrays)
@@ -337,9 +344,9 @@ def _module(handler: Callable[..., Any]) -> str | None:
 
 
 def _conversion_types(function: Callable[..., Any]) -> tuple[type, type]:
-    hints = resolved_hints(function, with_return=True)
+    first = next(iter(signature_of(function, "converts").parameters), "")
+    hints = resolved_hints(function, skip=())
     name = _name(function)
-    first = next(iter(inspect.signature(function).parameters), "")
     sources = classes_of(hints.get(first, ANY), Form.ONE, name)
     targets = classes_of(hints.get("return", ANY), Form.ONE, name)
     if len(sources) != 1 or len(targets) != 1 or ANY in (*sources, *targets):

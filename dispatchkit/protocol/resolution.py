@@ -19,7 +19,7 @@ from dispatchkit.errors import (
 )
 from dispatchkit.protocol.decline import take_mode_notes, take_reason
 from dispatchkit.protocol.parameters import Form, Key, flatten
-from dispatchkit.protocol.ranking import Source, Step, checked, rule_steps
+from dispatchkit.protocol.ranking import Source, Step, rule_steps
 from dispatchkit.protocol.rules import type_name
 
 if TYPE_CHECKING:
@@ -99,6 +99,9 @@ class Chain:
         args, kwargs, start : the call, and the first step that is asked
         asks : called with the operation and each step before it is asked
         """
+        parameters = self.operation.parameters
+        if (kwargs or not parameters.least <= len(args) <= parameters.most) and not parameters.allows(args, kwargs):
+            self.operation.check_call(args, kwargs)
         declined: list[tuple[type, str]] = []
         steps = self.steps
         if start and steps:
@@ -233,7 +236,7 @@ def _own_method(operation: Overridable, types: tuple[type, ...], cls: type) -> l
             owner = next(v for _, v in operation.parameters.values(args, kwargs) if type(v) is cls)
         return getattr(owner, name)(function, types, args, kwargs)
 
-    return [Step(Source.METHOD, cls, checked(operation, own_method), f"{type_name(cls)}.{name}")]
+    return [Step(Source.METHOD, cls, own_method, f"{type_name(cls)}.{name}")]
 
 
 def _default(operation: Overridable, key: Key, order: Sequence[type]) -> Step | None:

@@ -4,34 +4,33 @@ from __future__ import annotations
 
 import difflib
 import inspect
-import itertools
 import numbers
 import types
-import typing
-from collections.abc import Callable, Collection, Iterable, Mapping, MutableSequence, Sequence
+from abc import ABC, ABCMeta
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from typing_extensions import TypeAliasType
-
-from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.kinds import Kind
-from dispatchkit.protocol.parameters import Form, Key, Parameters
+from dispatchkit.protocol.parameters import Key, Parameters
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
 
 __all__ = [
     "Rule",
-    "annotated_signatures",
-    "classes_of",
     "departures",
+    "is_structural",
     "location_of",
     "never_called",
+    "never_found",
+    "no_arrays",
     "no_own_type",
     "position_distance",
-    "resolved_hints",
+    "stands_for_nothing",
     "type_name",
+    "written",
     "wrong_count",
 ]
 
@@ -151,19 +150,6 @@ class Rule:
         p = parameters.signature.parameters.get(name)
         return p is not None and p.default is p.empty
 
-    def takes_more(self, parameters: Parameters) -> bool:
-        """Return whether the handler could be given what the operation does not allow."""
-        own = list(self.takes.parameters.values())
-        names = {p.name for p in own if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
-        positional = sum(p.kind in POSITIONAL for p in own)
-        required = sum(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own)
-        return (
-            any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own)
-            or not parameters.knows(dict.fromkeys(names))
-            or positional > parameters.most
-            or required < parameters.least
-        )
-
     def distances(
         self, key: Key, parameters: Parameters, asked: type, order: Callable[[type], Sequence[type]]
     ) -> tuple[int, ...] | None:
@@ -211,116 +197,25 @@ def position_distance(found: type, wanted: type, order: Callable[[type], Sequenc
         return None
 
 
+def written(handler: Callable[..., Any]) -> Any:
+    """Return the function whose code a call of a handler runs: of a partial, a wrapper, a class, an object."""
+    found: Any = inspect.unwrap(handler)
+    while isinstance(found, partial):
+        found = inspect.unwrap(found.func)
+    if isinstance(found, type):
+        return getattr(found, "__init__")  # noqa: B009  # of the class, not of an instance
+    return found if isinstance(found, (types.FunctionType, types.MethodType)) else type(found).__call__
+
+
 def location_of(function: Callable[..., Any]) -> str:
     """Return file and line of a function, "built in" where it has none."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
+    code = getattr(written(function), "__code__", None)
     return "built in" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
 
 
 def type_name(cls: type) -> str:
     """Name a type as in a message: built-in ones by name, others with their module's last part."""
     return "any" if cls is ANY else cls.__qualname__.replace("<locals>.", "")
-
-
-def annotated_signatures(handler: Callable[..., Any], parameters: Parameters, skip: int = 0) -> list[tuple[type, ...]]:
-    """Return the signatures that a handler's annotations declare, unions expanded.
-
-    Parameters
-    ----------
-    handler : the function to read
-    parameters : of the operation; for a kind every positional parameter counts
-    skip : leading parameters that are no arrays (a kind rule's operation)
-
-    Raises
-    ------
-    RegistrationError : where an annotation cannot be resolved or names no class
-    """
-    name = getattr(handler, "__qualname__", repr(handler))
-    hints = resolved_hints(handler)
-    own = list(inspect.signature(handler).parameters.values())[skip:]
-    choices: list[tuple[type, ...]] = []
-    for array in parameters.arrays:
-        position = array.position
-        if position is not None and position < len(own) and own[position].kind is not own[position].KEYWORD_ONLY:
-            parameter: inspect.Parameter | None = own[position]
-        else:
-            parameter = next((p for p in own if p.name == array.name), None)
-        hint = hints.get(parameter.name, ANY) if parameter is not None else ANY
-        choices.append(tuple(classes_of(hint, array.form, name)))
-    return list(itertools.product(*choices))
-
-
-def resolved_hints(handler: Callable[..., Any], with_return: bool = False) -> dict[str, Any]:
-    """Return annotations as objects; names local to the enclosing functions are found in the callers' frames."""
-    raw = dict(getattr(handler, "__annotations__", {}))
-    if not with_return:
-        raw.pop("return", None)
-    if not any(isinstance(hint, str) for hint in raw.values()):
-        return raw
-    function = inspect.unwrap(handler)
-    scope = _enclosing_names(function)
-    module = getattr(function, "__globals__", {})
-    resolved: dict[str, Any] = {}
-    for name, hint in raw.items():
-        try:
-            resolved[name] = eval(hint, module, scope) if isinstance(hint, str) else hint  # noqa: S307
-        except Exception as error:
-            raise RegistrationError(
-                f"the annotation {hint!r} of parameter '{name}' of {function.__qualname__} cannot be resolved "
-                f"({error}); pass the types instead: implements(operation, Type, ...)"
-            ) from error
-    return resolved
-
-
-def _enclosing_names(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the local names of the functions around one that is being defined, the innermost winning."""
-    around = function.__qualname__.split(".<locals>.")
-    enclosing = {".<locals>.".join(around[:depth]) for depth in range(1, len(around))}
-    frame = inspect.currentframe()
-    found: list[Mapping[str, Any]] = []
-    while frame is not None:
-        code = frame.f_code
-        if code.co_qualname in enclosing and code.co_filename == function.__code__.co_filename:
-            found.append(frame.f_locals)
-        frame = frame.f_back
-    scope: dict[str, Any] = {}
-    for names in reversed(found):
-        scope.update(names)
-    return scope
-
-
-def classes_of(hint: Any, form: Form, handler: str) -> list[type]:
-    """Return the classes an annotation stands for."""
-    if hint is Any or hint is inspect.Parameter.empty:
-        return [ANY]
-    if hint is None:
-        return [type(None)]
-    if isinstance(hint, TypeAliasType) or type(hint).__name__ == "TypeAliasType":
-        return classes_of(hint.__value__, form, handler)
-    origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        return [cls for part in inner for cls in classes_of(part, form, handler)]
-    if origin is typing.Annotated:
-        return classes_of(inner[0], form, handler)
-    if origin is not None and form is not Form.ONE and _is_sequence(origin):
-        parts = [part for part in inner if part is not Ellipsis]
-        return [cls for part in parts for cls in classes_of(part, form, handler)] or [ANY]
-    if isinstance(hint, typing.TypeVar):
-        return classes_of(hint.__bound__ if hint.__bound__ is not None else Any, form, handler)
-    if origin is not None:
-        return classes_of(origin, form, handler)
-    if not isinstance(hint, type):
-        raise RegistrationError(
-            f"the annotation {hint!r} in {handler} names no class; pass the types instead: "
-            f"implements(operation, Type, ...)"
-        )
-    if form is not Form.ONE and hint in (list, tuple):
-        return [ANY]
-    return [hint]
-
-
-def _is_sequence(origin: Any) -> bool:
-    return origin in (list, tuple, set, frozenset, Sequence, MutableSequence, Collection, Iterable)
 
 
 def departures(takes: inspect.Signature, parameters: Parameters) -> tuple[list[str], list[str]]:
@@ -340,11 +235,45 @@ def never_called(handler: str, operation: str, parameters: Parameters, faults: S
     return f"{handler} can never be called for {operation}{parameters.signature}: {'; '.join(faults)}"
 
 
+def no_arrays(handler: str, operation: str, parameters: Parameters) -> str:
+    """Say that a handler can never be called for an operation that takes no arrays."""
+    first = next(iter(parameters.signature.parameters), "x")
+    return (
+        f"{handler} can never be called for {operation}: it has no array parameters; name them where it is declared, "
+        f"as in operation(arrays=('{first}',))"
+    )
+
+
 def no_own_type(handler: str, found: Sequence[str]) -> str:
     """Say that the types of a handler do not tell whom it is for."""
     return (
         f"{handler} names no type of its own (found: {', '.join(found) or 'nothing'}); annotate the array parameters, "
         f"as in def handler(x: MyType), or pass the type: implements(operation, MyType)"
+    )
+
+
+def stands_for_nothing(cls: type) -> bool:
+    """Return whether no object has a class in its MRO: an abstract one of which nothing concrete is derived."""
+    if cls.__module__ == "numbers":
+        return True  # Python's numbers are registered, not derived
+    bare = type(cls) is ABCMeta and cls.__bases__ in ((object,), (ABC,)) and "__init__" not in cls.__dict__
+    abstract = is_structural(cls) or inspect.isabstract(cls) or bare
+    return abstract and all(map(stands_for_nothing, cls.__subclasses__()))
+
+
+def is_structural(cls: type) -> bool:
+    """Return whether a class is a `typing.Protocol`, or one of the abstract numbers that Python's register with."""
+    return bool(getattr(cls, "_is_protocol", False)) or cls.__module__ == "numbers"
+
+
+def never_found(handler: str, cls: type) -> str:
+    """Say that a class is never found where a handler names it, and what to name instead."""
+    kind = "protocol" if is_structural(cls) else "abstract base class"
+    own = "int, float or complex" if cls.__module__ == "numbers" else "the classes themselves, as in A | B"
+    declare = "" if is_structural(cls) else f", or declare {type_name(cls)} an array type first"
+    return (
+        f"{handler} can never be called for {type_name(cls)}: rules are looked up by the MRO, and no class is derived "
+        f"from this {kind}; write {own}{declare}"
     )
 
 

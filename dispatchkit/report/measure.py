@@ -14,13 +14,14 @@ import numpy as np
 
 from dispatchkit.errors import NoImplementationError, RegistrationError
 from dispatchkit.ops.random import default_generator
+from dispatchkit.protocol.annotations import classes_of, resolved_hints
 from dispatchkit.protocol.densify import densify, separate_ledger
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.protocol.ranking import Source, Step
-from dispatchkit.protocol.rules import classes_of, resolved_hints, type_name
+from dispatchkit.protocol.rules import type_name
 from dispatchkit.report.calls import calls_of
 from dispatchkit.report.compare import densified, gradient_mismatch, mismatch
 from dispatchkit.report.operands import Call, Operand, Subject
@@ -200,7 +201,7 @@ def _broken_promise(step: Step, result: Any) -> str:
     if step.rule is None:
         return ""
     try:
-        hint = resolved_hints(step.rule.handler, with_return=True).get("return", Any)
+        hint = resolved_hints(step.rule.handler, skip=()).get("return", Any)
         promised = classes_of(hint, Form.ONE, step.rule.location)
     except (RegistrationError, AttributeError):
         return ""  # an annotation that cannot be read promises nothing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,6 +21,7 @@ from dispatchkit.tensor.gradients import GradientMethods
 from dispatchkit.tensor.inplace import with_inplace
 from dispatchkit.tensor.methods import ArrayMethods
 from dispatchkit.tensor.printing import format_tensor, html_of
+from dispatchkit.tensor.weak import weak_dtype
 
 if TYPE_CHECKING:
     from typing import Self
@@ -239,8 +240,8 @@ def _restore(tensor: Tensor, attributes: dict[str, Any]) -> None:
         setattr(tensor, name, value)
 
 
-def _as_base(value: Any) -> Any:
-    return wrapped(Tensor, to_raw("asarray", "obj", value))
+def _as_base(value: Any, beside: Sequence[Any] = ()) -> Any:
+    return wrapped(Tensor, to_raw("asarray", "obj", value, weak_dtype(value, beside) if beside else None))
 
 
 Tensor.__tensor_function__.__func__.__generated__ = True  # type: ignore[attr-defined]  # the default, not an override

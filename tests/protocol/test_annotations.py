@@ -1,8 +1,11 @@
 """What a handler's annotations say: which types it answers for."""
 
+import functools
+import numbers
 import typing
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Annotated, Any, Optional, TypeVar, Union
+from typing import Annotated, Any, NewType, Optional, Protocol, TypeVar, Union
 
 import pytest
 from typing_extensions import TypeAliasType
@@ -246,3 +249,196 @@ def test_a_class_that_subclasses_a_scalar_can_have_rules(protocol: DispatchProto
         return "metres"
 
     assert scale(Metres(1.0)) == "metres"
+
+
+class Left(Protocol):
+    def left(self) -> int: ...
+
+
+class LeftA(A):
+    def left(self) -> int:
+        return 1
+
+
+class Derived(Left, Protocol):
+    pass
+
+
+class Explicit(Derived):
+    def left(self) -> int:
+        return 2
+
+
+class Structural(Protocol):
+    @classmethod
+    def __lib_function__(cls, func: Any, types: Any, args: Any, kwargs: Any) -> Any: ...
+
+
+class Virtual(ABC):  # noqa: B024  # a class to register with
+    pass
+
+
+Virtual.register(LeftA)
+
+
+class Abstract(ABC):
+    @abstractmethod
+    def size(self) -> int: ...
+
+
+class Concrete(Abstract):
+    def size(self) -> int:
+        return 1
+
+
+class Instantiable(ABC):  # noqa: B024  # it has nothing abstract
+    def __init__(self) -> None:
+        self.value = 1
+
+
+def annotated(hint: Any) -> Any:
+    def handler(x, factor=2.0):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, RUF100
+        return "rule"
+
+    handler.__annotations__ = {"x": hint}
+    return handler
+
+
+ADVICE = "rules are looked up by the MRO, and no class is derived from this"
+NEVER = {
+    Structural: f"Structural: {ADVICE} protocol; write the classes themselves, as in A | B",
+    Virtual: f"Virtual: {ADVICE} abstract base class; write the classes themselves, as in A | B, or declare Virtual an "
+    "array type first",
+}
+
+
+@pytest.mark.parametrize("hint", [Structural, Virtual])
+@pytest.mark.parametrize("how", ["annotated", "in a union", "explicit"])
+def test_a_class_that_is_in_no_mro_is_refused(protocol: DispatchProtocol, how: str, hint: Any) -> None:
+    handler = annotated(A | hint if how == "in a union" else hint if how == "annotated" else Any)
+    with pytest.raises(RegistrationError) as caught:
+        protocol.implements(unary(protocol), *([hint] if how == "explicit" else []))(handler)
+    assert str(caught.value).endswith(f"can never be called for {NEVER[hint]}")
+
+
+@pytest.mark.parametrize("hint", [numbers.Real, numbers.Number])
+def test_abstract_numbers_are_refused_and_pythons_advised(protocol: DispatchProtocol, hint: Any) -> None:
+    def combine_number(x1, x2, /):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, RUF100
+        return "rule"
+
+    combine_number.__annotations__ = {"x1": A, "x2": hint}
+    with pytest.raises(RegistrationError, match="write int, float or complex"):
+        protocol.implements(binary(protocol))(combine_number)
+
+
+@pytest.mark.parametrize(
+    ("hint", "value"),
+    [(Left, Explicit()), (Derived, Explicit()), (Abstract, Concrete()), (Instantiable, Instantiable())],
+)
+def test_an_abstract_class_with_concrete_ones_derived_from_it_is_found(
+    protocol: DispatchProtocol, hint: Any, value: Any
+) -> None:
+    scale = unary(protocol)
+    protocol.implements(scale)(annotated(hint))
+    assert scale(value) == "rule"
+
+
+def test_an_abstract_class_that_is_declared_is_found_in_later_classes(protocol: DispatchProtocol) -> None:
+    class Base(ABC):
+        @abstractmethod
+        def size(self) -> int: ...
+
+    scale = unary(protocol)
+    protocol.array_type()(Base)
+    protocol.implements(scale)(annotated(Base))
+
+    class Later(Base):
+        def size(self) -> int:
+            return 1
+
+    assert scale(Later()) == "rule"
+
+
+def test_a_type_variable_with_constraints_is_each_of_them(protocol: DispatchProtocol, combine: Answer) -> None:
+    V = TypeVar("V", A, B)
+
+    @protocol.implements(combine)
+    def combine_same(x1: V, x2: V, /) -> str:
+        return "same"
+
+    assert combine(A(), A()) == combine(B(), B()) == "same"
+    assert not answered(combine, A(), B())
+    scale = unary(protocol)
+    protocol.implements(scale)(annotated(V))
+    assert scale(A()) == scale(B()) == "rule"
+
+
+def test_a_new_type_means_the_class_below(protocol: DispatchProtocol) -> None:
+    scale = unary(protocol)
+    protocol.implements(scale)(annotated(NewType("Named", A)))
+    assert scale(A()) == "rule"
+
+
+@pytest.mark.parametrize("hint", [list["A"], "list['A']", Union["A", "B"], typing.List["A"]])  # noqa: UP006
+def test_text_inside_of_an_annotation_is_resolved(protocol: DispatchProtocol, hint: Any) -> None:
+    @protocol.overridable
+    def stack(arrays: Any) -> Any:
+        return "body"
+
+    def stack_members(arrays):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, RUF100
+        return "members"
+
+    stack_members.__annotations__ = {"arrays": hint}
+    protocol.implements(stack)(stack_members)
+    assert stack(A() if "B" in str(hint) else [A()]) == "members"
+
+
+class Handler:
+    x: int  # the annotations of a class are not those of its calls
+
+    def __call__(self, x: A, factor: float = 2.0) -> str:
+        return "object"
+
+    def method(self, x: A, factor: float = 2.0) -> str:
+        return "method"
+
+
+def of_three(first: int, x: A, factor: float = 2.0) -> str:
+    return "partial"
+
+
+@functools.wraps(Handler.method)
+def wrapper(*args: Any, **kwargs: Any) -> str:
+    return "wrapped"
+
+
+@pytest.mark.parametrize(
+    ("handler", "answer"),
+    [
+        (Handler(), "object"),
+        (Handler().method, "method"),
+        (functools.partial(of_three, 1), "partial"),
+        (functools.partial(Handler.method, Handler()), "method"),
+        (functools.partial(wrapper, Handler()), "wrapped"),
+        (functools.lru_cache(functools.partial(of_three, 1)), "partial"),
+    ],
+)
+def test_the_annotations_of_whatever_is_called_are_read(protocol: DispatchProtocol, handler: Any, answer: str) -> None:
+    scale = unary(protocol)
+    protocol.implements(scale)(handler)
+    assert scale(A()) == answer
+    rule = protocol.rules()[0]
+    assert rule.types == (A,)
+    assert __file__ in rule.location
+
+
+def test_a_class_is_read_by_its_constructor(protocol: DispatchProtocol) -> None:
+    class Made:
+        factor: str
+
+        def __init__(self, x: A, factor: float = 2.0) -> None:
+            self.x = x
+
+    scale = unary(protocol)
+    protocol.implements(scale)(Made)
+    assert isinstance(scale(A()), Made)

@@ -1,11 +1,12 @@
 """What cannot be registered is refused, and leaves nothing behind."""
 
+import operator
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import dispatchkit as dk
 from dispatchkit.errors import RegistrationError, ReplacementWarning
@@ -197,9 +198,6 @@ def test_a_declaration_of_another_type_is_refused(protocol: DispatchProtocol, op
         (np.add, "implements: numpy.add is not overridable; use dk.add"),
         (np.linalg.inv, "implements: numpy.inv is not overridable; use dk.linalg.inv"),
         (np.power, "implements: numpy.power is not overridable; use dk.pow"),
-        (torch.add, "implements: torch.add is not overridable; use dk.add"),
-        (torch.nn.functional.relu, "implements: torch.relu is not overridable; use dk.relu"),
-        (torch.linalg.inv, "implements: torch.linalg_inv is not overridable; use dk.linalg.inv"),
         ("add", "implements: 'add' is a name; give the function itself, dk.add"),
         ("linalg.inv", "implements: 'linalg.inv' is a name; give the function itself, dk.linalg.inv"),
         ("nothing", "implements: 'nothing' is a name; give the function itself"),
@@ -211,6 +209,19 @@ def test_a_declaration_of_another_type_is_refused(protocol: DispatchProtocol, op
 def test_what_is_no_operation_is_refused_with_the_one_that_is_meant(given: Any, text: str) -> None:
     with pytest.raises(RegistrationError, match=f"^{re.escape(text)}$"):
         dk.implements(given, A)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("add", "implements: torch.add is not overridable; use dk.add"),
+        ("nn.functional.relu", "implements: torch.relu is not overridable; use dk.relu"),
+    ],
+)
+def test_a_function_of_pytorch_is_refused_with_the_one_that_is_meant(path: str, text: str) -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(RegistrationError, match=f"^{re.escape(text)}"):
+        dk.implements(operator.attrgetter(path)(torch))
 
 
 def test_implements_without_parentheses_is_refused() -> None:
@@ -253,3 +264,25 @@ def test_a_rule_of_another_module_is_not_replaced_in_silence(protocol: DispatchP
     with pytest.raises(ReplacementWarning):
         of_module("third")
     assert combine(A(), B()) == "second"
+
+@pytest.mark.parametrize(
+    ("handler", "name"), [(str, "str"), (operator.attrgetter("value"), r"operator.attrgetter('value')")]
+)
+def test_what_has_no_signature_is_refused_by_name(protocol: DispatchProtocol, handler: Any, name: str) -> None:
+    text = f"{name} has no signature that could be read; give it one by a function around it, as in def handler"
+    uses: dict[str, Callable[..., Any]] = {
+        "implements": protocol.implements(unary(protocol), A),
+        "converts": protocol.converts(),
+        "overridable": protocol.overridable,
+    }
+    for use, decorate in uses.items():
+        with pytest.raises(RegistrationError) as caught:
+            decorate(handler)
+        assert f"{use}: {text}" in str(caught.value)
+    assert protocol.rules() == []
+
+
+def test_what_cannot_be_called_is_no_handler(protocol: DispatchProtocol) -> None:
+    handler: Any = "text"
+    with pytest.raises(RegistrationError, match="implements: 'text' is not callable"):
+        protocol.implements(unary(protocol), A)(handler)

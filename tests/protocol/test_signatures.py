@@ -296,3 +296,24 @@ def test_a_rule_of_the_very_same_signature_takes_every_call() -> None:
     operation = protocol.operation(both_needed)
     rules = [Rule(operation, (A,), True, one, inspect.signature(one)) for one in (handler, without)]
     assert [rule.takes_everything(operation.parameters) for rule in rules] == [True, False]
+
+
+def test_what_a_handler_cannot_take_is_found_out_once(
+    protocol: DispatchProtocol, mean: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, ...]] = []
+    refusal = Rule.refusal
+
+    def counted(rule: Rule, args: Any, kwargs: Any) -> list[str]:
+        asked.append(tuple(kwargs))
+        return refusal(rule, args, kwargs)
+
+    class Sub(A):
+        pass
+
+    protocol.implements(mean, Sub)(lambda x, /: "narrow")
+    protocol.implements(mean, A)(lambda x, /, *, axis=None, keepdims=False: "wide")
+    assert mean(Sub()) == "narrow"
+    monkeypatch.setattr(Rule, "refusal", counted)
+    assert [mean(Sub()), mean(Sub(), axis=0), mean(Sub(), axis=1)] == ["narrow", "wide", "wide"]
+    assert asked == [("axis",)]

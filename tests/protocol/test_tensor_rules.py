@@ -1,14 +1,16 @@
 """Rules for operations of the library: pairs with tensors, NumPy operands, scalars, sequences, kinds."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.errors import AnswerError
+from dispatchkit.errors import AnswerError, RegistrationError
+from dispatchkit.protocol.instance import tensor_protocol
 from tests.protocol.support import line_of
 
 
@@ -353,3 +355,104 @@ def test_numpy_scalars_match_like_pythons_numbers() -> None:
     for factor in (2, 2.5, np.int64(3), np.float32(1.5), np.float64(2.0)):
         dk.multiply(Scaled(1.0), factor)
     assert seen == [int, float, np.int64, np.float32, np.float64]
+
+
+HANDLERS: dict[str, dict[Any, Any]] = {
+    "slash": {
+        dk.exp: lambda x, /: "rule",
+        dk.add: lambda x1, x2, /: "rule",
+        dk.mean: lambda x, /, *, axis=None, keepdims=False: "rule",
+        dk.where: lambda condition, x1, x2, /: "rule",
+        dk.concat: lambda arrays, /, *, axis=0: "rule",
+    },
+    "no slash": {
+        dk.exp: lambda x: "rule",
+        dk.add: lambda x1, x2: "rule",
+        dk.mean: lambda x, axis=None, keepdims=False: "rule",
+        dk.where: lambda condition, x1, x2: "rule",
+        dk.concat: lambda arrays, axis=0: "rule",
+    },
+    "anything": dict.fromkeys((dk.exp, dk.add, dk.mean, dk.where, dk.concat), lambda *args, **kwargs: "rule"),
+}
+
+
+@pytest.mark.parametrize("op", [dk.exp, dk.add, dk.mean, dk.where, dk.concat])
+@pytest.mark.parametrize("spelling", HANDLERS)
+def test_a_handler_is_called_directly_whether_or_not_it_is_written_with_a_slash(spelling: str, op: Any) -> None:
+    handler = HANDLERS[spelling][op]
+    dk.implements(op, Duck)(handler)
+    operation = tensor_protocol.operation(op)
+    key = ((Duck,),) if op is dk.concat else (Duck,) * len(operation.parameters.arrays)
+    assert tensor_protocol.chain(operation, key).head() is handler
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "kwargs", "text"),
+    [
+        (dk.exp, (), {"x": Duck()}, "positional"),
+        (dk.add, (Duck(),), {"x2": Duck()}, "positional"),
+        (dk.mean, (), {"x": Duck()}, "dispatchkit.mean: 'x' parameter is positional only"),
+        (dk.mean, (Duck(), 0), {}, "dispatchkit.mean: too many positional arguments"),
+        (dk.mean, (Duck(),), {"axsi": 0}, "dispatchkit.mean: got an unexpected keyword argument 'axsi'"),
+        (dk.where, (Duck(), Duck()), {}, "dispatchkit.where: missing a required argument: 'x2'"),
+        (dk.where, (Duck(), Duck(), Duck(), Duck()), {}, "dispatchkit.where: too many positional arguments"),
+        (dk.where, (Duck(), Duck()), {"x2": Duck()}, "dispatchkit.where: "),
+        (dk.concat, ([Duck()], 0), {}, "dispatchkit.concat: too many positional arguments"),
+        (dk.concat, ([Duck()],), {"axes": 0}, "dispatchkit.concat: got an unexpected keyword argument 'axes'"),
+    ],
+)
+@pytest.mark.parametrize("way", ["plain", "in a mode", "redispatched"])
+@pytest.mark.parametrize("spelling", ["no slash", "anything"])
+def test_a_handler_that_takes_more_is_never_given_more(
+    spelling: str, way: str, op: Any, args: Any, kwargs: Any, text: str
+) -> None:
+    dk.implements(op, Duck)(HANDLERS[spelling][op])
+
+    def call() -> Any:
+        if way == "redispatched":
+            return dk.redispatch(op, args, kwargs, without=Plain)
+        with dk.TensorFunctionMode() if way == "in a mode" else nullcontext():
+            return op(*args, **kwargs)
+
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert text in str(caught.value)
+
+
+def test_a_method_of_the_protocol_is_not_given_what_the_operation_does_not_take() -> None:
+    class Own:
+        @classmethod
+        def __tensor_function__(cls, func: Any, types: Any, args: Any, kwargs: Any) -> str:
+            return "own"
+
+    assert dk.mean(Own(), axis=0) == "own"
+    with pytest.raises(TypeError, match="unexpected keyword argument 'axsi'"):
+        dk.mean(Own(), axsi=0)
+    assert dk.where(Own(), 1, 2) == "own"
+    with pytest.raises(TypeError, match="too many positional arguments"):
+        dk.where(Own(), 1, 2, 3)
+
+
+@pytest.mark.parametrize("hint", [list[Duck], tuple[Duck, ...], Sequence[Duck], Duck | list[Duck], list])
+def test_a_sequence_where_one_array_is_taken_is_refused(hint: Any) -> None:
+    def exp_all(x, /):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, RUF100
+        return "rule"
+
+    def reduce_all(op, x, /, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN003, ANN202, RUF100
+        return "rule"
+
+    exp_all.__annotations__ = reduce_all.__annotations__ = {"x": hint}
+    with pytest.raises(RegistrationError, match=r"can never match: 'x' takes one array, and a \w+ is none; write"):
+        dk.implements(dk.exp)(exp_all)
+    with pytest.raises(RegistrationError, match="can never match"):
+        dk.implements(dk.kinds.reduction)(reduce_all)
+
+
+@pytest.mark.parametrize("hint", [list[Duck], tuple[Duck, ...], Sequence[Duck], Duck])
+def test_a_sequence_of_arrays_is_annotated_by_its_members(hint: Any) -> None:
+    def concat_ducks(arrays, /, *, axis=0):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, RUF100
+        return "rule"
+
+    concat_ducks.__annotations__ = {"arrays": hint}
+    dk.implements(dk.concat)(concat_ducks)
+    assert dk.concat([Duck(), Duck()]) == dk.concat((Duck(), dk.ones(2))) == "rule"

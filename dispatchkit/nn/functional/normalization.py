@@ -18,7 +18,7 @@ from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["batch_norm", "group_norm", "layer_norm", "normalize", "standardize"]
 
-Lengths: TypeAlias = "int | Sequence[int]"
+Lengths: TypeAlias = int | Sequence[int]
 
 
 @operation(

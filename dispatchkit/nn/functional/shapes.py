@@ -13,8 +13,8 @@ __all__ = ["FUNCTIONAL", "Padding", "Pair", "expect", "pair", "real_numbers"]
 FUNCTIONAL = "dispatchkit.nn.functional"
 
 # A number for both axes of images, or one for each.
-Pair: TypeAlias = "int | tuple[int, int]"
-Padding: TypeAlias = "Pair | Literal['valid', 'same']"
+Pair: TypeAlias = int | tuple[int, int]
+Padding: TypeAlias = Pair | Literal["valid", "same"]
 
 
 def expect(op: Named, parameter: str, shape: tuple[int, ...], right: bool, wanted: str) -> None:
