@@ -80,7 +80,9 @@ def median_numpy(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any
     n = lanes.shape[-1]
     low, high = (n - 1) // 2, n // 2
     ordered = _arranged(lanes, (low, high))
-    y = total(ordered[..., low : high + 1], -1, DOUBLE_OF.get(x.dtype.kind), None, True) / (high + 1 - low)
+    y = total(ordered[..., low : high + 1], axis=-1, dtype=DOUBLE_OF.get(x.dtype.kind), keepdims=True) / (
+        high + 1 - low
+    )
     if holds_nan(ordered[..., -1:]):
         y = np.where(np.isnan(ordered[..., -1:]), np.nan, y)
     return y.reshape(_reduced(x.shape, axis, keepdims))
