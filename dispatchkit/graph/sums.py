@@ -82,6 +82,6 @@ def _along(x: Any, axis: int, dtype: Any) -> Any:
 
 def _is_innermost(x: Any, axis: int) -> bool:
     """Return whether NumPy's inner loop goes along an axis: the elements along no other one lie as close."""
-    own = abs(x.strides[axis])
+    own: int = abs(x.strides[axis])
     others = [abs(stride) for i, stride in enumerate(x.strides) if i != axis and x.shape[i] > 1]
-    return 0 < own < min(others, default=own + 1)
+    return bool(0 < own < min(others, default=own + 1))

@@ -9,10 +9,11 @@ import numpy as np
 
 from dispatchkit.graph.arrays import holds_complex, is_inexact
 from dispatchkit.graph.numpy_namespace import numpy_namespace
+from dispatchkit.graph.sums import total
 from dispatchkit.ops.axes import Axis, lanes, normal_axes
 from dispatchkit.ops.declare import operation
 from dispatchkit.ops.matrices import floating, shape_of
-from dispatchkit.ops.numpy_statistics import DOUBLE_OF, holds_nan, total
+from dispatchkit.ops.numpy_statistics import DOUBLE_OF, holds_nan
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
 from dispatchkit.ops.wrapping import holds_everywhere

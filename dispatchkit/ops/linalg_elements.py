@@ -98,7 +98,8 @@ def diagonal(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
 
 @diagonal.def_transpose
 def diagonal_transpose(xp: Namespace, g: Array, x: Array, *, offset: int = 0) -> Array:
-    return on_diagonal(xp, g, *x.shape[-2:], offset)
+    rows, columns = x.shape[-2:]
+    return on_diagonal(xp, g, rows, columns, offset)
 
 
 @linalg(
