@@ -92,6 +92,13 @@ def peers(session: nox.Session) -> None:
     session.run("python", "-m", "tests.benchmarks")
 
 
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Run random programs against PyTorch: `nox -s fuzz -- --programs 100000 --seed 7`."""
+    install(session, "test", "peers")
+    session.run("python", "-m", "tests.fuzz", *session.posargs)
+
+
 GET_CONFORMANCE_SUITE = """\
 the array API standard's conformance suite is not in {found}. Get it, with the standard's own repository inside it:
   git clone https://github.com/data-apis/array-api-tests

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from dispatchkit.graph.sums import HALF, SINGLE, total
+
 __all__ = ["DOUBLE", "NumpyNamespace", "numpy_namespace"]
 
 
@@ -29,13 +31,14 @@ _all: Callable[..., Any] = np.logical_and.reduce
 _any: Callable[..., Any] = np.logical_or.reduce
 
 
-def over_all(reduce: Callable[..., Any]) -> Callable[[Any], Any]:
+def over_all(reduce: Callable[..., Any], otherwise: Callable[..., Any] | None = None) -> Callable[[Any], Any]:
     """Return a reduction over all axes that makes no scalar on the way to its 0-D array, where it can."""
+    general = otherwise or reduce
 
     def whole(x: Any) -> Any:
         if x.dtype is DOUBLE:
             return reduce(x, None, None, np.empty(()))
-        return np.asarray(reduce(x, None))
+        return np.asarray(general(x, axis=None))
 
     return whole
 
@@ -54,17 +57,14 @@ class NumpyNamespace:
     # Over all elements, when no parameter is given.
     whole = MappingProxyType(
         {
-            "sum": over_all(_sum),
+            "sum": over_all(_sum, total),
             "prod": over_all(_prod),
             "max": over_all(_max),
             "min": over_all(_min),
         }
     )
 
-    @staticmethod
-    def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-        """Sum without the Python layers of `numpy.sum`."""
-        return _sum(x, axis, dtype, None, keepdims)
+    sum = staticmethod(total)
 
     @staticmethod
     def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
@@ -84,11 +84,12 @@ class NumpyNamespace:
     @staticmethod
     def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         """Average without the Python layers of `numpy.mean`; half precision is summed in single."""
-        if x.dtype.kind not in "fc" or x.dtype.itemsize < 4 or x.size == 0:
+        if x.dtype.kind not in "fc" or x.size == 0:
             return np.mean(x, axis=axis, keepdims=keepdims)
-        total = _sum(x, axis, None, None, keepdims)
-        count = x.size // total.size
-        return total / x.dtype.type(count)
+        half = x.dtype is HALF
+        y = total(x, axis=axis, dtype=SINGLE if half else None, keepdims=keepdims)
+        y = y / y.dtype.type(x.size // y.size)
+        return y.astype(HALF) if half else y
 
     @staticmethod
     def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:

@@ -108,12 +108,16 @@ class DeclaredOperation(Overridable):
             return binary_function(self)
         if self.parameters.gathering:
             return gathering_function(self)
-        general = super().make_function()
+        general = self.make_general()
         if any(p.form is Form.INDEX for p in self.parameters.arrays):
             return general
         if self.parameters.leading and self.kind not in CREATING:
             return leading_function(self, general)
         return several_function(self, general, random_source if self.kind is kinds.random else several_source)
+
+    def make_general(self) -> Callable[..., Any]:
+        """Return what answers the calls that the public function does not compute itself."""
+        return super().make_function()
 
     @override
     def make_operator(self) -> Callable[..., Any]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from dispatchkit.graph.arrays import is_inexact
+from dispatchkit.graph.sums import total
 from dispatchkit.ops.declare import body_on_numpy, linalg
 from dispatchkit.ops.matrices import shape_of
 from dispatchkit.ops.namespace import enter
@@ -217,7 +218,7 @@ def _in_one_call(subscripts: str, *key: Any) -> Callable[..., Any] | None:
     if len(shapes) == 1 and len(set(first)) == len(first) and dtypes[0].kind in "fc":
         summed = tuple(axis for axis, label in enumerate(first) if label not in output)
         if [label for label in first if label in output] == list(output):
-            return partial(np.add.reduce, axis=summed)
+            return partial(total, axis=summed)
     if len(shapes) == 2:
         if first == second == output:
             return np.multiply

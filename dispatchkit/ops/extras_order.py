@@ -9,10 +9,11 @@ import numpy as np
 
 from dispatchkit.graph.arrays import holds_complex, is_inexact
 from dispatchkit.graph.numpy_namespace import numpy_namespace
+from dispatchkit.graph.sums import total
 from dispatchkit.ops.axes import Axis, lanes, normal_axes
 from dispatchkit.ops.declare import operation
 from dispatchkit.ops.matrices import floating, shape_of
-from dispatchkit.ops.numpy_statistics import DOUBLE_OF, holds_nan, total
+from dispatchkit.ops.numpy_statistics import DOUBLE_OF, holds_nan
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
 from dispatchkit.ops.wrapping import holds_everywhere
@@ -80,7 +81,9 @@ def median_numpy(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any
     n = lanes.shape[-1]
     low, high = (n - 1) // 2, n // 2
     ordered = _arranged(lanes, (low, high))
-    y = total(ordered[..., low : high + 1], -1, DOUBLE_OF.get(x.dtype.kind), None, True) / (high + 1 - low)
+    y = total(ordered[..., low : high + 1], axis=-1, dtype=DOUBLE_OF.get(x.dtype.kind), keepdims=True) / (
+        high + 1 - low
+    )
     if holds_nan(ordered[..., -1:]):
         y = np.where(np.isnan(ordered[..., -1:]), np.nan, y)
     return y.reshape(_reduced(x.shape, axis, keepdims))

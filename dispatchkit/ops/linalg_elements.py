@@ -7,6 +7,7 @@ from dispatchkit.ops.matrices import (
     LINALG,
     axis_moved_back,
     conjugate,
+    on_diagonal,
     require_matrix,
     require_ndim,
     shape_of,
@@ -98,12 +99,7 @@ def diagonal(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
 @diagonal.def_transpose
 def diagonal_transpose(xp, g, x, offset):
     rows, columns = x.shape[-2:]
-    above, count = max(-offset, 0), g.shape[-1]
-    parts = [(*g.shape[:-1], above), (*g.shape[:-1], rows - above - count)]
-    before, after = (xp.zeros(shape, dtype=g.dtype, device=g.device) for shape in parts)
-    by_row = xp.concat([before, g, after], axis=-1)
-    mask = xp.eye(rows, columns, k=offset, dtype=xp.bool, device=g.device)
-    return xp.where(mask, by_row[..., None], xp.zeros((), dtype=g.dtype, device=g.device))
+    return on_diagonal(xp, g, rows, columns, offset)
 
 
 @linalg(

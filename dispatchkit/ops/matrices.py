@@ -22,6 +22,7 @@ __all__ = [
     "floating",
     "inverse_gaps",
     "located",
+    "on_diagonal",
     "require_matrix",
     "require_ndim",
     "require_square",
@@ -152,6 +153,16 @@ def diagonal_matrix(xp: Namespace, values: Any) -> Any:
     """Return matrices with the values of the last axis on their diagonal, zeros elsewhere."""
     mask = xp.eye(values.shape[-1], dtype=xp.bool, device=values.device)
     return xp.where(mask, values[..., None], xp.zeros((), dtype=values.dtype, device=values.device))
+
+
+def on_diagonal(xp: Namespace, d: Any, rows: int, columns: int, offset: int) -> Any:
+    """Return matrices of zeros but for the elements of a diagonal."""
+    above, count = max(-offset, 0), d.shape[-1]
+    parts = [(*d.shape[:-1], above), (*d.shape[:-1], rows - above - count)]
+    before, after = (xp.zeros(shape, dtype=d.dtype, device=d.device) for shape in parts)
+    by_row = xp.concat([before, d, after], axis=-1)
+    mask = xp.eye(rows, columns, k=offset, dtype=xp.bool, device=d.device)
+    return xp.where(mask, by_row[..., None], xp.zeros((), dtype=d.dtype, device=d.device))
 
 
 def inverse_gaps(xp: Namespace, values: Any, wanted: Any) -> Any:

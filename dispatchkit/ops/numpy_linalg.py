@@ -10,6 +10,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from dispatchkit.graph.numpy_namespace import DOUBLE
+from dispatchkit.graph.sums import total
 from dispatchkit.ops.declare import body_on_numpy
 from dispatchkit.ops.linalg import SlogdetResult, det, inv, slogdet, solve
 from dispatchkit.ops.linalg_decompositions import QRResult, cholesky, qr
@@ -22,8 +23,7 @@ from dispatchkit.ops.mistakes import MISTAKES
 
 __all__: list[str] = []
 
-# Their stubs do not know all forms of a call.
-_sum: Callable[..., Any] = np.add.reduce
+# Its stub does not know all forms of a call.
 _vecdot: Callable[..., Any] = np.vecdot
 # A named tuple of several results, without the call of its own constructor.
 named: Callable[..., Any] = tuple.__new__
@@ -172,14 +172,14 @@ def outer_numpy(x1: Any, x2: Any, /) -> Any:
 def norm_numpy(x: Any, /, *, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Leave out NumPy's own choice of a way where all elements or one axis of real numbers are asked for."""
     try:
-        if ord is None and x.dtype is DOUBLE:
-            if axis is None and not keepdims:
+        if ord is None and x.dtype.kind == "f":
+            if axis is None and not keepdims and x.dtype is DOUBLE:
                 flat = x.ravel("K")
                 return np.sqrt(flat.dot(flat))
             if type(axis) is int and x.ndim:
-                return np.sqrt(_sum(x * x, axis, None, None, keepdims))
+                return np.sqrt(total(x * x, axis=axis, keepdims=keepdims))
         if ord == 1 and type(axis) is int and x.ndim and x.dtype.kind in "fc":
-            return _sum(np.abs(x), axis, None, None, keepdims)
+            return total(np.abs(x), axis=axis, keepdims=keepdims)
         # NumPy takes a float for an axis, too.
         if type(axis) in AXES:
             return np.linalg.norm(x, ord, axis, keepdims)
@@ -193,10 +193,10 @@ def matrix_norm_numpy(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") ->
     """Leave the norms by singular values to the body, which takes as long."""
     try:
         if ord == "fro" and x.dtype is DOUBLE:
-            return np.sqrt(_sum(x * x, (-2, -1), None, None, keepdims))
+            return np.sqrt(total(x * x, axis=(-2, -1), keepdims=keepdims))
         if ord in SUMS and x.dtype.kind in "fc" and x.size:
             summed, picked, pick = SUMS[ord]
-            sums = _sum(np.abs(x), summed, None, None, True)
+            sums = total(np.abs(x), axis=summed, keepdims=True)
             return pick(sums, picked if keepdims else (-2, -1), None, None, keepdims)
         if ord in ENTRYWISE and x.size:
             return np.linalg.norm(x, ord, (-2, -1), keepdims)

@@ -7,36 +7,28 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.graph.sums import HALF, SINGLE, total
 from dispatchkit.ops.axes import Axis, count
 from dispatchkit.ops.declare import body_on_numpy
 from dispatchkit.ops.extras_nan import nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar, one_correction
-from dispatchkit.ops.numpy_statistics import DOUBLE_OF, holds_nan, squares, total
+from dispatchkit.ops.numpy_statistics import DOUBLE_OF, holds_nan, squares
 from dispatchkit.ops.typing import DType
 
 __all__: list[str] = []
 
 _product: Any = np.multiply.reduce
-# Elements of which a copy takes longer than to step over some of them.
-MANY = 2_000_000
 _body_of_sum, _body_of_prod, _body_of_mean = map(body_on_numpy, (nansum, nanprod, nanmean))
 _body_of_var, _body_of_std = map(body_on_numpy, (nanvar, nanstd))
-
-
-def _beside(reduce: Any, x: Any, gaps: Any, neutral: int, axis: Axis, keepdims: bool) -> Any:
-    """Reduce what stands beside the gaps; of fewer elements it takes less time to fill these than to step over them."""
-    if x.size < MANY:
-        return reduce(np.where(gaps, neutral, x), axis, None, None, keepdims)
-    return reduce(x, axis, None, None, keepdims, where=~gaps)
 
 
 @nansum.def_numpy
 def nansum_numpy(x: Any, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Any:
     if dtype is not None:
         return _body_of_sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
-    y = total(x, axis, None, None, keepdims)
+    y = total(x, axis=axis, keepdims=keepdims)
     if x.dtype.kind in DOUBLE_OF or not holds_nan(y):
         return y
-    return _beside(total, x, np.isnan(x), 0, axis, keepdims)
+    return total(np.where(np.isnan(x), 0, x), axis=axis, keepdims=keepdims)
 
 
 @nanprod.def_numpy
@@ -46,19 +38,21 @@ def nanprod_numpy(x: Any, /, *, axis: Axis = None, dtype: DType = None, keepdims
     y = _product(x, axis, None, None, keepdims)
     if x.dtype.kind in DOUBLE_OF or not holds_nan(y):
         return y
-    return _beside(_product, x, np.isnan(x), 1, axis, keepdims)
+    return _product(np.where(np.isnan(x), 1, x), axis, None, None, keepdims)
 
 
 @nanmean.def_numpy
 def nanmean_numpy(x: Any, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Any:
-    if dtype is not None or x.dtype.char == "e" or x.size < 2:
+    if dtype is not None or x.size < 2:
         return _body_of_mean(x, axis=axis, dtype=dtype, keepdims=keepdims)
-    y = total(x, axis, DOUBLE_OF.get(x.dtype.kind), None, keepdims)
+    if x.dtype is HALF:
+        return nanmean_numpy(x.astype(SINGLE), axis=axis, keepdims=keepdims).astype(HALF)
+    y = total(x, axis=axis, dtype=DOUBLE_OF.get(x.dtype.kind), keepdims=keepdims)
     if not holds_nan(y):
         return y / count(x.shape, axis)
     gaps = np.isnan(x)
-    y = _beside(total, x, gaps, 0, axis, keepdims)
-    return _per_element(y, count(x.shape, axis) - total(gaps, axis, np.intp, None, keepdims), 0)
+    y = total(np.where(gaps, 0, x), axis=axis, keepdims=keepdims)
+    return _per_element(y, count(x.shape, axis) - total(gaps, axis=axis, dtype=np.intp, keepdims=keepdims), 0)
 
 
 def _per_element(y: Any, found: Any, correction: float) -> Any:
@@ -68,14 +62,15 @@ def _per_element(y: Any, found: Any, correction: float) -> Any:
 
 
 def _nan_variance(x: Any, axis: Axis, correction: float, keepdims: bool) -> Any:
-    whole = total(x, axis, DOUBLE_OF.get(x.dtype.kind), None, True)
+    whole = total(x, axis=axis, dtype=DOUBLE_OF.get(x.dtype.kind), keepdims=True)
     n = count(x.shape, axis)
     if n > correction and not holds_nan(whole):
-        return total(squares(x, whole / n), axis, None, None, keepdims) / (n - correction)
+        return total(squares(x, whole / n), axis=axis, keepdims=keepdims) / (n - correction)
     gaps = np.isnan(x)
-    found = n - total(gaps, axis, np.intp, None, True)
-    mean = _per_element(_beside(total, x, gaps, 0, axis, True), found, 0)
-    y = _per_element(_beside(total, squares(x, mean), gaps, 0, axis, True), found, correction)
+    found = n - total(gaps, axis=axis, dtype=np.intp, keepdims=True)
+    mean = _per_element(total(np.where(gaps, 0, x), axis=axis, keepdims=True), found, 0)
+    y = total(np.where(gaps, 0, squares(x, mean)), axis=axis, keepdims=True)
+    y = _per_element(y, found, correction)
     return y if keepdims else y.squeeze(axis)
 
 
@@ -90,8 +85,11 @@ def nanvar_numpy(
     ddof: float | None = None,
     keepdims: bool = False,
 ) -> Any:
-    if dtype is not None or x.dtype.char == "e" or x.size < 2:
+    if dtype is not None or x.size < 2:
         return _body_of_var(x, axis=axis, dtype=dtype, correction=correction, ddof=ddof, keepdims=keepdims)
+    if x.dtype is HALF:
+        single = x.astype(SINGLE)
+        return nanvar_numpy(single, axis=axis, correction=correction, ddof=ddof, keepdims=keepdims).astype(HALF)
     return _nan_variance(x, axis, one_correction(nanvar.__name__, correction, ddof), keepdims)
 
 
@@ -106,8 +104,11 @@ def nanstd_numpy(
     ddof: float | None = None,
     keepdims: bool = False,
 ) -> Any:
-    if dtype is not None or x.dtype.char == "e" or x.size < 2:
+    if dtype is not None or x.size < 2:
         return _body_of_std(x, axis=axis, dtype=dtype, correction=correction, ddof=ddof, keepdims=keepdims)
+    if x.dtype is HALF:
+        single = x.astype(SINGLE)
+        return nanstd_numpy(single, axis=axis, correction=correction, ddof=ddof, keepdims=keepdims).astype(HALF)
     return np.sqrt(_nan_variance(x, axis, one_correction(nanstd.__name__, correction, ddof), keepdims))
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.graph.sums import HALF, SINGLE, total
 from dispatchkit.ops.axes import Axis, count
 from dispatchkit.ops.declare import body_on_numpy
 from dispatchkit.ops.statistics import std, var
 
-__all__ = ["DOUBLE_OF", "holds_nan", "squares", "total"]
+__all__ = ["DOUBLE_OF", "holds_nan", "squares"]
 
-total: Any = np.add.reduce
 # What the means of each kind of numbers are computed in where that is not their own dtype.
 DOUBLE_OF = dict.fromkeys("biu", np.dtype("float64"))
 _body_of_var, _body_of_std = body_on_numpy(var), body_on_numpy(std)
@@ -36,20 +36,24 @@ def squares(x: Any, mean: Any) -> Any:
 
 
 def _variance(x: Any, axis: Axis, correction: float, keepdims: bool) -> Any:
-    whole = total(x, axis, DOUBLE_OF.get(x.dtype.kind), None, True)
+    whole = total(x, axis=axis, dtype=DOUBLE_OF.get(x.dtype.kind), keepdims=True)
     n = count(x.shape, axis)
-    return total(squares(x, whole / n), axis, None, None, keepdims) / max(n - correction, 0)
+    return total(squares(x, whole / n), axis=axis, keepdims=keepdims) / max(n - correction, 0)
 
 
 @var.def_numpy
 def var_numpy(x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    if type(x) is not np.ndarray or x.dtype.char == "e" or x.size < 2:
+    if type(x) is not np.ndarray or x.size < 2:
         return _body_of_var(x, axis=axis, correction=correction, keepdims=keepdims)
+    if x.dtype is HALF:
+        return var_numpy(x.astype(SINGLE), axis=axis, correction=correction, keepdims=keepdims).astype(HALF)
     return _variance(x, axis, correction, keepdims)
 
 
 @std.def_numpy
 def std_numpy(x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    if type(x) is not np.ndarray or x.dtype.char == "e" or x.size < 2:
+    if type(x) is not np.ndarray or x.size < 2:
         return _body_of_std(x, axis=axis, correction=correction, keepdims=keepdims)
+    if x.dtype is HALF:
+        return std_numpy(x.astype(SINGLE), axis=axis, correction=correction, keepdims=keepdims).astype(HALF)
     return np.sqrt(_variance(x, axis, correction, keepdims))

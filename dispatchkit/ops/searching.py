@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
+from typing_extensions import override
 
 from dispatchkit.ops.declare import operation, searching
+from dispatchkit.ops.declared import DeclaredOperation
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
 from dispatchkit.protocol.kinds import kinds
@@ -165,10 +168,24 @@ def searchsorted(
     return xp.searchsorted(x1, x2, side=side, sorter=sorter)
 
 
+class Choice(DeclaredOperation):
+    """The operation `where`, which answers a condition alone by `nonzero`."""
+
+    @override
+    def make_general(self) -> Callable[..., Any]:
+        general = super().make_general()
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return nonzero(*args) if len(args) == 1 and not kwargs else general(*args, **kwargs)
+
+        return call
+
+
 @operation(
     passthrough=True,
     kind=kinds.searching,
     namespace="dispatchkit",
+    record=Choice,
     samples=[
         sample(draw(3, content="boolean"), draw(3), draw(3)),
         sample(draw(2, 1, content="boolean"), draw(3), draw()),
@@ -190,6 +207,8 @@ def where(xp: Namespace, condition: Array, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
+    ``where(condition)`` is ``nonzero(condition)``, as in NumPy and PyTorch.
+
     The cotangent goes to the array that was chosen. An infinite derivative on the side not chosen still
     makes NaN, as 0 times infinity (``where(x > 0, sqrt(x), 0)`` at 0): replace the argument, too, as in
     ``sqrt(where(x > 0, x, 1))``. There is no method, as PyTorch's takes the condition second. Source: array
@@ -200,6 +219,8 @@ def where(xp: Namespace, condition: Array, x1: Array, x2: Array, /) -> Array:
     >>> import dispatchkit as dk
     >>> dk.where(dk.asarray([True, False]), dk.asarray([1.0, 2.0]), 0.0)
     tensor([1., 0.])
+    >>> dk.where(dk.asarray([True, False]))
+    (tensor([0]),)
     """
     return xp.where(condition, x1, x2)
 

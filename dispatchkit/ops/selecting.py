@@ -1,4 +1,4 @@
-"""Selecting elements without index expressions: by index arrays, or on one side of a diagonal."""
+"""Selecting elements without index expressions: by index arrays, on a diagonal, or on one side of one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 
 from dispatchkit.ops.axes import along, normal_axis
 from dispatchkit.ops.declare import indexing, manipulation
+from dispatchkit.ops.matrices import on_diagonal, shape_of
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, Namespace
 
-__all__ = ["take", "take_along_axis", "tril", "triu"]
+__all__ = ["diag", "take", "take_along_axis", "tril", "triu"]
 
 
 @indexing(
@@ -111,6 +112,49 @@ def take_along_axis_transpose(xp, g, x, indices, axis):
     key: list[Any] = [xp.reshape(xp.arange(n), (-1,) + (1,) * (x.ndim - 1 - i)) for i, n in enumerate(x.shape)]
     key[place] = indices
     return xp.index_put(xp.zeros(x.shape, dtype=g.dtype), tuple(key), g, accumulate=True)
+
+
+@manipulation(
+    methods=("diag",),
+    samples=[sample(draw(3)), sample(draw(2), offset=-1), sample(draw(3, 2)), sample(draw(3, 3), offset=1)],
+)
+def diag(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
+    """Make a matrix of its diagonal, or take the diagonal of a matrix.
+
+    Parameters
+    ----------
+    x : array of shape (N,) or (M, N)
+    offset : which diagonal: above the main one if positive, below it if negative
+
+    Returns
+    -------
+    of a vector the matrix of shape (N + abs(offset), N + abs(offset)), 0 beside its diagonal; of a matrix the array of
+    shape (K,), which looks at the memory of `x` and cannot be written to
+
+    Raises
+    ------
+    ValueError : if `x` is neither a vector nor a matrix
+
+    Notes
+    -----
+    `diagonal` takes the diagonals of a batch of matrices. Source: PyTorch, `torch.diag`, and NumPy, `numpy.diag`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.diag(dk.tensor([1.0, 2.0]))
+    tensor([[1., 0.],
+            [0., 2.]])
+    >>> dk.diag(dk.tensor([[1.0, 2.0], [3.0, 4.0]]), offset=1)
+    tensor([2.])
+    """
+    shape = shape_of(x)
+    if len(shape) not in (1, 2):
+        raise ValueError(f"{diag.__name__}: x must be a vector or a matrix, found shape {shape}")
+    if len(shape) == 2:
+        return xp.linalg.diagonal(x, offset=offset)
+    n = shape[0] + abs(offset)
+    return on_diagonal(xp, x, n, n, offset)
 
 
 TRIANGLE_SAMPLES = [sample(draw(3, 3)), sample(draw(2, 3), k=1), sample(draw(2, 3, 2), k=-1)]

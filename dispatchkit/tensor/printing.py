@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -67,8 +68,10 @@ def _numpy_options(values: Any) -> AbstractContextManager[Any]:
     whole = values.dtype.kind not in "fc" or bool(np.all(shown == np.round(shown)))
     if whole and values.dtype.kind == "f" and shown.size:
         # Where NumPy turns to exponents whole numbers, too, need their digits.
-        largest, smallest = np.max(np.abs(shown)), np.min(np.abs(shown[shown != 0]), initial=np.inf)
-        whole = bool(largest < 1e8 and not (np.isfinite(smallest) and largest / smallest > 1000))
+        # As Python's numbers: half precision holds no 1e8.
+        largest = float(np.max(np.abs(shown)))
+        smallest = float(np.min(np.abs(shown[shown != 0]), initial=np.inf))
+        whole = largest < 1e8 and not (math.isfinite(smallest) and largest / smallest > 1000)
     return np.printoptions(
         precision=_options.precision,
         threshold=_options.threshold,

@@ -140,3 +140,8 @@ def test_a_0d_tensor_is_formatted_as_its_number() -> None:
     assert f"{dk.tensor(1.23456):.2f}" == "1.23"
     assert f"{dk.tensor(7):03d}" == "007"
     assert f"{dk.tensor([1.0])}" == "tensor([1.])"
+
+
+def test_half_precision_prints_without_a_warning() -> None:
+    assert repr(dk.asarray(np.array([1.0, 2.0], "float16"))) == "tensor([1., 2.], dtype=float16)"
+    assert repr(dk.asarray(np.array([0.5, 6e4], "float16"))) == "tensor([5.0000e-01, 6.0000e+04], dtype=float16)"
