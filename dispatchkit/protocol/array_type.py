@@ -63,6 +63,8 @@ def _compare_elementwise(protocol: DispatchProtocol, cls: type) -> None:
         if name in cls.__dict__:
             protocol.on_undo(partial(setattr, cls, name, cls.__dict__[name]))
         setattr(cls, name, value)
+
+
 def check_operators(use: str, protocol: DispatchProtocol, cls: type, *, foreign: bool = False) -> None:
     """Raise if Python would use operators of a class written in C, such as `float`, in place of the protocol's.
 

@@ -265,6 +265,7 @@ def test_a_rule_of_another_module_is_not_replaced_in_silence(protocol: DispatchP
         of_module("third")
     assert combine(A(), B()) == "second"
 
+
 @pytest.mark.parametrize(
     ("handler", "name"), [(str, "str"), (operator.attrgetter("value"), r"operator.attrgetter('value')")]
 )
