@@ -11,6 +11,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.autograd import gradcheck, gradgradcheck
+from dispatchkit.ops.typing import Operation
 
 SLOPE = 1.0
 
@@ -21,7 +22,7 @@ def _undone() -> Iterator[None]:
         yield
 
 
-def cube() -> Any:
+def cube() -> Operation[..., Any]:
     """Return an operation without rules: x cubed, plus an offset."""
 
     @dk.operation
@@ -88,19 +89,19 @@ def test_a_partial_may_be_a_constant_array() -> None:
     assert gradient(scaled) == 3.0
 
 
-def vjp_by_name(operation: Any) -> None:
+def vjp_by_name(operation: Operation[..., Any]) -> None:
     @operation.def_vjp
     def rule(x: Any, g: Any) -> Any:
         return 3 * x * x * g
 
 
-def vjp_in_full(operation: Any) -> None:
+def vjp_in_full(operation: Operation[..., Any]) -> None:
     @operation.def_vjp
     def rule(xp: Any, g: Any, y: Any, x: Any, *, offset: float = 0.5) -> Any:
         return 3 * x * x * g
 
 
-def vjp_with_starred_arguments(operation: Any) -> None:
+def vjp_with_starred_arguments(operation: Operation[..., Any]) -> None:
     @operation.def_vjp
     def rule(xp: Any, g: Any, y: Any, *arguments: Any) -> Any:
         x, offset = arguments
@@ -108,7 +109,7 @@ def vjp_with_starred_arguments(operation: Any) -> None:
         return 3 * x * x * g
 
 
-def vjp_with_starred_arguments_and_keywords(operation: Any) -> None:
+def vjp_with_starred_arguments_and_keywords(operation: Operation[..., Any]) -> None:
     @operation.def_vjp
     def rule(xp: Any, g: Any, y: Any, *arguments: Any, **parameters: Any) -> Any:
         (x,) = arguments
@@ -116,14 +117,14 @@ def vjp_with_starred_arguments_and_keywords(operation: Any) -> None:
         return 3 * x * x * g
 
 
-def vjp_with_keywords(operation: Any) -> None:
+def vjp_with_keywords(operation: Operation[..., Any]) -> None:
     @operation.def_vjp
     def rule(g: Any, **rest: Any) -> Any:
         assert sorted(rest) == ["offset", "x", "xp", "y"]
         return 3 * rest["x"] ** 2 * g
 
 
-def vjp_behind_a_plain_decorator(operation: Any) -> None:
+def vjp_behind_a_plain_decorator(operation: Operation[..., Any]) -> None:
     def logged(function: Callable[..., Any]) -> Callable[..., Any]:
         def inner(*args: Any, **kwargs: Any) -> Any:
             return function(*args, **kwargs)
@@ -136,7 +137,7 @@ def vjp_behind_a_plain_decorator(operation: Any) -> None:
         return 3 * x * x * g
 
 
-def vjp_behind_a_decorator_with_wraps(operation: Any) -> None:
+def vjp_behind_a_decorator_with_wraps(operation: Operation[..., Any]) -> None:
     def logged(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def inner(*args: Any, **kwargs: Any) -> Any:
@@ -150,7 +151,7 @@ def vjp_behind_a_decorator_with_wraps(operation: Any) -> None:
         return 3 * x * x * g
 
 
-def vjp_whose_wrapper_reads_more_than_it_wraps(operation: Any) -> None:
+def vjp_whose_wrapper_reads_more_than_it_wraps(operation: Operation[..., Any]) -> None:
     def times_g(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def inner(xp: Any, g: Any, x: Any) -> Any:
@@ -164,7 +165,7 @@ def vjp_whose_wrapper_reads_more_than_it_wraps(operation: Any) -> None:
         return 3 * x * x
 
 
-def vjp_as_a_callable_object(operation: Any) -> None:
+def vjp_as_a_callable_object(operation: Operation[..., Any]) -> None:
     class Rule:
         def __call__(self, g: Any, x: Any) -> Any:
             return 3 * x * x * g
@@ -172,14 +173,14 @@ def vjp_as_a_callable_object(operation: Any) -> None:
     operation.def_vjp(Rule())
 
 
-def vjp_as_a_partial(operation: Any) -> None:
+def vjp_as_a_partial(operation: Operation[..., Any]) -> None:
     def rule(factor: float, g: Any, x: Any) -> Any:
         return factor * x * x * g
 
     operation.def_vjp(functools.partial(rule, 3))
 
 
-def vjp_with_a_parameter_of_its_own(operation: Any) -> None:
+def vjp_with_a_parameter_of_its_own(operation: Operation[..., Any]) -> None:
     @operation.def_vjp
     def rule(g: Any, factor: float = 3.0, x: Any = None) -> Any:
         return factor * x * x * g
@@ -189,7 +190,7 @@ FORMS = [value for name, value in list(globals().items()) if name.startswith("vj
 
 
 @pytest.mark.parametrize("declare", FORMS, ids=[form.__name__.removeprefix("vjp_") for form in FORMS])
-def test_a_rule_is_given_what_it_names(declare: Callable[[Any], None]) -> None:
+def test_a_rule_is_given_what_it_names(declare: Callable[[Operation[..., Any]], None]) -> None:
     cubed = cube()
     declare(cubed)
     assert gradient(cubed) == 12.0
@@ -263,7 +264,7 @@ def test_numbers_that_do_not_fit_the_arguments_are_refused() -> None:
     with pytest.raises(dk.RegistrationError, match=message):
         cube().def_partial(1, 2)
     with pytest.raises(dk.RegistrationError, match=r"def_vjp: .*\.cubed takes a function .*; found 1"):
-        cube().def_vjp(1)
+        cube().def_vjp(1)  # type: ignore[arg-type]  # what is tested
 
 
 def test_a_name_that_a_rule_cannot_have_is_refused() -> None:
