@@ -35,11 +35,11 @@ from dispatchkit.autograd import enable_grad as enable_grad
 from dispatchkit.autograd import is_grad_enabled as is_grad_enabled
 from dispatchkit.autograd import no_grad as no_grad
 from dispatchkit.autograd import set_grad_enabled as set_grad_enabled
+from dispatchkit.declare.decorators import operation as operation
+from dispatchkit.declare.namespace import publish as _publish
 from dispatchkit.errors import *  # noqa: F403
 from dispatchkit.ops import *  # noqa: F403
-from dispatchkit.ops.declare import operation as operation
 from dispatchkit.ops.info import __array_namespace_info__ as __array_namespace_info__
-from dispatchkit.ops.namespace import publish as _publish
 from dispatchkit.protocol.decline import decline as decline
 from dispatchkit.protocol.densify import clear_densify_ledger as clear_densify_ledger
 from dispatchkit.protocol.densify import densify as densify

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.report import drift
-from dispatchkit.report.audit_command import AUDIT
+from dispatchkit.report.audit.command import AUDIT
 from dispatchkit.report.commands import Command
-from dispatchkit.report.coverage_command import COVERAGE
+from dispatchkit.report.coverage.command import COVERAGE
 
 
 def main(argv: Sequence[str] | None = None) -> int:

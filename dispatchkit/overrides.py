@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import Any, TypeVar
 
-from dispatchkit.ops.namespace import public_namespace
+from dispatchkit.declare.namespace import public_namespace
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.members import Property
 from dispatchkit.protocol.overridable import of
-from dispatchkit.protocol.surface import Property
 from dispatchkit.tensor import Tensor
 
 __all__ = [

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["CALLS", "OPERATIONS", "differentiable_calls", "flat", "leaves", "marks_of"]

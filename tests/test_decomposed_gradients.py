@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.samples import Sample
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.samples import Sample
 from tests.declared import differentiable_calls, leaves
 
 INF = math.inf

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.graph.arrays import foreign, namespace_of
-from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.samples import Sample
+from dispatchkit.backends.arrays import foreign, namespace_of
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.samples import Sample
 from tests.declared import OPERATIONS, flat
 
 # What does not give an array of the library it was given, and why.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import dispatchkit as dk
-from dispatchkit.graph.arrays import namespace_of
+from dispatchkit.backends.arrays import namespace_of
 from tests.test_foreign_arrays import Make, make
 
 __all__ = ["make"]

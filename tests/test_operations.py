@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.graph.numpy_namespace import numpy_namespace
-from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.samples import Sample
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.samples import Sample
 from tests.declared import CALLS, OPERATIONS, differentiable_calls, flat, leaves
 
 

@@ -6,14 +6,14 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dispatchkit.autograd.parts import NOTHING, Parts, parts_of
 from dispatchkit.autograd.saving import packed, unpacked
+from dispatchkit.autograd.tensor_leaves import NOTHING, Parts, parts_of
+from dispatchkit.declare.inplace import check_may_change
 from dispatchkit.errors import AutogradError, InplaceError
 from dispatchkit.graph.node import CallNode, Node, Output
 from dispatchkit.graph.recording import set_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.graph.sweep import FREED
-from dispatchkit.ops.inplace import check_may_change
 from dispatchkit.tensor.tensor import twin
 
 __all__ = ["FunctionCtx"]

@@ -8,14 +8,14 @@ from typing import Any
 from typing_extensions import override
 
 from dispatchkit.autograd.function_context import FunctionCtx, Saved
-from dispatchkit.autograd.parts import NOTHING, TENSOR, Parts, parts_of
+from dispatchkit.autograd.tensor_leaves import NOTHING, TENSOR, Parts, parts_of
+from dispatchkit.backends.arrays import is_inexact
+from dispatchkit.declare.inplace import move_vertices, touch
+from dispatchkit.declare.view_aliasing import after_change
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.arrays import is_inexact
 from dispatchkit.graph.node import CallNode, Differentiable, Output
 from dispatchkit.graph.storage import Memory, Storage, Vertex, share_memory, vertex_of
 from dispatchkit.graph.sweep import FREED
-from dispatchkit.ops.inplace import move_vertices, touch
-from dispatchkit.ops.overlay import after_change
 from dispatchkit.tensor.tensor import twin
 
 __all__ = ["FunctionNode", "recorded"]

@@ -8,14 +8,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from dispatchkit.autograd.function_node import FunctionNode
-from dispatchkit.autograd.parts import NOTHING, TENSOR, Parts
+from dispatchkit.autograd.tensor_leaves import NOTHING, TENSOR, Parts
+from dispatchkit.backends.arrays import namespace_of
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.wrapping import wrapped
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.arrays import namespace_of
 from dispatchkit.graph.node import Node
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, Vertex, vertex_of
-from dispatchkit.ops.namespace import tensor_namespace
-from dispatchkit.ops.wrapping import wrapped
 from dispatchkit.tensor import Tensor
 
 __all__ = ["pulled"]

@@ -15,18 +15,18 @@ from dispatchkit.autograd.function_context import FunctionCtx
 from dispatchkit.autograd.function_node import FunctionNode, recorded
 from dispatchkit.autograd.function_pull import pulled
 from dispatchkit.autograd.function_transforms import in_batches, pushed, vmapped
-from dispatchkit.autograd.parts import NOTHING, TENSOR, parts_of
+from dispatchkit.autograd.tensor_leaves import NOTHING, TENSOR, parts_of
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage
-from dispatchkit.lifted import Dual
-from dispatchkit.lifted.lifted import top_level
 from dispatchkit.protocol.callers import ask_the_rest, decide
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.modes import ask_modes, live
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key, Parameters, flatten
+from dispatchkit.transforms import Dual
+from dispatchkit.transforms.tracer import top_level
 
 __all__ = ["METHODS", "OLD_FORM", "FunctionRecord"]
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dispatchkit.autograd.parts import NOTHING, parts_of
+from dispatchkit.autograd.tensor_leaves import NOTHING, parts_of
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
-from dispatchkit.lifted import Batched, Dual, Lifted
-from dispatchkit.lifted.batched import randomness_at
-from dispatchkit.lifted.dual import tangent_at, value_at
-from dispatchkit.lifted.lifted import reopened
-from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.tensor import Tensor
+from dispatchkit.transforms import Batched, Dual, Lifted
+from dispatchkit.transforms.batched import randomness_at
+from dispatchkit.transforms.dual import tangent_at, value_at
+from dispatchkit.transforms.tracer import reopened
 
 if TYPE_CHECKING:
     from dispatchkit.autograd.function_record import FunctionRecord

@@ -12,16 +12,16 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from dispatchkit.autograd.functional import grad
-from dispatchkit.graph.arrays import as_numpy, is_inexact, namespace_of
+from dispatchkit.backends.arrays import as_numpy, is_inexact, namespace_of
+from dispatchkit.declare.wrapping import make_leaf, wrapped
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import vertex_of
 from dispatchkit.graph.sweep import sweep
-from dispatchkit.lifted import Batched, Dual
-from dispatchkit.lifted.dual import tangent_at
-from dispatchkit.lifted.lifted import Lifted, new_level
-from dispatchkit.ops.wrapping import make_leaf, wrapped
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import twin
+from dispatchkit.transforms import Batched, Dual
+from dispatchkit.transforms.dual import tangent_at
+from dispatchkit.transforms.tracer import Lifted, new_level
 
 __all__ = [
     "Directions",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dispatchkit.errors import AutogradError, InplaceError
-from dispatchkit.graph.around import Around, is_around, recorded
 from dispatchkit.graph.node import CallNode, Node
+from dispatchkit.graph.node_wrapper import Around, is_around, recorded
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage, Vertex, version_of, vertex_of
 from dispatchkit.protocol.observers import Observer, active_observer, observers, set_observers

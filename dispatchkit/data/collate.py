@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any
 
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.func.containers import arrays_of, as_array, described, is_array, mapped, parts_of, with_parts
-from dispatchkit.ops.namespace import tensor_namespace
 
 __all__ = ["default_collate", "default_convert"]
 

@@ -9,9 +9,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import DensifyError
-from dispatchkit.ops.namespace import tensor_namespace
-from dispatchkit.ops.random import Generator, permutation
+from dispatchkit.ops.random.generator import Generator, permutation
 from dispatchkit.protocol.densify import densify
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor

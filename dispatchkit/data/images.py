@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.ops.dtypes import get_default_dtype
-from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.ops.creation.dtypes import get_default_dtype
 
 __all__ = ["to_tensor"]
 

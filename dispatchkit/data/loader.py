@@ -16,7 +16,7 @@ from dispatchkit.data.dataset import IterableDataset
 from dispatchkit.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from dispatchkit.data.workers import prefetched
 from dispatchkit.errors import DataLoaderError
-from dispatchkit.ops.random import Generator, current_generator, drawing_from
+from dispatchkit.ops.random.generator import Generator, current_generator, drawing_from
 
 __all__ = ["DataLoader"]
 

@@ -6,15 +6,15 @@ import functools
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.random_state import Drawer, drawer, drawing_by
 from dispatchkit.errors import RandomnessError
 from dispatchkit.func.containers import arrays_of, as_array, described, with_numbers, zipped
-from dispatchkit.lifted import Batched
-from dispatchkit.lifted.batched import ActiveBatch, active, in_batch, in_element, in_front
-from dispatchkit.lifted.lifted import new_level
-from dispatchkit.ops.axes import normal_axis
-from dispatchkit.ops.drawing import Drawer, drawer, drawing_by
-from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.ops.shared.axes import normal_axis
 from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.transforms import Batched
+from dispatchkit.transforms.batched import ActiveBatch, active, in_batch, in_element, in_front
+from dispatchkit.transforms.tracer import new_level
 
 __all__ = ["vmap"]
 

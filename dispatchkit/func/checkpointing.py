@@ -9,20 +9,20 @@ from types import MappingProxyType
 from typing import Any
 from weakref import ref
 
+from dispatchkit.backends.arrays import is_inexact
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError, InplaceError
 from dispatchkit.func.containers import arrays_of, as_array, mapped
 from dispatchkit.func.reverse import Recording
-from dispatchkit.graph.arrays import is_inexact
 from dispatchkit.graph.node import CallNode, Output, note_versions
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage, version_of, vertex_of
-from dispatchkit.lifted.batched import active
-from dispatchkit.lifted.lifted import top_level
-from dispatchkit.ops.namespace import tensor_namespace
-from dispatchkit.ops.random import current_generator
+from dispatchkit.ops.random.generator import current_generator
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.modes import Mode
 from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.transforms.batched import active
+from dispatchkit.transforms.tracer import top_level
 
 __all__ = ["checkpoint"]
 

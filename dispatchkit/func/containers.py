@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.graph.arrays import as_numpy, is_complex, is_inexact, namespace_of
+from dispatchkit.backends.arrays import as_numpy, is_complex, is_inexact, namespace_of
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.graph.storage import Storage
-from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.protocol.instance import tensor_protocol
 
 __all__ = [

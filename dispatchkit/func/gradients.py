@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.func.arguments import Argnums, picked, replaced
 from dispatchkit.func.containers import arrays_of, described, is_array, mapped
 from dispatchkit.func.reverse import Recording
-from dispatchkit.ops.namespace import tensor_namespace
 
 __all__ = ["grad", "value_and_grad", "vjp"]
 

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from dispatchkit.backends.arrays import is_complex
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import TransformError
 from dispatchkit.func.arguments import Argnums, picked, replaced
 from dispatchkit.func.batches import Randomness, vmap
 from dispatchkit.func.containers import arrays_of, as_array, is_floating, mapped
 from dispatchkit.func.gradients import vjp
 from dispatchkit.func.tangents import jvp
-from dispatchkit.graph.arrays import is_complex
-from dispatchkit.ops.namespace import tensor_namespace
 
 __all__ = ["hessian", "jacfwd", "jacrev"]
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.wrapping import wrapped
 from dispatchkit.errors import TransformError
 from dispatchkit.func.containers import (
     arrays_of,
@@ -25,13 +27,11 @@ from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled, set_grad_enabled
 from dispatchkit.graph.storage import Storage, Vertex, vertex_of
 from dispatchkit.graph.sweep import reachable, sweep
-from dispatchkit.lifted import Batched, Dual, Lifted
-from dispatchkit.lifted.batched import batched_everywhere, in_front
-from dispatchkit.lifted.dual import tangent_at, value_at
-from dispatchkit.lifted.lifted import top_level
-from dispatchkit.ops.namespace import tensor_namespace
-from dispatchkit.ops.wrapping import wrapped
 from dispatchkit.tensor.tensor import twin
+from dispatchkit.transforms import Batched, Dual, Lifted
+from dispatchkit.transforms.batched import batched_everywhere, in_front
+from dispatchkit.transforms.dual import tangent_at, value_at
+from dispatchkit.transforms.tracer import top_level
 
 __all__ = ["Recording"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.func.containers import (
     arrays_of,
     described,
@@ -16,10 +17,9 @@ from dispatchkit.func.containers import (
     zipped,
 )
 from dispatchkit.func.reverse import Recording
-from dispatchkit.lifted import Dual
-from dispatchkit.lifted.dual import tangent_at, value_at
-from dispatchkit.lifted.lifted import new_level
-from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.transforms import Dual
+from dispatchkit.transforms.dual import tangent_at, value_at
+from dispatchkit.transforms.tracer import new_level
 
 __all__ = ["jvp", "linearize"]
 

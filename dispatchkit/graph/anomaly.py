@@ -8,10 +8,10 @@ from contextvars import ContextVar
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from dispatchkit.backends.arrays import is_inexact, namespace_of
 from dispatchkit.errors import AnomalyError
-from dispatchkit.graph.around import Around, is_around, recorded
-from dispatchkit.graph.arrays import is_inexact, namespace_of
 from dispatchkit.graph.node import Differentiable, Node
+from dispatchkit.graph.node_wrapper import Around, is_around, recorded
 from dispatchkit.graph.storage import Storage, Vertex
 from dispatchkit.protocol.frames import stack
 from dispatchkit.protocol.observers import Observer, active_observer

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.graph.arrays import namespace_of
+from dispatchkit.backends.arrays import namespace_of
 from dispatchkit.graph.storage import Storage, Vertex
 
 __all__ = ["Ownership", "copied", "owned", "separate"]

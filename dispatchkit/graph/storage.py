@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import ref
 
+from dispatchkit.backends.arrays import ArrayHolder
+
 if TYPE_CHECKING:
     from dispatchkit.graph.node import Extras
 
@@ -143,7 +145,7 @@ class Vertex:
         return self
 
 
-class Storage:
+class Storage(ArrayHolder):
     """The slots of a tensor.
 
     Attributes

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.backends.arrays import namespace_of, project, raw_array, same_dtype
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.arrays import namespace_of, project, raw_array, same_dtype
 from dispatchkit.graph.node import CallNode, Extras, Output
 from dispatchkit.graph.ownership import Ownership, copied, owned, separate
 from dispatchkit.graph.recording import no_grad

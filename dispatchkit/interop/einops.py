@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.tensor import Tensor
 
 try:

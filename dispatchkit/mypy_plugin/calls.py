@@ -35,8 +35,8 @@ from dispatchkit.mypy_plugin.names import CALL, TENSOR
 from dispatchkit.mypy_plugin.operations import ORDERED, REVERSED, Target, member, mentions_tensor
 from dispatchkit.mypy_plugin.program import Program
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.members import REFLECTED
 from dispatchkit.protocol.parameters import ArrayParameter, Form
-from dispatchkit.protocol.surface import REFLECTED
 
 __all__ = ["Calls"]
 

@@ -25,9 +25,9 @@ from dispatchkit import nn
 from dispatchkit.mypy_plugin.annotations import SEVERAL
 from dispatchkit.mypy_plugin.names import TENSOR
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.members import REFLECTED, Member, Property
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.protocol.parameters import Form, Parameters
-from dispatchkit.protocol.surface import REFLECTED, Member, Property
 from dispatchkit.tensor import Tensor
 
 __all__ = [

@@ -20,7 +20,7 @@ from dispatchkit.mypy_plugin.operations import (
 )
 from dispatchkit.mypy_plugin.reading import Reader
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.surface import Member
+from dispatchkit.protocol.members import Member
 
 __all__ = ["LIBRARY", "Program", "View", "imports_library"]
 

@@ -30,8 +30,8 @@ from mypy.typevars import fill_typevars
 from dispatchkit.mypy_plugin.names import METHODS
 from dispatchkit.mypy_plugin.operations import INPLACE, ORDERED, PROPERTIES
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.members import Member
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.surface import Member
 
 __all__ = ["Lookup", "give_inplace", "give_surface"]
 

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 from typing_extensions import override
 
+from dispatchkit.declare.inplace import apply_in_place
+from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.nn import functional
 from dispatchkit.nn.module import Module
 from dispatchkit.nn.parameter import Parameter
-from dispatchkit.ops.creation import full
-from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.inplace import apply_in_place
+from dispatchkit.ops.creation.creation import full
 from dispatchkit.protocol.instance import tensor_protocol
 
 __all__ = [

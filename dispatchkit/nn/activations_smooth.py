@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from dispatchkit.nn import functional
 from dispatchkit.nn.activations import Activation
-from dispatchkit.nn.functional.activations_smooth import Approximation
+from dispatchkit.nn.functional.activations.smooth import Approximation
 from dispatchkit.nn.module import Module
 
 __all__ = [

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from dispatchkit.graph.storage import Storage
-from dispatchkit.nn.holders import Dictionary, Holder, Listing
+from dispatchkit.nn.container_bases import Dictionary, Holder, Listing
 from dispatchkit.nn.module import Module
 from dispatchkit.nn.parameter import Parameter, is_declared
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from typing_extensions import override
 
-from dispatchkit.nn.functional.convolution import conv2d, padding_of
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.nn.functional.images.convolution import conv2d, padding_of
 from dispatchkit.nn.functional.shapes import Padding, Pair, pair
 from dispatchkit.nn.linear import start_uniform
 from dispatchkit.nn.module import Module
 from dispatchkit.nn.parameter import Parameter
-from dispatchkit.ops.arguments import integer
-from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.ops.shared.arguments import integer
 
 __all__ = ["Conv2d"]
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from typing_extensions import override
 
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn.functional.lookup import embedding
 from dispatchkit.nn.init import normal_
 from dispatchkit.nn.module import Module
 from dispatchkit.nn.parameter import Parameter
-from dispatchkit.ops.arguments import integer
-from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.ops.shared.arguments import integer
 
 __all__ = ["Embedding"]
 

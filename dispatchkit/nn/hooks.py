@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from dispatchkit.nn.boundary import Boundary
+from dispatchkit.nn.backward_hooks import Boundary
 from dispatchkit.tensor.gradients import RemovableHandle
 
 if TYPE_CHECKING:

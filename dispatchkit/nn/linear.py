@@ -7,12 +7,12 @@ from typing import Any
 
 from typing_extensions import override
 
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.nn.functional.affine import linear
 from dispatchkit.nn.init import kaiming_uniform_, uniform_
 from dispatchkit.nn.module import Module
 from dispatchkit.nn.parameter import Parameter
-from dispatchkit.ops.arguments import integer
-from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.ops.shared.arguments import integer
 
 __all__ = ["Flatten", "Identity", "Linear", "start_uniform"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from dispatchkit.nn import functional
-from dispatchkit.nn.functional.losses_reduction import REDUCTIONS, Reduction, check_reduction
+from dispatchkit.nn.functional.losses.reduction import REDUCTIONS, Reduction, check_reduction
 from dispatchkit.nn.module import Module
 
 __all__ = [

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
+from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.func.containers import is_floating, mapped
-from dispatchkit.graph.arrays import numpy_dtype
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn.hooks import HookMethods, call_with_hooks, everywhere
 from dispatchkit.nn.state import StateMethods

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 from typing_extensions import override
 
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn.functional.normalization import batch_norm, group_norm, layer_norm
 from dispatchkit.nn.module import Module
 from dispatchkit.nn.parameter import Parameter
-from dispatchkit.ops.arguments import integer
-from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.ops.shared.arguments import integer
 from dispatchkit.tensor import Tensor
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "GroupNorm", "LayerNorm"]

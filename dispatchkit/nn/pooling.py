@@ -6,7 +6,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from dispatchkit.nn.functional.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
+from dispatchkit.nn.functional.images.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
 from dispatchkit.nn.functional.shapes import Pair
 from dispatchkit.nn.module import Module
 

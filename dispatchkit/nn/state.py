@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from typing_extensions import override
 
+from dispatchkit.backends.arrays import is_complex, is_raw
+from dispatchkit.declare.inplace import check_writeable
 from dispatchkit.errors import StateDictError
 from dispatchkit.func.containers import as_array, as_array_like, mapped
-from dispatchkit.graph.arrays import is_complex, is_raw
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage
-from dispatchkit.nn.members import Members
 from dispatchkit.nn.parameter import Parameter, named_tensors
-from dispatchkit.ops.inplace import check_writeable
+from dispatchkit.nn.parameters_and_buffers import Members
 from dispatchkit.tensor.gradients import RemovableHandle
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchkit.ops import dtypes as known
-from dispatchkit.ops.dtypes import get_default_dtype, isdtype
-from dispatchkit.ops.namespace import enter
+from dispatchkit.declare.namespace import enter
+from dispatchkit.ops.creation import dtypes as known
+from dispatchkit.ops.creation.dtypes import get_default_dtype, isdtype
 
 __all__ = ["__array_namespace_info__"]
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dispatchkit.graph.arrays import is_complex
-from dispatchkit.ops.inplace import touch
-from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.backends.arrays import is_complex
+from dispatchkit.declare.inplace import touch
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.optim.groups import check_not_negative, number_of
 from dispatchkit.optim.optimizer import Closure, Group, Optimizer, Params
 from dispatchkit.optim.updating import directed, evaluated, pending, update

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from dispatchkit.backends.arrays import is_complex, is_raw
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.func.containers import as_array_like
-from dispatchkit.graph.arrays import is_complex, is_raw
-from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.tensor import Tensor
 
 __all__ = ["fitted"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.optim.groups import check_not_negative, number_of
 from dispatchkit.optim.optimizer import Closure, Optimizer, Params
 from dispatchkit.optim.updating import directed, evaluated, pending, update

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.graph.arrays import namespace_of
+from dispatchkit.backends.arrays import namespace_of
+from dispatchkit.declare.inplace import touch, write_back
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.graph.recording import enable_grad, no_grad
-from dispatchkit.ops.inplace import touch, write_back
-from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.optim.optimizer import Closure, Group, Optimizer
 from dispatchkit.protocol.modes import current, live
 from dispatchkit.tensor import Tensor

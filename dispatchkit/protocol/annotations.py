@@ -13,8 +13,8 @@ from typing import Any
 from typing_extensions import TypeAliasType
 
 from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.handlers import ANY, written
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Parameters
-from dispatchkit.protocol.rules import ANY, written
 
 __all__ = ["alternatives", "annotated_signatures", "classes_of", "is_sequence", "resolved_hints", "signature_of"]
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.declarations import checked_declaration, instance_attributes
 from dispatchkit.protocol.densify import FromDense, make_dense
-from dispatchkit.protocol.participants import ATTRIBUTE, Declaration
-from dispatchkit.protocol.rules import type_name
-from dispatchkit.protocol.surface import REFLECTED
+from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.members import REFLECTED
+from dispatchkit.protocol.type_registry import ATTRIBUTE, Declaration
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.engine import DispatchProtocol

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.fallbacks import STRATEGIES, Fallback, dense
-from dispatchkit.protocol.participants import DENSE, Declaration
-from dispatchkit.protocol.rules import type_name
+from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.type_registry import DENSE, Declaration
 
 if TYPE_CHECKING:
-    from dispatchkit.protocol.population import Population
+    from dispatchkit.protocol.array_types import Population
 
 __all__ = ["checked_declaration", "instance_attributes"]
 

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from dispatchkit.errors import AnswerError, DensifyError, DensifyWarning, format_bytes
 from dispatchkit.protocol.frames import caller
+from dispatchkit.protocol.handlers import location_of
 from dispatchkit.protocol.observers import note_dense
-from dispatchkit.protocol.rules import location_of
 
 __all__ = [
     "FromDense",

@@ -11,18 +11,18 @@ from typing import Any, TypeVar, overload
 from dispatchkit.errors import NoImplementationError, RegistrationError
 from dispatchkit.protocol.annotations import signature_of
 from dispatchkit.protocol.array_type import check_operators, decorate
+from dispatchkit.protocol.chain import Chain, build_chain, build_plain_chain, candidates, default_chain
 from dispatchkit.protocol.declarations import checked_declaration
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.explain import Explanation, explain_call
 from dispatchkit.protocol.fallbacks import Fallback
+from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.protocol.parameters import Form, Key, Parameters
-from dispatchkit.protocol.participants import Declaration
 from dispatchkit.protocol.registry import Registry
-from dispatchkit.protocol.resolution import Chain, build_chain, build_plain_chain, candidates, default_chain
-from dispatchkit.protocol.rules import type_name
 from dispatchkit.protocol.targets import public_path
+from dispatchkit.protocol.type_registry import Declaration
 
 __all__ = ["DispatchProtocol"]
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import DispatchError
+from dispatchkit.protocol.chain import Chain, Passed
 from dispatchkit.protocol.decline import take_mode_notes, take_reason
 from dispatchkit.protocol.explain_html import explanation_html
+from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.modes import answer_by_modes, current
-from dispatchkit.protocol.ranking import Source, Step
-from dispatchkit.protocol.resolution import Chain, Passed
-from dispatchkit.protocol.rules import type_name
+from dispatchkit.protocol.specificity import Source, Step
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable

@@ -7,15 +7,15 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.chain import Chain, Passed
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.densify import make_dense
+from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.modes import Mode, answer_by_modes
 from dispatchkit.protocol.observers import note_asked
 from dispatchkit.protocol.parameters import Key, flatten
-from dispatchkit.protocol.participants import with_field
-from dispatchkit.protocol.ranking import Source, Step, rule_steps
-from dispatchkit.protocol.resolution import Chain, Passed
-from dispatchkit.protocol.rules import type_name
+from dispatchkit.protocol.specificity import Source, Step, rule_steps
+from dispatchkit.protocol.type_registry import with_field
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.conversions import Conversion

@@ -17,10 +17,10 @@ from dispatchkit.protocol.observers import note_asked
 from dispatchkit.protocol.parameters import Key, Parameters, flatten
 
 if TYPE_CHECKING:
+    from dispatchkit.protocol.chain import Chain
     from dispatchkit.protocol.engine import DispatchProtocol
+    from dispatchkit.protocol.handlers import Rule
     from dispatchkit.protocol.kinds import Kind
-    from dispatchkit.protocol.resolution import Chain
-    from dispatchkit.protocol.rules import Rule
 
 __all__ = ["Overridable", "of"]
 

@@ -15,13 +15,9 @@ from typing_extensions import override
 
 from dispatchkit.errors import RegistrationError, ReplacementWarning, SignatureWarning
 from dispatchkit.protocol.annotations import annotated_signatures, classes_of, resolved_hints, signature_of
+from dispatchkit.protocol.array_types import Population
 from dispatchkit.protocol.conversions import Conversion, Conversions
-from dispatchkit.protocol.kinds import Kind
-from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.parameters import Form, Parameters
-from dispatchkit.protocol.participants import Declaration, Record, Undo
-from dispatchkit.protocol.population import Population
-from dispatchkit.protocol.rules import (
+from dispatchkit.protocol.handlers import (
     ANY,
     Rule,
     departures,
@@ -34,8 +30,12 @@ from dispatchkit.protocol.rules import (
     type_name,
     wrong_count,
 )
-from dispatchkit.protocol.surface import Surface
+from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.members import Surface
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Form, Parameters
 from dispatchkit.protocol.targets import target_of
+from dispatchkit.protocol.type_registry import Declaration, Record, Undo
 
 __all__ = ["Registry"]
 

@@ -7,9 +7,9 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.overridable import Overridable, of
-from dispatchkit.protocol.rules import type_name
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.registry import Registry

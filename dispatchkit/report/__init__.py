@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dispatchkit.report.audit import Audit, audit
-from dispatchkit.report.audit_findings import Finding
-from dispatchkit.report.coverage import Coverage, CoverageSet, MeasuredCoverage, coverage
-from dispatchkit.report.drawing import Drawing, draw
-from dispatchkit.report.pairs import Pair, PairRow
-from dispatchkit.report.rows import MeasuredRow, Row
-from dispatchkit.report.timeline import Timeline
-from dispatchkit.report.trace import Trace, trace
-from dispatchkit.report.trace_summary import Summary, SummaryRow
-from dispatchkit.report.traced_call import TracedCall
+from dispatchkit.report.audit.audit import Audit, audit
+from dispatchkit.report.audit.findings import Finding
+from dispatchkit.report.audit.pairs import Pair, PairRow
+from dispatchkit.report.coverage.coverage import Coverage, CoverageSet, MeasuredCoverage, coverage
+from dispatchkit.report.coverage.rows import MeasuredRow, Row
+from dispatchkit.report.graph.drawing import Drawing, draw
+from dispatchkit.report.record.call import TracedCall
+from dispatchkit.report.record.record import Trace, trace
+from dispatchkit.report.record.summary import Summary, SummaryRow
+from dispatchkit.report.record.timeline import Timeline
 
 __all__ = [
     "Audit",

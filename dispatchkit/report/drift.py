@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.handlers import Rule, departures
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.rules import Rule, departures
 from dispatchkit.report.loading import import_named
 
 __all__ = ["Drifted", "Fingerprint", "add_arguments", "drifted", "fingerprints", "main"]

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.declare.wrapping import make_leaf, wrapped
 from dispatchkit.errors import AutogradError, LoadError
 from dispatchkit.nn.parameter import Parameter
-from dispatchkit.ops.wrapping import make_leaf, wrapped
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.saving.encoding import DEPTH, KINDS, type_key
 from dispatchkit.tensor import Tensor

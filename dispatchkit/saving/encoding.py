@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.backends.arrays import as_numpy
 from dispatchkit.errors import TransformError
-from dispatchkit.graph.arrays import as_numpy
 from dispatchkit.nn.parameter import made_for
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.saving import npz, safetensors
 from dispatchkit.saving.atomic import write_whole
 from dispatchkit.saving.decoding import decoded

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.backends.arrays import as_numpy, is_lazy, making_with, namespace_of, numpy_dtype
+from dispatchkit.declare.namespace import public_namespace, tensor_namespace
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.arrays import as_numpy, is_lazy, making_with, namespace_of, numpy_dtype
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
-from dispatchkit.ops.namespace import public_namespace, tensor_namespace
 
 __all__ = ["ConversionMethods", "parse_to"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.ops.mistakes import NUMBERS
+from dispatchkit.declare.call_errors import NUMBERS
 from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.instance import tensor_protocol
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dispatchkit.backends.arrays import foreign, namespace_of
+from dispatchkit.declare.libraries import common_library
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.wrapping import make_leaf, wrapped
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.arrays import foreign, namespace_of
 from dispatchkit.graph.node import Extras, Leaf, extras_of
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled
 from dispatchkit.graph.storage import Storage, Vertex, memory_of, share_memory, version_of, vertex_of
 from dispatchkit.graph.sweep import sweep
-from dispatchkit.ops.libraries import common_library
-from dispatchkit.ops.namespace import tensor_namespace
-from dispatchkit.ops.wrapping import make_leaf, wrapped
 from dispatchkit.protocol.instance import tensor_protocol
 
 if TYPE_CHECKING:

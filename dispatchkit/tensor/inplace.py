@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.inplace import apply_in_place, make_inplace
-from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.declare.inplace import apply_in_place, make_inplace
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.surface import REFLECTED
+from dispatchkit.protocol.members import REFLECTED
 
 __all__ = ["with_inplace"]
 

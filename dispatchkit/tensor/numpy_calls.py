@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.graph.storage import Storage
-from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.protocol.parameters import Form

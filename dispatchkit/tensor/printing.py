@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.graph.arrays import as_numpy, dtype_name
+from dispatchkit.backends.arrays import as_numpy, dtype_name
 
 __all__ = ["format_tensor", "html_of", "set_printoptions"]
 

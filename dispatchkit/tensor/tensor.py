@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dispatchkit.graph.arrays import foreign, is_lazy, may_share_memory, numpy_dtype, raw_array
+from dispatchkit.backends.arrays import foreign, is_lazy, may_share_memory, numpy_dtype, raw_array
+from dispatchkit.declare.namespace import enter
+from dispatchkit.declare.wrapping import make_leaf, wrapped
 from dispatchkit.graph.storage import Storage, Vertex, share_memory, vertex_of
-from dispatchkit.ops.conversion import to_raw
-from dispatchkit.ops.namespace import enter
-from dispatchkit.ops.wrapping import make_leaf, wrapped
+from dispatchkit.ops.creation.conversion import to_raw
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.conversion import ConversionMethods
 from dispatchkit.tensor.gradients import GradientMethods

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.errors import RegistrationError
-from dispatchkit.graph.arrays import numpy_dtype
 from dispatchkit.protocol.densify import told_layout
 from dispatchkit.protocol.instance import tensor_protocol
 

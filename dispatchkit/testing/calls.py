@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.namespace import tensor_namespace
-from dispatchkit.ops.samples import Draw, Sample
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.samples import Draw, Sample
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing.subject import Subject
 

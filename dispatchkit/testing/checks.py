@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.testing import concurrency, forms, objects, strangers, transforms
+from dispatchkit.testing import concurrency, forms, objects, transforms
+from dispatchkit.testing import foreign_types as strangers
 from dispatchkit.testing.examination import examination
 from dispatchkit.testing.findings import Failure
 from dispatchkit.testing.subject import Subject

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dispatchkit.protocol.rules import type_name
+from dispatchkit.protocol.handlers import type_name
 from dispatchkit.testing.subject import Subject, members
 
 __all__ = [

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import NoImplementationError
-from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.members import REFLECTED, Property
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.surface import REFLECTED, Property
 from dispatchkit.testing.calls import Call, arguments_text
 from dispatchkit.testing.examination import Snapshot, examination, fails, lost_metadata
 from dispatchkit.testing.findings import Failure, Reading, alike, described, different, readings

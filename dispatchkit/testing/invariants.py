@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dispatchkit.ops.namespace import tensor_namespace as xp
+from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing.subject import Subject

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import NoImplementationError
 from dispatchkit.func.containers import arrays_of
-from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.testing.findings import Failure, alike, described, different, readings
 from dispatchkit.testing.subject import Subject
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dispatchkit.ops.namespace import tensor_namespace
+from dispatchkit.declare.namespace import tensor_namespace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

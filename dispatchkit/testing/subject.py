@@ -7,13 +7,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.graph.storage import Storage
-from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.protocol.fallbacks import rewrap
+from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import disable_dispatch, tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.rules import type_name
 from dispatchkit.tensor import Tensor
 
 __all__ = ["Samples", "Subject", "members"]

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.errors import NoImplementationError, TransformError
 from dispatchkit.func import jvp, vjp, vmap
 from dispatchkit.func.containers import arrays_of, is_floating, mapped
-from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.namespace import tensor_namespace as xp
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing.calls import Call
 from dispatchkit.testing.examination import examination, fails

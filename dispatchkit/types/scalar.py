@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import linalg, ops
-from dispatchkit.graph.arrays import is_complex
-from dispatchkit.ops.linalg import SlogdetResult
-from dispatchkit.ops.wrapping import holds_everywhere
+from dispatchkit.backends.arrays import is_complex
+from dispatchkit.declare.wrapping import holds_everywhere
+from dispatchkit.ops.linalg.linalg import SlogdetResult
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol

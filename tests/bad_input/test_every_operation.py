@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.protocol.parameters import ArrayParameter, Form
 from tests.bad_input.support import refuses
 from tests.declared import OPERATIONS

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.graph.arrays import raw_array
-from dispatchkit.ops.wrapping import wrapped
+from dispatchkit.backends.arrays import raw_array
+from dispatchkit.declare.wrapping import wrapped
 from tests.bad_input.support import refuses
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import dispatchkit as dk
-from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.declare.operation import DeclaredOperation
 
 from .harness import Effort, Side, measure, same_results
 from .operations_calls import VIEWS, calls_of, inputs_of

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.samples import Draw
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.samples import Draw
 from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["CALLS", "VIEWS", "Call", "Inputs", "calls_of", "inputs_of"]

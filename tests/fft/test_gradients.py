@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dispatchkit as dk
-from dispatchkit.graph.arrays import Spec
-from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.backends.arrays import Spec
+from dispatchkit.declare.operation import DeclaredOperation
 
 FFT: Any = dk.fft
 NORMS = ("backward", "ortho", "forward")

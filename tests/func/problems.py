@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import dispatchkit as dk
+from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.func import jvp, vjp
-from dispatchkit.ops.declared import DeclaredOperation
 from tests.func.support import agree, flat, product
 
 __all__ = ["COMPOSED", "Problem", "composed", "directional", "problem", "twice"]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.samples import Sample
 from dispatchkit.func import jacfwd, jacrev, vmap
-from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.samples import Sample
 from dispatchkit.protocol.kinds import kinds
 from tests.func.problems import COMPOSED, Problem, composed, directional, problem, twice
 from tests.func.support import agree, flat, numbers

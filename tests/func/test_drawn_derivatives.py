@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import dispatchkit as dk
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.samples import Sample
 from dispatchkit.func import vjp
-from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.samples import Sample
 from dispatchkit.protocol.kinds import kinds
 from tests.declared import OPERATIONS, marks_of
 from tests.func.problems import COMPOSED, Problem, composed, directional, problem, twice

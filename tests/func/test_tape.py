@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.declare.random_state import drawer
 from dispatchkit.errors import AutogradError, TransformError
 from dispatchkit.func import grad, hessian, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp, vmap
-from dispatchkit.lifted.batched import active
-from dispatchkit.ops.drawing import drawer
 from dispatchkit.protocol.modes import current
+from dispatchkit.transforms.batched import active
 from tests.func.support import agree
 
 X = dk.tensor([1.0, 2.0])

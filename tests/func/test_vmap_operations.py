@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.samples import Sample
 from dispatchkit.errors import LoopWarning, TransformError
 from dispatchkit.func import vmap
-from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.samples import Sample
 from dispatchkit.protocol.kinds import kinds
 from tests.func.support import agree, flat, one_by_one
 

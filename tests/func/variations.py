@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.mistakes import MISTAKES
-from dispatchkit.ops.samples import Draw, Sample
+from dispatchkit.declare.call_errors import MISTAKES
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.samples import Draw, Sample
 from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["Variation", "takes_floats", "variations", "varied"]

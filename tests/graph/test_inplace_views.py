@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.graph.arrays import foreign
+from dispatchkit.backends.arrays import foreign
 from tests.graph.test_leaves import leaf
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.protocol.kinds import kinds
 from tests.declared import OPERATIONS, marks_of
 

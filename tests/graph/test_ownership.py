@@ -11,13 +11,13 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.autograd import Function, grad
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.rules import Rules
+from dispatchkit.declare.samples import Sample
 from dispatchkit.graph import ownership
-from dispatchkit.graph.around import Around
 from dispatchkit.graph.node import Node, saved_tensors
+from dispatchkit.graph.node_wrapper import Around
 from dispatchkit.graph.sweep import reachable
-from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.rules import Rules
-from dispatchkit.ops.samples import Sample
 from tests.declared import differentiable_calls, leaves
 from tests.graph.test_leaves import leaf
 

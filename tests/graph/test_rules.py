@@ -11,7 +11,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.autograd import gradcheck, gradgradcheck
-from dispatchkit.ops.typing import Operation
+from dispatchkit.declare.typing import Operation
 
 SLOPE = 1.0
 

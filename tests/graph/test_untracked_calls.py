@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.declare.operation import DeclaredOperation
 
 
 class Asked(dk.TensorFunctionMode):

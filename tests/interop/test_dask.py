@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.graph.arrays import foreign
+from dispatchkit.backends.arrays import foreign
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.graph.numpy_namespace import numpy_namespace
-from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.declare.operation import DeclaredOperation
 from tests.declared import OPERATIONS, flat
 from tests.linalg.cases import CASES, RECTANGULAR, SQUARE, Shape, invariants, matrices
 

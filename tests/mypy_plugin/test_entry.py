@@ -39,7 +39,7 @@ def test_every_operation_is_found_under_the_name_that_mypy_has_for_it() -> None:
 
 
 def test_an_alias_is_its_operation() -> None:
-    alias, operation = (lookup(f"dispatchkit.ops.elementwise_arithmetic.{name}") for name in ("mul", "multiply"))
+    alias, operation = (lookup(f"dispatchkit.ops.elementwise.arithmetic.{name}") for name in ("mul", "multiply"))
     assert alias is not None
     assert operation is not None
     assert alias.key == operation.key == "dispatchkit.multiply"

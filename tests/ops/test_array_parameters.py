@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.declare.typing import Array, ArrayLike, Index
 from dispatchkit.errors import RegistrationError
-from dispatchkit.ops.typing import Array, ArrayLike, Index
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.parameters import Form
 

@@ -9,17 +9,15 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.ops import (
-    extras_einsum,
-    extras_manipulation,
-    extras_nan,
-    extras_order,
-    extras_signal,
-    extras_softmax,
-    extras_statistics,
-)
-from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.samples import Sample
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.samples import Sample
+from dispatchkit.ops.linalg import contraction as extras_einsum
+from dispatchkit.ops.manipulation import splitting as extras_manipulation
+from dispatchkit.ops.reductions import nan as extras_nan
+from dispatchkit.ops.reductions import softmaxes as extras_softmax
+from dispatchkit.ops.signal import signal as extras_signal
+from dispatchkit.ops.statistics import averages as extras_statistics
+from dispatchkit.ops.statistics import quantiles as extras_order
 
 CHAPTERS: list[Any] = [
     *(extras_einsum, extras_manipulation, extras_nan, extras_order, extras_signal, extras_softmax, extras_statistics),

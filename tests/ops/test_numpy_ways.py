@@ -14,11 +14,11 @@ import numpy.testing as npt
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.declare.call_errors import MISTAKES
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.samples import Sample, draw, sample
 from dispatchkit.errors import RegistrationError
-from dispatchkit.graph.numpy_namespace import numpy_namespace
-from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.mistakes import MISTAKES
-from dispatchkit.ops.samples import Sample, draw, sample
 from dispatchkit.protocol.kinds import kinds
 from tests.declared import OPERATIONS, flat
 from tests.values.inputs import DTYPES, LAYOUTS, drawn

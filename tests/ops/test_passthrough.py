@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.ops.declared import CREATING, DeclaredOperation
+from dispatchkit.declare.operation import CREATING, DeclaredOperation
 from tests.declared import OPERATIONS
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.graph.arrays import foreign
-from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.samples import Sample
+from dispatchkit.backends.arrays import foreign
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.samples import Sample
 from tests.declared import OPERATIONS
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.ops.samples import draw, sample
+from dispatchkit.declare.samples import draw, sample
 from dispatchkit.report import Coverage
-from dispatchkit.report.rows import STRUCTURED
+from dispatchkit.report.coverage.rows import STRUCTURED
 from tests.report.subjects import Refuses, Rewraps, Sized
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.report import Audit
-from dispatchkit.report.audit_picture import COLOURS
-from dispatchkit.report.pairs import SHARES
+from dispatchkit.report.audit.pairs import SHARES
+from dispatchkit.report.audit.picture import COLOURS
 from tests.report.audited import REWRAP, handler, make
 
 SVG = "{http://www.w3.org/2000/svg}"

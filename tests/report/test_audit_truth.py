@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.errors import DispatchError
-from dispatchkit.ops.declared import DeclaredOperation
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.report import PairRow
-from dispatchkit.report.pairs import Call, arguments, calls_of_two
+from dispatchkit.report.audit.pairs import Call, arguments, calls_of_two
 from tests.report.audited import REWRAP, make
 
 # What calls are made with where no sample of the operation gives both arrays; the first that it takes.

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.report.rows import BUCKETS
+from dispatchkit.report.coverage.rows import BUCKETS
 from tests.report import subjects
 from tests.report.subjects import (
     ByKind,

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.samples import Sample
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.samples import Sample
 from dispatchkit.types import ScalarTensor
 from tests.report.subjects import ByKind, Decomposes, Dense, Refuses, Rewraps, Sized
 

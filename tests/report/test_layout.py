@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 import hypothesis.strategies as st
 from hypothesis import given
 
-from dispatchkit.report.layout import Layout, arranged
+from dispatchkit.report.graph.layout import Layout, arranged
 
 Size = tuple[float, float]
 Edge = tuple[int, int]

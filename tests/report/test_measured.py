@@ -13,9 +13,9 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.report import MeasuredRow
-from dispatchkit.report.measure import measured_row, measuring
-from dispatchkit.report.operands import Subject
-from dispatchkit.report.rows import MEASURED
+from dispatchkit.report.coverage.measure import measured_row, measuring
+from dispatchkit.report.coverage.operands import Subject
+from dispatchkit.report.coverage.rows import MEASURED
 from tests.report import imperfect
 from tests.report.imperfect import Converted, Deciding, Falling, Imperfect, Plain, Rewrapped, Undense, matrix
 

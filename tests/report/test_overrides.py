@@ -11,7 +11,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit import overrides
-from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.protocol.overridable import Overridable, of
 
 TENSOR: Any = dk.Tensor

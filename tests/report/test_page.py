@@ -14,7 +14,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.report import Coverage, CoverageSet, MeasuredCoverage, MeasuredRow, Row
-from dispatchkit.report.page import page
+from dispatchkit.report.coverage.page import page
 from tests.report.subjects import Dense, Refuses
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.graph.arrays import foreign
+from dispatchkit.backends.arrays import foreign
 
 
 def test_tensor_copies() -> None:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.backends.arrays import foreign, namespace_of
 from dispatchkit.errors import AutogradError, ForeignArgumentError, InplaceError, MixedArraysError
-from dispatchkit.graph.arrays import foreign, namespace_of
 from tests.declared import flat
 from tests.test_foreign_arrays import Make, make
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.ops.samples import Draw, Sample
+from dispatchkit.declare.samples import Draw, Sample
 
 __all__ = ["DTYPES", "LAYOUTS", "drawn", "edge_values", "laid_out"]
 

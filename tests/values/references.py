@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dispatchkit.ops.declared import DeclaredOperation
+from dispatchkit.declare.operation import DeclaredOperation
 
 __all__ = ["NOT_SWEPT", "STRICTER", "reference"]
 

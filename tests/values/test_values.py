@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.samples import Sample, draw, sample
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.samples import Sample, draw, sample
 from dispatchkit.protocol.kinds import kinds
 from tests.declared import OPERATIONS, flat
 from tests.values.inputs import DTYPES, LAYOUTS, drawn, edge_values, laid_out, pairs

@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from dispatchkit.graph.numpy_namespace import numpy_namespace
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.declare.decorators import operation
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.nn.functional.shapes import FUNCTIONAL, expect
-from dispatchkit.ops.declare import operation
-from dispatchkit.ops.matrices import conjugate, shape_of
-from dispatchkit.ops.samples import draw, sample
-from dispatchkit.ops.typing import Array, Namespace
+from dispatchkit.ops.shared.arrays import conjugate, shape_of
 from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["linear"]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
+from dispatchkit.declare.decorators import operation
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.declare.wrapping import holds_everywhere
 from dispatchkit.nn.functional.dropping import dropped
 from dispatchkit.nn.functional.shapes import FUNCTIONAL, expect, real_numbers
-from dispatchkit.ops.declare import operation
-from dispatchkit.ops.matrices import shape_of
-from dispatchkit.ops.namespace import tensor_namespace
-from dispatchkit.ops.random import Generator
-from dispatchkit.ops.samples import draw, sample
-from dispatchkit.ops.typing import Array, Namespace
-from dispatchkit.ops.wrapping import holds_everywhere
+from dispatchkit.ops.random.generator import Generator
+from dispatchkit.ops.shared.arrays import shape_of
 from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["scaled_dot_product_attention"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.typing import Namespace
 from dispatchkit.nn.functional.shapes import real_numbers
-from dispatchkit.ops.arguments import Named
-from dispatchkit.ops.declared import DeclaredOperation
-from dispatchkit.ops.matrices import floating
-from dispatchkit.ops.namespace import tensor_namespace
-from dispatchkit.ops.typing import Namespace
+from dispatchkit.ops.shared.arguments import Named
+from dispatchkit.ops.shared.arrays import floating
 from dispatchkit.protocol.instance import tensor_protocol
 
 __all__ = ["called", "real_floats"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from dispatchkit.declare.decorators import operation
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.nn.functional.shapes import FUNCTIONAL
-from dispatchkit.ops.arguments import Named
-from dispatchkit.ops.declare import operation
-from dispatchkit.ops.matrices import floating
-from dispatchkit.ops.namespace import tensor_namespace
-from dispatchkit.ops.random import Generator
-from dispatchkit.ops.samples import draw, sample
-from dispatchkit.ops.typing import Array, Namespace
+from dispatchkit.ops.random.generator import Generator
+from dispatchkit.ops.shared.arguments import Named
+from dispatchkit.ops.shared.arrays import floating
 from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["dropout"]

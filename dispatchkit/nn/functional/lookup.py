@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from dispatchkit.declare.decorators import operation
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.declare.wrapping import holds_everywhere
 from dispatchkit.nn.functional.shapes import FUNCTIONAL, expect
-from dispatchkit.ops.arguments import Named, integer
-from dispatchkit.ops.declare import operation
-from dispatchkit.ops.matrices import shape_of
-from dispatchkit.ops.samples import draw, sample
-from dispatchkit.ops.typing import Array, Namespace
-from dispatchkit.ops.wrapping import holds_everywhere
+from dispatchkit.ops.shared.arguments import Named, integer
+from dispatchkit.ops.shared.arrays import shape_of
 from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["embedding", "one_hot"]

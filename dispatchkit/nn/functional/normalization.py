@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, TypeAlias
 
+from dispatchkit.declare.decorators import operation
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.nn.functional.shapes import FUNCTIONAL, expect, real_numbers
-from dispatchkit.ops.arguments import Named, integer
-from dispatchkit.ops.axes import Axis, normal_axes
-from dispatchkit.ops.declare import operation
-from dispatchkit.ops.matrices import floating, shape_of
-from dispatchkit.ops.namespace import tensor_namespace
-from dispatchkit.ops.samples import draw, sample
-from dispatchkit.ops.typing import Array, Namespace
+from dispatchkit.ops.shared.arguments import Named, integer
+from dispatchkit.ops.shared.arrays import floating, shape_of
+from dispatchkit.ops.shared.axes import Axis, normal_axes
 from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["batch_norm", "group_norm", "layer_norm", "normalize", "standardize"]

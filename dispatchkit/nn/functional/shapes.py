@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
-from dispatchkit.graph.arrays import holds_complex
-from dispatchkit.ops.arguments import Named, integer
+from dispatchkit.backends.arrays import holds_complex
+from dispatchkit.ops.shared.arguments import Named, integer
 
 __all__ = ["FUNCTIONAL", "Padding", "Pair", "expect", "pair", "real_numbers"]
 

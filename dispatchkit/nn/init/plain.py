@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage
-from dispatchkit.ops.namespace import tensor_namespace
-from dispatchkit.ops.random import Generator
+from dispatchkit.ops.random.generator import Generator
 
 __all__ = ["constant_", "eye_", "fill", "normal_", "ones_", "trunc_normal_", "uniform_", "zeros_"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.nn.init.plain import fill, normal_, uniform_
-from dispatchkit.ops.namespace import tensor_namespace
-from dispatchkit.ops.random import Generator
+from dispatchkit.ops.random.generator import Generator
 
 __all__ = [
     "calculate_gain",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn.parameter import tensors_of
-from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.tensor import Tensor
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.nn.parameter import tensors_of
-from dispatchkit.ops.namespace import tensor_namespace
 from dispatchkit.tensor import Tensor
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]

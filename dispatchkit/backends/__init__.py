@@ -1,0 +1,1 @@
+"""The arrays underneath: NumPy's and those of other libraries."""

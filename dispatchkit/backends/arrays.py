@@ -1,0 +1,319 @@
+"""Raw arrays: which library computes on one, and what the layers above ask of it.
+
+Almost every array is NumPy's. `foreign` stays empty until a program wraps an array of another library; until then
+the hot paths need not look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.backends.foreign import ForeignNamespace
+from dispatchkit.backends.numpy import numpy_namespace
+
+__all__ = [
+    "DTYPES",
+    "PLAIN",
+    "SCALARS",
+    "UNTRACKED",
+    "ArrayHolder",
+    "Spec",
+    "advice_for_subclass",
+    "as_numpy",
+    "dtype_name",
+    "foreign",
+    "holds_complex",
+    "is_complex",
+    "is_inexact",
+    "is_lazy",
+    "is_raw",
+    "making_with",
+    "may_share_memory",
+    "namespace_of",
+    "namespace_of_device",
+    "numpy_dtype",
+    "project",
+    "raw_array",
+    "same_dtype",
+]
+
+foreign: list[type] = []
+_adapters: dict[tuple[Any, Any], ForeignNamespace] = {}
+_making: ContextVar[Any] = ContextVar("dispatchkit.making", default=numpy_namespace)
+SCALARS = frozenset(np.dtype(code).type for code in np.typecodes["All"] if code not in "SUVMmaO") | {
+    bool,
+    int,
+    float,
+    complex,
+}
+
+# Types of arguments that hold no tensors.
+DTYPES: frozenset[type] = frozenset({type(np.dtype(code)) for code in np.typecodes["All"]})
+PLAIN: frozenset[type] = frozenset({int, float, complex, bool, str, type(None), type, *DTYPES})
+# ... and axes or shapes, whose members are numbers; classes that hold something else for operations are put here.
+UNTRACKED: set[type] = {*PLAIN, tuple, list}
+
+
+class Spec:
+    """Shape and dtype of an array whose values are not kept.
+
+    Parameters
+    ----------
+    shape, dtype : of the array
+    strides : of the array where it has some, so that a gradient can be given its layout
+    device : of another library's array
+    """
+
+    __slots__ = ("device", "dtype", "shape", "strides")
+
+    def __init__(
+        self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None, device: Any = None
+    ) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.strides = strides
+        self.device = device
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self.shape))
+
+
+class ArrayHolder:
+    """What holds an array and computes by a namespace of its own: the base of tensors."""
+
+    __slots__ = ()
+
+
+def is_raw(value: Any) -> bool:
+    """Return whether a value is an array that a tensor can hold: one with an array namespace."""
+    return isinstance(value, np.ndarray) or hasattr(value, "__array_namespace__") or _needs_compat(value) is not None
+
+
+def _needs_compat(value: Any) -> str | None:
+    """Return the library of an array whose namespace array-api-compat has; None for anything else."""
+    module = type(value).__module__
+    if module.partition(".")[0] == "torch" and hasattr(value, "detach"):
+        return "PyTorch"
+    return "Dask" if module.startswith("dask.array") and hasattr(value, "compute") else None
+
+
+def advice_for_subclass(cls: type) -> str:
+    """Return what to give in the place of arrays of a subclass of NumPy's that mean more than their elements.
+
+    It is empty for subclasses that mean no more, such as `numpy.memmap`, and for all other classes.
+    """
+    if cls is np.ndarray or not issubclass(cls, np.ndarray):
+        return ""
+    if hasattr(cls, "mask"):
+        return "give x.filled(value), or x.data to leave the mask out"
+    if hasattr(cls, "unit") or hasattr(cls, "units"):
+        return "give x.value to leave the unit out"
+    return "give numpy.asarray(x)" if issubclass(cls, np.matrix) else ""
+
+
+def raw_array(value: Any) -> Any:
+    """Return the array to hold for a result or an argument: an exact ndarray, or another library's array.
+
+    Raises
+    ------
+    TypeError : if it is neither an array nor a scalar
+    """
+    cls = type(value)
+    if cls in SCALARS:
+        return np.asarray(value)
+    if cls is np.ndarray:
+        return value
+    if isinstance(value, np.ndarray):
+        return value.view(np.ndarray)
+    if isinstance(value, (np.generic, int, float, complex)):
+        return np.asarray(value)
+    if not is_raw(value):
+        raise TypeError(f"an operation gave a {cls.__name__}, not an array; annotate its body if it gives several")
+    if cls not in foreign:
+        foreign.append(cls)
+    return value
+
+
+def is_lazy(value: Any) -> bool:
+    """Return whether a raw array is still to be computed: a Dask array."""
+    return hasattr(value, "__dask_graph__")
+
+
+def is_complex(dtype: Any) -> bool:
+    """Return whether a dtype, of any library, is of complex numbers."""
+    kind = getattr(dtype, "kind", None)
+    return kind == "c" if kind is not None else "complex" in str(dtype)
+
+
+def holds_complex(value: Any) -> bool:
+    """Return whether an array or scalar is complex."""
+    dtype = getattr(value, "dtype", None)
+    return isinstance(value, complex) if dtype is None else is_complex(dtype)
+
+
+def is_inexact(dtype: Any) -> bool:
+    """Return whether a dtype, of any library, is of real or complex floating-point numbers."""
+    kind = getattr(dtype, "kind", None)
+    return kind in ("f", "c") if kind is not None else any(name in str(dtype) for name in ("float", "complex"))
+
+
+def numpy_dtype(value: Any) -> Any:
+    """Return the NumPy dtype of a dtype or an array, another library's by its name.
+
+    Raises
+    ------
+    TypeError : if NumPy has none
+    """
+    dtype = value if isinstance(value, type) else getattr(value, "dtype", value)
+    if isinstance(dtype, np.dtype):
+        return dtype
+    for read in (np.dtype, _by_name):
+        try:
+            if dtype is not None:
+                return read(dtype)
+        except TypeError:
+            pass
+    raise TypeError(f"{value!r} is neither a dtype nor an array")
+
+
+def _by_name(dtype: Any) -> Any:
+    return np.dtype(dtype_name(dtype))
+
+
+def dtype_name(dtype: Any) -> str:
+    """Return the name of a dtype of any library, such as ``"float64"``."""
+    return str(dtype).rpartition(".")[2]
+
+
+def same_dtype(first: Any, second: Any) -> bool:
+    """Return whether two dtypes are equal, also where one is NumPy's and one another library's."""
+    if isinstance(first, np.dtype) and isinstance(second, np.dtype):
+        return first == second
+    return first is second or dtype_name(first) == dtype_name(second)
+
+
+def namespace_of(array: Any) -> Any:
+    """Return the array API namespace that computes on a raw array.
+
+    For an array of another library it is an adapter, one for each library and device.
+
+    Raises
+    ------
+    ImportError : for PyTorch and Dask arrays where array-api-compat is not installed
+    """
+    if isinstance(array, (np.ndarray, np.generic, int, float, complex)):
+        return numpy_namespace
+    if isinstance(array, ArrayHolder):
+        return array.__array_namespace__()  # type: ignore[attr-defined]  # tensors have it
+    namespace = getattr(array, "__array_namespace__", None)
+    if namespace is not None:
+        library = namespace()
+    elif (name := _needs_compat(array)) is not None:
+        try:
+            from array_api_compat import array_namespace  # noqa: PLC0415  # optional dependency
+        except ImportError as error:
+            raise ImportError(
+                f"computing on {name} arrays needs array-api-compat: pip install array-api-compat"
+            ) from error
+        library = array_namespace(array)
+    else:
+        raise TypeError(f"{type(array).__name__} is no array: it has no __array_namespace__")
+    key = library, getattr(array, "device", None)
+    try:
+        return _adapters[key]
+    except KeyError:
+        return _adapters.setdefault(key, ForeignNamespace(*key))
+
+
+def namespace_of_device(device: Any) -> Any:
+    """Return the namespace that makes arrays on a device: that of the library which the device belongs to, if seen.
+
+    Without a device, or with one that is not told by its type, it is the namespace new arrays are made with.
+    """
+    if device is not None and not isinstance(device, str):
+        for adapter in _adapters.values():
+            if type(adapter.device) is type(device):
+                return adapter
+    return _making.get()
+
+
+@contextmanager
+def making_with(xp: Any) -> Iterator[None]:
+    """Have arrays that are made from nothing made by a namespace: within a body or a rule, by that of its arrays."""
+    token = _making.set(xp)
+    try:
+        yield
+    finally:
+        _making.reset(token)
+
+
+def may_share_memory(first: Any, second: Any) -> bool:
+    """Return whether two raw arrays may look at the same memory; where nobody can tell, they may."""
+    if type(first) is np.ndarray and type(second) is np.ndarray:
+        return np.may_share_memory(first, second)
+    if is_lazy(first):
+        return first is second
+    try:
+        seen: list[Any] = [x if isinstance(x, np.ndarray) else np.from_dlpack(x) for x in (first, second)]
+        return np.may_share_memory(seen[0], seen[1])
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):
+        return namespace_of(first) is namespace_of(second)
+
+
+def as_numpy(name: str, array: Any) -> Any:
+    """Return a raw array as NumPy's, sharing memory.
+
+    Raises
+    ------
+    TypeError : naming the operation, where NumPy cannot read the array
+    """
+    try:
+        found = np.asarray(array)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise TypeError(unreadable(name, array)) from error
+    if found.dtype.kind == "O":
+        raise TypeError(unreadable(name, array))
+    return found
+
+
+def unreadable(name: str, array: Any) -> str:
+    """Return what is said where NumPy cannot read an array."""
+    return f"{name}: NumPy cannot read an array of {namespace_of(array)!r}; move it to main memory with its own library"
+
+
+def project(xp: Any, g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Bring a cotangent to the shape and dtype of what it belongs to.
+
+    Axes that broadcasting stretched are summed; the gradient of something real is real.
+
+    Parameters
+    ----------
+    xp : namespace that computes on `g`
+    g : the cotangent
+    shape, dtype : of the value whose gradient it is
+    """
+    if g.shape != shape:
+        extra = g.ndim - len(shape)
+        axes = tuple(range(extra)) + tuple(i + extra for i, n in enumerate(shape) if n == 1 and g.shape[i + extra] != 1)
+        if axes:
+            g = xp.sum(g, axis=axes)
+        if g.shape != shape:
+            g = xp.reshape(g, shape)
+    if not same_dtype(g.dtype, dtype):
+        if xp.isdtype(g.dtype, "complex floating") and not xp.isdtype(dtype, "complex floating"):
+            g = xp.real(g)
+        if not same_dtype(g.dtype, dtype):
+            g = xp.astype(g, dtype)
+    return g

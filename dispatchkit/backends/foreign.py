@@ -1,0 +1,242 @@
+"""Any library's array namespace as bodies and rules expect it: what NumPy's namespace is for NumPy.
+
+Everything is the library's own but for three things. dtypes may be NumPy's, which the library's own are put for. What
+is made without a device is made where the arrays at hand are. And the few functions that dispatchkit asks beyond the
+standard (`getitem` with any of NumPy's indices, `setitem`, `index_put`) or in a wider form (`take`, `imag`) are made of
+what the standard has, so they work where arrays cannot be changed, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property, partial, wraps
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.backends.indexing import flat_places, is_basic, parts_of
+
+__all__ = ["ForeignNamespace"]
+
+MAKING = frozenset({"arange", "asarray", "empty", "eye", "full", "linspace", "ones", "zeros"})
+TAKING_DTYPES = frozenset(
+    {
+        *("can_cast", "cumulative_prod", "cumulative_sum", "empty_like", "finfo", "full_like", "iinfo"),
+        *("isdtype", "ones_like", "prod", "result_type", "sum", "zeros_like"),
+    }
+)
+DTYPES = frozenset(
+    {
+        *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", "float32", "float64", "complex64", "complex128"),
+    }
+)
+
+
+class ForeignNamespace:
+    """The array API namespace that bodies and rules receive for arrays of another library.
+
+    Parameters
+    ----------
+    library : the library's own namespace
+    device : where the arrays are, None where the library has no devices
+    """
+
+    def __init__(self, library: Any, device: Any) -> None:
+        self.__name__: str = library.__name__.removeprefix("array_api_compat.")
+        self.library = library
+        self.device = device
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.library, name)
+        if name in MAKING:
+            value = self._with_own_dtypes(value, device=self.device)
+        elif name in TAKING_DTYPES:
+            value = self._with_own_dtypes(value)
+        setattr(self, name, value)
+        return value
+
+    def __repr__(self) -> str:
+        return f"<namespace {self.__name__} on {self.device}>"
+
+    def _with_own_dtypes(self, function: Callable[..., Any], **defaults: Any) -> Callable[..., Any]:
+        """Return a function that takes NumPy's dtypes, too, and where None is given these defaults."""
+
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            given = {name: self.own_dtype(value) for name, value in kwargs.items() if value is not None}
+            return function(*map(self.own_dtype, args), **{**defaults, **given})
+
+        return call
+
+    def own_dtype(self, value: Any) -> Any:
+        """Return the library's dtype for one of NumPy's or its name; anything else as it is.
+
+        Raises
+        ------
+        TypeError : if the library has no such dtype
+        """
+        if isinstance(value, (np.dtype, type)):
+            name = np.dtype(value).name
+        elif isinstance(value, str) and value in DTYPES:
+            name = value
+        else:
+            return value
+        found = getattr(self.library, name, None)
+        if found is None:
+            raise TypeError(f"{self.__name__} has no dtype {name}")
+        return found
+
+    @cached_property
+    def index_dtype(self) -> Any:
+        """The dtype of indices."""
+        info = getattr(self.library, "__array_namespace_info__", None)
+        return self.library.int64 if info is None else info().default_dtypes()["indexing"]
+
+    @cached_property
+    def assignable(self) -> bool:
+        """Whether elements of the library's arrays can be assigned to."""
+        probe = self.zeros((1,))
+        try:
+            probe[0] = 1.0
+        except TypeError:
+            return False
+        return True
+
+    @property
+    def mutable(self) -> bool:
+        """Whether the library's arrays can be changed, and views with them: assignment to Dask's reaches no slice."""
+        return self.assignable and not self.lazy
+
+    @cached_property
+    def lazy(self) -> bool:
+        """Whether the library's arrays are still to be computed: Dask's."""
+        return hasattr(self.zeros((1,)), "__dask_graph__")
+
+    def _parts(self, shape: tuple[int, ...], key: Any) -> list[Any]:
+        """Return the parts of an index.
+
+        Raises
+        ------
+        NotImplementedError : if their bounds could not be checked without computing lazy arrays
+        """
+        members = key if isinstance(key, tuple) else (key,)
+        if self.lazy and not all(
+            one is None or one is ... or isinstance(one, (int, np.integer, slice)) for one in members
+        ):
+            raise NotImplementedError(
+                f"arrays of {self.__name__} take integers and slices as indices, not arrays, whose elements would have "
+                f"to be computed; call .compute() first"
+            )
+        return parts_of(self, shape, key)
+
+    def getitem(self, x: Any, key: Any, /) -> Any:
+        """Select elements by any index that NumPy takes."""
+        parts = self._parts(x.shape, key)
+        if is_basic(parts):
+            return x[tuple(parts)]
+        places = flat_places(self, x.shape, parts)
+        taken = self.library.take(self.reshape(x, (-1,)), self.reshape(places, (-1,)), axis=0)
+        return self.reshape(taken, places.shape)
+
+    def setitem(self, x: Any, key: Any, value: Any, /) -> None:
+        """Change elements in place."""
+        parts = self._parts(x.shape, key)
+        if is_basic(parts) and None not in parts:
+            x[tuple(parts)] = self._of_dtype(value, x.dtype)
+        else:
+            x[...] = self._put(x, parts, value, accumulate=False)
+
+    def index_put(self, x: Any, key: Any, value: Any, /, *, accumulate: bool = False) -> Any:
+        """Return a copy of an array with other elements at `key`, or with `value` added there."""
+        parts = self._parts(x.shape, key)
+        if not (self.assignable and is_basic(parts) and None not in parts):
+            return self._put(x, parts, value, accumulate=accumulate)
+        out = self.asarray(x, copy=True)
+        value = self._of_dtype(value, x.dtype)
+        out[tuple(parts)] = out[tuple(parts)] + value if accumulate else value
+        return out
+
+    def _of_dtype(self, value: Any, dtype: Any) -> Any:
+        return self.astype(value, dtype, copy=False) if hasattr(value, "dtype") else value
+
+    def _put(self, x: Any, parts: list[Any], value: Any, *, accumulate: bool) -> Any:
+        """Put elements without changing any array.
+
+        The values are sorted by the place they go to, those that go to one place in the order given. Where they are
+        to be added up, each then takes in those before it that go to its place, in steps of doubled width; the last
+        of them has the sum, as it has the value that stays where nothing is added up. Each element of the result
+        looks for the last value of its place.
+        """
+        places = flat_places(self, x.shape, parts)
+        values = self.broadcast_to(self.asarray(value, dtype=x.dtype), places.shape)
+        if 0 in places.shape:
+            return self.asarray(x, copy=True)
+        places, values = self.reshape(places, (-1,)), self.reshape(values, (-1,))
+        order = self.argsort(places, stable=True)
+        take = partial(self.library.take, axis=0)
+        places, values = take(places, order), take(values, order)
+        if accumulate:
+            values = self._summed_by_place(places, values)
+        every = self.arange(math.prod(x.shape), dtype=places.dtype)
+        last = self.searchsorted(places, every, side="right") - 1
+        last = self.where(last < 0, self.zeros_like(last), last)
+        new = take(values, last)
+        flat = self.reshape(x, (-1,))
+        found = self.where(take(places, last) == every, flat + new if accumulate else new, flat)
+        return self.reshape(found, x.shape)
+
+    def _summed_by_place(self, places: Any, values: Any) -> Any:
+        """Return sorted values, each with those before it that go to the same place added."""
+        width, count = 1, places.shape[0]
+        while width < count:
+            same = places[width:] == places[:-width]
+            if not bool(self.any(same)):
+                break
+            before = self.where(same, values[:-width], self.zeros_like(values[:-width]))
+            values = self.concat([values[:width], values[width:] + before])
+            width *= 2
+        return values
+
+    def astype(self, x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+        """Convert, and bring to a device; array-api-strict forgets the device where nothing is to be converted."""
+        y = self.library.astype(x, self.own_dtype(dtype), copy=copy)
+        return y if device is None else self.asarray(y, device=device)
+
+    def take(self, x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
+        """Take elements along an axis, of the flattened array without one; indices may be negative and have axes."""
+        if axis is None:
+            x, axis = self.reshape(x, (-1,)), 0
+        axis = axis + x.ndim if axis < 0 else axis
+        indices = self.where(indices < 0, indices + x.shape[axis], indices)
+        taken = self.library.take(x, self.reshape(indices, (-1,)), axis=axis)
+        return self.reshape(taken, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
+
+    def searchsorted(self, x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
+        """Find where elements would go; JAX gives narrower integers than those of indices."""
+        found = self.library.searchsorted(x1, x2, side=side, sorter=sorter)
+        return self.astype(found, self.index_dtype, copy=False)
+
+    def permute_dims(self, x: Any, /, axes: Any) -> Any:
+        """Reorder axes, which JAX does not count from the end."""
+        return self.library.permute_dims(x, tuple(axis + x.ndim if axis < 0 else axis for axis in axes))
+
+    def isin(self, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
+        """Tell whether elements are among others; array-api-strict does not look at `invert`."""
+        found = self.library.isin(x1, x2)
+        return self.logical_not(found) if invert else found
+
+    def unique_all(self, x: Any, /) -> tuple[Any, Any, Any, Any]:
+        """Find distinct elements, their first places, where each went and how often each occurs; PyTorch cannot."""
+        values, inverse = self.unique_inverse(x)
+        flat = self.reshape(inverse, (-1,))
+        order = self.argsort(flat, stable=True)
+        places = self.arange(values.shape[0], dtype=flat.dtype)
+        ordered = self.take(flat, order)
+        first, end = self.searchsorted(ordered, places), self.searchsorted(ordered, places, side="right")
+        return values, self.take(order, first), inverse, end - first
+
+    def imag(self, x: Any, /) -> Any:
+        """Return the imaginary part, zeros for what is real."""
+        return self.library.imag(x) if self.isdtype(x.dtype, "complex floating") else self.zeros_like(x)

@@ -1,0 +1,374 @@
+"""NumPy as the standard has it, and without the detours on the way to its kernels.
+
+Everything is NumPy's own but for the functions below. Results that NumPy gives as scalars are left so; whoever
+wraps them makes 0-D arrays of them.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from dispatchkit.backends.sums import HALF, SINGLE, total
+
+__all__ = ["DOUBLE", "NumpyNamespace", "numpy_namespace"]
+
+
+DOUBLE = np.dtype("float64")
+ARRAY = {np.ndarray}
+WHOLE, REVERSED = slice(None), slice(None, None, -1)
+# The reductions of the universal functions, whose stubs do not know their positional form.
+_sum: Callable[..., Any] = np.add.reduce
+_prod: Callable[..., Any] = np.multiply.reduce
+_max: Callable[..., Any] = np.maximum.reduce
+_min: Callable[..., Any] = np.minimum.reduce
+_all: Callable[..., Any] = np.logical_and.reduce
+_any: Callable[..., Any] = np.logical_or.reduce
+
+
+def over_all(reduce: Callable[..., Any], otherwise: Callable[..., Any] | None = None) -> Callable[[Any], Any]:
+    """Return a reduction over all axes that makes no scalar on the way to its 0-D array, where it can."""
+    general = otherwise or reduce
+
+    def whole(x: Any) -> Any:
+        if x.dtype is DOUBLE:
+            return reduce(x, None, None, np.empty(()))
+        return np.asarray(general(x, axis=None))
+
+    return whole
+
+
+class NumpyNamespace:
+    """The array API namespace that bodies and rules receive for NumPy arrays."""
+
+    __name__ = "numpy"
+    device = "cpu"
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(np, name)
+        setattr(self, name, value)
+        return value
+
+    # Over all elements, when no parameter is given.
+    whole = MappingProxyType(
+        {
+            "sum": over_all(_sum, total),
+            "prod": over_all(_prod),
+            "max": over_all(_max),
+            "min": over_all(_min),
+        }
+    )
+
+    sum = staticmethod(total)
+
+    @staticmethod
+    def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        """Multiply without the Python layers of `numpy.prod`."""
+        return _prod(x, axis, dtype, None, keepdims)
+
+    @staticmethod
+    def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        """Find the largest without the Python layers of `numpy.max`."""
+        return _max(x, axis, None, None, keepdims)
+
+    @staticmethod
+    def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        """Find the smallest without the Python layers of `numpy.min`."""
+        return _min(x, axis, None, None, keepdims)
+
+    @staticmethod
+    def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        """Average without the Python layers of `numpy.mean`; half precision is summed in single."""
+        if x.dtype.kind not in "fc" or x.size == 0:
+            return np.mean(x, axis=axis, keepdims=keepdims)
+        half = x.dtype is HALF
+        y = total(x, axis=axis, dtype=SINGLE if half else None, keepdims=keepdims)
+        y = y / y.dtype.type(x.size // y.size)
+        return y.astype(HALF) if half else y
+
+    @staticmethod
+    def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        """Tell whether all are true without the Python layers of `numpy.all`."""
+        return _all(x, axis, None, None, keepdims)
+
+    @staticmethod
+    def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        """Tell whether any is true without the Python layers of `numpy.any`."""
+        return _any(x, axis, None, None, keepdims)
+
+    @staticmethod
+    def argmax(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        """Find the largest without NumPy's dispatch layer."""
+        return x.argmax(axis, keepdims=keepdims)
+
+    @staticmethod
+    def argmin(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        """Find the smallest without NumPy's dispatch layer."""
+        return x.argmin(axis, keepdims=keepdims)
+
+    @staticmethod
+    def floor_divide(x1: Any, x2: Any, /) -> Any:
+        """Divide and round down; where one operand is infinite, ``floor(x1 / x2)`` as the standard asks."""
+        infinite = np.isinf(x1) | np.isinf(x2)
+        if not infinite.any():
+            return np.floor_divide(x1, x2)
+        with np.errstate(invalid="ignore"):
+            y = np.floor_divide(x1, x2)
+        return np.where(infinite, np.floor(np.divide(x1, x2, dtype=y.dtype)), y)
+
+    @staticmethod
+    def logaddexp(x1: Any, x2: Any, /) -> Any:
+        """Add numbers given by their logarithms; NaN stays NaN, of which NumPy warns."""
+        with np.errstate(invalid="ignore"):
+            return np.logaddexp(x1, x2)
+
+    @staticmethod
+    def expm1(x: Any, /) -> Any:
+        """Raise e to a power and subtract one; complex zeros and infinities go by ``exp(x) - 1``."""
+        y = np.expm1(x)
+        if y.dtype.kind == "c":
+            return np.where(np.isfinite(x) & (x != 0), y, np.exp(x) - 1)
+        return y
+
+    @staticmethod
+    def tanh(x: Any, /) -> Any:
+        """Take the hyperbolic tangent; at a complex infinity the imaginary zero has the sign of the argument's."""
+        y = np.tanh(x)
+        if y.dtype.kind == "c":
+            y, x = np.asarray(y), np.asarray(x)
+            limits = np.isinf(x.real) & np.isfinite(x.imag)
+            y.imag = np.where(limits, np.copysign(0.0, x.imag), y.imag)
+        return y
+
+    @staticmethod
+    def sign(x: Any, /) -> Any:
+        """Find signs; of a complex number with a NaN in either part it is NaN, as the standard asks."""
+        y = np.sign(x)
+        if y.dtype.kind == "c":
+            return np.where(np.isnan(x), y.dtype.type(complex(np.nan, np.nan)), y)
+        return y
+
+    @staticmethod
+    def real(x: Any, /) -> Any:
+        """Copy the real part: results of element-wise operations have memory of their own."""
+        return np.array(x.real)
+
+    @staticmethod
+    def imag(x: Any, /) -> Any:
+        """Copy the imaginary part: results of element-wise operations have memory of their own."""
+        return np.array(x.imag)
+
+    @staticmethod
+    def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
+        """Give another shape without NumPy's dispatch layer; NumPy 2.0 has no `copy` here."""
+        y = x.reshape(shape)
+        if copy is None:
+            return y
+        shared = np.may_share_memory(x, y)
+        if not copy and not shared and x.size:
+            raise ValueError("Unable to avoid creating a copy while reshaping.")
+        return y.copy() if copy and shared else y
+
+    @staticmethod
+    def take(x: Any, indices: Any, /, *, axis: Any = None) -> Any:
+        """Take elements without NumPy's dispatch layer."""
+        return np.asarray(x).take(indices, axis)
+
+    @staticmethod
+    def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
+        """Take elements along an axis, the last one by default; of a vector by an index."""
+        vectors = type(x) is type(indices) is np.ndarray and x.ndim == indices.ndim == 1
+        if vectors and axis in (0, -1) and indices.dtype.kind in "iu":
+            return x[indices]
+        return np.take_along_axis(x, indices, axis)
+
+    @staticmethod
+    def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
+        """Repeat elements without NumPy's dispatch layer."""
+        return np.asarray(x).repeat(repeats, axis)
+
+    @staticmethod
+    def searchsorted(x1: Any, x2: Any, /, *, side: Any = "left", sorter: Any = None) -> Any:
+        """Find places in an order without NumPy's dispatch layer."""
+        return np.asarray(x1).searchsorted(x2, side, sorter)
+
+    @staticmethod
+    def expand_dims(x: Any, /, axis: Any) -> Any:
+        """Insert axes; a single one by the index of it."""
+        if type(axis) is int and -1 <= axis <= x.ndim:
+            return x[..., None] if axis == -1 else x[(*(slice(None),) * axis, None)]
+        return np.expand_dims(x, axis)
+
+    @staticmethod
+    def broadcast_to(x: Any, /, shape: Any) -> Any:
+        """Broadcast; an array whose elements follow one another without NumPy's iterator."""
+        lengths = x.shape
+        extra = len(shape) - len(lengths) if type(shape) is tuple else -1
+        if extra < 0 or (lengths and (0 in shape or not x.flags.c_contiguous)):
+            return np.broadcast_to(x, shape)
+        strides = [0] * extra
+        if lengths:
+            for n, wanted, stride in zip(lengths, shape[extra:], x.strides, strict=True):
+                if n not in (wanted, 1):
+                    return np.broadcast_to(x, shape)
+                strides.append(stride if n == wanted else 0)
+        view = np.ndarray(shape, x.dtype, x, 0, strides)
+        view.flags.writeable = False
+        return view
+
+    @staticmethod
+    def permute_dims(x: Any, /, axes: Any) -> Any:
+        """Reorder axes without NumPy's dispatch layer."""
+        return x.transpose(axes)
+
+    @staticmethod
+    def squeeze(x: Any, /, axis: Any) -> Any:
+        """Drop axes without NumPy's dispatch layer."""
+        return x.squeeze(axis)
+
+    @staticmethod
+    def flip(x: Any, /, *, axis: Any = None) -> Any:
+        """Reverse the order; along a single axis by the index of it."""
+        if type(axis) is int and -x.ndim <= axis < x.ndim:
+            return x[(*(WHOLE,) * (axis % x.ndim), REVERSED)]
+        return np.flip(x, axis)
+
+    @staticmethod
+    def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
+        """Move axes; a single one without NumPy's normal forms of several."""
+        n = x.ndim
+        if type(source) is type(destination) is int and -n <= source < n and -n <= destination < n:
+            order = list(range(n))
+            order.insert(destination % n, order.pop(source))
+            return x.transpose(order)
+        return np.moveaxis(x, source, destination)
+
+    @staticmethod
+    def concat(arrays: Any, /, *, axis: Any = 0) -> Any:
+        """Join arrays along an axis."""
+        return np.concatenate(arrays, axis)
+
+    @staticmethod
+    def stack(arrays: Any, /, *, axis: int = 0) -> Any:
+        """Join arrays along a new axis; along a new first or last one by the index of it."""
+        if axis not in (0, -1) or {*map(type, arrays)} != ARRAY or len({x.shape for x in arrays}) != 1:
+            return np.stack(arrays, axis)
+        return np.concatenate([x[..., None] for x in arrays], -1) if axis else np.concatenate([x[None] for x in arrays])
+
+    # NumPy 2.0 lacks the next three.
+
+    @staticmethod
+    def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+        """Convert by the array's own method."""
+        if device not in (None, "cpu"):
+            raise ValueError(f"device must be 'cpu' or None for arrays of NumPy, found {device!r}")
+        return x.astype(dtype, copy=copy)
+
+    @staticmethod
+    def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
+        """Accumulate sums, from 0 on if asked to."""
+        return _accumulated(np.ndarray.cumsum, 0, x, axis, dtype, include_initial)
+
+    @staticmethod
+    def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
+        """Accumulate products, from 1 on if asked to."""
+        return _accumulated(np.ndarray.cumprod, 1, x, axis, dtype, include_initial)
+
+    @staticmethod
+    def matrix_transpose(x: Any, /) -> Any:
+        """Swap the last two axes without NumPy's dispatch layer."""
+        return x.mT
+
+    @staticmethod
+    def tril(x: Any, /, *, k: int = 0) -> Any:
+        """Take lower triangles of matrices; NumPy makes a matrix of a vector first."""
+        rows, columns = _matrices(x).shape[-2:]
+        return _zero_but(x, np.arange(k, rows + k)[:, None] >= np.arange(columns))
+
+    @staticmethod
+    def triu(x: Any, /, *, k: int = 0) -> Any:
+        """Take upper triangles of matrices; NumPy makes a matrix of a vector first."""
+        rows, columns = _matrices(x).shape[-2:]
+        return _zero_but(x, np.arange(k, rows + k)[:, None] <= np.arange(columns))
+
+    @staticmethod
+    def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+        """Sort, also in descending order."""
+        y = x.copy()
+        y.sort(axis, "stable" if stable else None)
+        return np.flip(y, axis) if descending else y
+
+    @staticmethod
+    def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+        """Return sorting indices, also in descending order; equal elements keep their order."""
+        if not descending:
+            return x.argsort(axis, "stable" if stable else None)
+        flipped = np.argsort(np.flip(x, axis=axis), axis=axis, kind="stable")
+        return x.shape[axis] - 1 - np.flip(flipped, axis=axis)
+
+    getitem = staticmethod(operator.getitem)
+    setitem = staticmethod(operator.setitem)
+
+    @staticmethod
+    def index_put(x: Any, key: Any, value: Any, /, *, accumulate: bool = False) -> Any:
+        """Return a copy of an array with other elements at `key`, or with `value` added there."""
+        out = np.array(x)
+        if not accumulate:
+            out[key] = value
+        elif _selects_once(key):
+            out[key] += value
+        else:
+            np.add.at(out, key, value)
+        return out
+
+
+def _matrices(x: Any) -> Any:
+    if x.ndim < 2:
+        raise ValueError(f"x must be matrices, of shape (..., M, N), found shape {x.shape}")
+    return x
+
+
+def _zero_but(x: Any, where: Any) -> Any:
+    y = np.zeros(x.shape, x.dtype)
+    np.copyto(y, x, where=where)
+    return y
+
+
+def _accumulated(
+    accumulate: Callable[..., Any], initial: int, x: Any, axis: Any, dtype: Any, include_initial: bool
+) -> Any:
+    """Return what a method of arrays accumulates, written behind the initial value where that is to be there."""
+    x = np.asarray(x)
+    if axis is None and x.ndim != 1:
+        raise ValueError(f"axis must be given for an array of {x.ndim} axes")
+    if not include_initial:
+        return accumulate(x, axis, dtype)
+    x = np.atleast_1d(x)
+    if dtype is None:
+        dtype = x.dtype if x.dtype.kind in "fc" else np.result_type(x, np.uintp if x.dtype.kind == "u" else np.intp)
+    axis = 0 if axis is None else normalize_axis_index(axis, x.ndim)
+    before = (slice(None),) * axis
+    y = np.empty((*x.shape[:axis], x.shape[axis] + 1, *x.shape[axis + 1 :]), dtype)
+    y[(*before, 0)] = initial
+    accumulate(x, axis, dtype, y[(*before, slice(1, None))])
+    return y
+
+
+def _selects_once(key: Any) -> bool:
+    """Return whether an index selects no element twice: it holds no integer arrays."""
+    parts = key if isinstance(key, tuple) else (key,)
+    return all(
+        part is None
+        or part is Ellipsis
+        or isinstance(part, (int, slice, np.integer))
+        or (isinstance(part, np.ndarray) and part.dtype == bool)
+        for part in parts
+    )
+
+
+numpy_namespace = NumpyNamespace()

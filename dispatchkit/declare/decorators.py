@@ -1,0 +1,345 @@
+"""The declaration form: one decorated body makes the function, the operators, the methods and the aliases.
+
+::
+
+    @elementwise
+    def log(xp, x, /):
+        '''Natural logarithm of each element.'''
+        return xp.log(x)
+
+    @log.def_partial
+    def log_partial(x):
+        return 1 / x
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Concatenate, ParamSpec, TypeVar, overload
+
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.declare.array_parameters import array_forms, gives_several
+from dispatchkit.declare.namespace import enter
+from dispatchkit.declare.operation import CREATING, DeclaredOperation
+from dispatchkit.declare.rules import Rule, RuleKind
+from dispatchkit.declare.samples import Content, Sample, elementwise_samples, reduction_samples
+from dispatchkit.declare.typing import Operation
+from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.annotations import signature_of
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.kinds import Kind, kinds
+from dispatchkit.protocol.parameters import Parameters
+
+__all__ = [
+    "alias",
+    "body_on_numpy",
+    "conversion",
+    "creation",
+    "elementwise",
+    "indexing",
+    "linalg",
+    "manipulation",
+    "operation",
+    "random",
+    "reduction",
+    "searching",
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@overload
+def operation(body: Callable[Concatenate[Any, P], R], /) -> Operation[P, R]: ...
+@overload
+def operation(
+    *,
+    kind: Kind = ...,
+    arrays: Sequence[str] | None = ...,
+    operator: str | None = ...,
+    methods: Sequence[str] | None = ...,
+    properties: Sequence[str] = ...,
+    varargs: str | None = ...,
+    differentiable: bool = ...,
+    namespace: str | None = ...,
+    domain: tuple[float, float] = ...,
+    content: Content = ...,
+    samples: Sequence[Sample] | None = ...,
+    record: type[DeclaredOperation] = ...,
+    decomposes: bool = ...,
+    passthrough: bool = ...,
+) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]: ...
+def operation(
+    body: Callable[..., Any] | None = None,
+    /,
+    *,
+    kind: Kind = kinds.function,
+    arrays: Sequence[str] | None = None,
+    operator: str | None = None,
+    methods: Sequence[str] | None = None,
+    properties: Sequence[str] = (),
+    varargs: str | None = None,
+    differentiable: bool = True,
+    namespace: str | None = None,
+    domain: tuple[float, float] = (-2.0, 2.0),
+    content: Content | None = None,
+    samples: Sequence[Sample] | None = None,
+    record: type[DeclaredOperation] = DeclaredOperation,
+    decomposes: bool = True,
+    passthrough: bool = False,
+) -> Any:
+    """Declare an operation by its body.
+
+    Parameters
+    ----------
+    body : takes an array namespace ``xp``, then the operation's own parameters
+    kind : its family
+    arrays : names of the parameters that decide who answers a call; by default those annotated with arrays (`Tensor`,
+        ``numpy.ndarray``, array types, sequences of them), and the positional-only ones without annotation
+    operator : name of the operator it is, such as ``"__add__"``; the reflected one follows
+    methods : names of the methods that view it
+    properties : names of the properties that view it
+    varargs : a parameter that the methods also take spread out
+    differentiable : whether gradients flow through it
+    namespace : printed before its name; operations of this library stand in ``"dispatchkit"`` and below
+    domain : bounds of the elements it is defined and smooth for, from which elementwise samples are drawn
+    content : what those elements are, see `Draw`
+    samples : valid calls, where arity and kind do not tell them
+    record : the class of what stands behind the function
+    decomposes : whether the body is a way to compute it by other operations
+    passthrough : whether the body only passes its arguments on to the namespace's function of the same name, which
+        then computes NumPy arrays directly; such a body is no decomposition
+
+    Returns
+    -------
+    the public function, with ``def_partial``, ``def_transpose``, ``def_vjp`` and ``def_jvp``; an operation without
+    rules is differentiated through its body. With ``def_numpy`` it takes a shorter way for NumPy arrays
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> @dk.operation(kind=dk.kinds.elementwise)
+    ... def cube(xp, x, /):
+    ...     return x * x * x
+    >>> @cube.def_partial
+    ... def cube_partial(x):
+    ...     return 3 * x * x
+    >>> x = dk.tensor([2.0], requires_grad=True)
+    >>> cube(x).sum().backward()
+    >>> x.grad
+    tensor([12.])
+    """
+
+    def make(fn: Callable[..., Any]) -> Any:
+        signature = _public_signature(fn)
+        if kind in CREATING:
+            signature = _with_requires_grad(signature)
+        place = namespace or fn.__module__.partition(".")[0]
+        parameters = Parameters(signature, array_forms(fn, signature, arrays))
+        entry = record(tensor_protocol, fn.__name__, place, kind, parameters, fn, differentiable, passthrough)
+        call = tensor_protocol.add(entry)
+        entry.several = gives_several(fn)
+        entry.decomposes = decomposes and not passthrough and not parameters.nullary
+        entry.samples = _samples(entry, domain, content) if samples is None else list(samples)
+        entry.forget_rules()
+        _dress(call, fn, signature)
+        _attach_rules(call, entry)
+        _enter_names(entry, operator, methods or (), properties, varargs)
+        return call
+
+    return make if body is None else make(body)
+
+
+def _with_requires_grad(signature: inspect.Signature) -> inspect.Signature:
+    """Return the signature of a function that makes leaves: its body's, and whether they require a gradient."""
+    flag = inspect.Parameter("requires_grad", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool")
+    return signature.replace(parameters=[*signature.parameters.values(), flag])
+
+
+def _samples(entry: DeclaredOperation, domain: tuple[float, float], content: Content | None) -> list[Sample]:
+    if entry.kind is kinds.elementwise:
+        return elementwise_samples(entry.parameters, domain, content or "real")
+    if entry.kind is kinds.reduction:
+        return reduction_samples(entry.parameters, content or "distinct")
+    return []
+
+
+def _public_signature(fn: Callable[..., Any]) -> inspect.Signature:
+    signature = signature_of(fn, "operation")
+    parameters = list(signature.parameters.values())
+    if not parameters or parameters[0].kind not in (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    ):
+        raise RegistrationError(
+            f"operation: the body of {fn.__name__} must take an array namespace first: def {fn.__name__}(xp, x, /)"
+        )
+    return signature.replace(parameters=parameters[1:])
+
+
+def _dress(call: Any, fn: Callable[..., Any], signature: inspect.Signature) -> None:
+    call.__name__ = fn.__name__
+    call.__qualname__ = fn.__qualname__
+    call.__module__ = fn.__module__
+    call.__doc__ = fn.__doc__
+    call.__signature__ = signature
+    call.__annotations__ = {k: v for k, v in fn.__annotations__.items() if k in signature.parameters or k == "return"}
+
+
+def _attach_rules(call: Any, entry: DeclaredOperation) -> None:
+    for kind in ("partial", "transpose", "vjp", "jvp"):
+        setattr(call, f"def_{kind}", partial(_define, entry, kind))
+    call.def_numpy = partial(_define_numpy, entry)
+
+
+PLACES = {"partial": "partials", "transpose": "transposes", "vjp": "vjps", "jvp": "jvps"}
+
+
+def _define(entry: DeclaredOperation, kind: RuleKind, rule: Any, /, *others: Any) -> Any:
+    """Store a derivative rule: for the only array argument or for the named one; or numbers, one for each argument."""
+    names = [p.name for p in entry.parameters.arrays]
+    if isinstance(rule, str):
+        if rule not in names:
+            raise RegistrationError(
+                f"def_{kind}: {entry.qualified_name} has no array parameter '{rule}'; it has {', '.join(names)}"
+            )
+        return partial(_store, entry, kind, rule)
+    if not names:
+        raise RegistrationError(
+            f"def_{kind}: {entry.qualified_name} has no array parameters; make them positional-only, or annotate them "
+            f"with Tensor"
+        )
+    if not callable(rule) or others:
+        return _store_numbers(entry, kind, (rule, *others))
+    if len(names) != 1:
+        raise RegistrationError(
+            f"def_{kind}: {entry.qualified_name} has the array parameters {', '.join(names)}; name the one that the "
+            f"rule is for: @{entry.name}.def_{kind}('{names[0]}')"
+        )
+    return _store(entry, kind, names[0], rule)
+
+
+def _store(entry: DeclaredOperation, kind: RuleKind, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    rule = Rule(kind, function, entry.qualified_name, entry.parameters)
+    getattr(entry.derivatives, PLACES[kind])[name] = rule
+    entry.trusted = entry.trusted and getattr(function, "__module__", "").partition(".")[0] == "dispatchkit"
+    entry.forget_rules()
+    return function
+
+
+def _store_numbers(entry: DeclaredOperation, kind: RuleKind, numbers: tuple[Any, ...]) -> None:
+    """Store partial derivatives that are the same number everywhere, None where there is none."""
+    names = [p.name for p in entry.parameters.arrays]
+    fits = len(numbers) == len(names) and all(x is None or isinstance(x, (int, float, complex)) for x in numbers)
+    if kind != "partial" or not fits:
+        found = ", ".join(repr(x) for x in numbers)
+        raise RegistrationError(
+            f"def_{kind}: {entry.qualified_name} takes a function that computes the derivative, or def_partial takes a "
+            f"number for each of {', '.join(names)}; found {found}"
+        )
+    entry.derivatives.partials.update((name, x) for name, x in zip(names, numbers, strict=True) if x is not None)
+    entry.forget_rules()
+
+
+def _define_numpy(entry: DeclaredOperation, way: Callable[..., Any], /) -> Callable[..., Any]:
+    """Compute NumPy arrays by a function that takes what the body takes but for the namespace."""
+    wanted = [p for p in entry.parameters.signature.parameters.values() if p.name != "requires_grad"]
+    found = signature_of(way, "def_numpy").parameters.values()
+    if [(p.name, p.kind, p.default) for p in found] != [(p.name, p.kind, p.default) for p in wanted]:
+        right = str(inspect.Signature([p.replace(annotation=p.empty) for p in wanted]))
+        raise RegistrationError(
+            f"{way.__name__} cannot compute {entry.qualified_name} on NumPy arrays: write def {way.__name__}{right}"
+        )
+    entry.compute_on_numpy_by(way)
+    return way
+
+
+def body_on_numpy(function: Operation[P, R]) -> Callable[..., Any]:
+    """Return what computes NumPy arrays by the body, for a shorter way that leaves some calls to it."""
+    return partial(tensor_protocol.operation(function).source, numpy_namespace)
+
+
+def _enter_names(
+    entry: DeclaredOperation,
+    operator: str | None,
+    methods: Sequence[str],
+    properties: Sequence[str],
+    varargs: str | None,
+) -> None:
+    surface = entry.protocol.surface
+    if entry.namespace.partition(".")[0] == "dispatchkit":
+        enter(entry.qualified_name.partition(".")[2], entry.function)
+    if operator is not None:
+        surface.add_operator(operator, entry)
+    for name in methods:
+        surface.add_method(name, entry, varargs)
+    for name in properties:
+        surface.add_property(name, entry)
+
+
+def alias(name: str, function: Operation[P, R], *, method: bool = True) -> Operation[P, R]:
+    """Enter a further name for an operation: the same object.
+
+    Parameters
+    ----------
+    name : the alias
+    function : the operation
+    method : whether there is a method of that name, too
+    """
+    entry = tensor_protocol.operation(function)
+    enter(".".join([*entry.namespace.split(".")[1:], name]), function)
+    if method:
+        entry.protocol.surface.add_method(name, entry)
+    return function
+
+
+class _Declarer:
+    """How the decorators below look to type checkers."""
+
+    @overload
+    def __call__(self, body: Callable[Concatenate[Any, P], R], /) -> Operation[P, R]: ...
+    @overload
+    def __call__(
+        self,
+        *,
+        arrays: Sequence[str] | None = ...,
+        operator: str | None = ...,
+        methods: Sequence[str] = ...,
+        properties: Sequence[str] = ...,
+        varargs: str | None = ...,
+        differentiable: bool = ...,
+        namespace: str = ...,
+        domain: tuple[float, float] = ...,
+        content: Content = ...,
+        samples: Sequence[Sample] = ...,
+        record: type[DeclaredOperation] = ...,
+        decomposes: bool = ...,
+        passthrough: bool = ...,
+    ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]: ...
+    def __call__(  # type: ignore[misc]  # mypy does not see that keywords go on to `options`
+        self, body: Any = None, /, *, methods: Sequence[str] = (), namespace: str = "dispatchkit", **options: Any
+    ) -> Any:
+        """Declare an operation of one kind."""
+
+        def make(fn: Callable[..., Any]) -> Any:
+            names = (fn.__name__, *methods) if self.methods else methods
+            return operation(kind=self.kind, methods=names, namespace=namespace, **options)(fn)
+
+        return make if body is None else make(body)
+
+    def __init__(self, kind: Kind, *, methods: bool) -> None:
+        self.kind = kind
+        self.methods = methods
+
+
+elementwise = _Declarer(kinds.elementwise, methods=True)
+reduction = _Declarer(kinds.reduction, methods=True)
+manipulation = _Declarer(kinds.manipulation, methods=False)
+linalg = _Declarer(kinds.linalg, methods=False)
+creation = _Declarer(kinds.creation, methods=False)
+indexing = _Declarer(kinds.indexing, methods=False)
+searching = _Declarer(kinds.searching, methods=True)
+conversion = _Declarer(kinds.conversion, methods=False)
+random = _Declarer(kinds.random, methods=False)

@@ -1,0 +1,269 @@
+"""Changes in place: written back into the tensor's memory, counted, and taken into the graph.
+
+An in-place operation computes its result like any other call, by the same rules and overrides, and then writes it
+back. Nothing is touched before everything that can fail has succeeded.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.backends.arrays import namespace_of, numpy_dtype
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.view_aliasing import after_change
+from dispatchkit.declare.wrapping import wrapped
+from dispatchkit.errors import AutogradError
+from dispatchkit.graph.node import extras_of
+from dispatchkit.graph.recording import is_grad_enabled
+from dispatchkit.graph.storage import Storage, Vertex, memory_of, vertex_of
+from dispatchkit.protocol.modes import live
+
+__all__ = [
+    "apply_in_place",
+    "check_may_change",
+    "check_writeable",
+    "in_graph",
+    "is_alone",
+    "make_inplace",
+    "move_vertices",
+    "touch",
+    "write_back",
+]
+
+APART = 4096
+LEAF = (
+    "{name}: a leaf tensor that requires grad cannot be changed in place while a graph is recorded; change it inside "
+    "no_grad(), or work on a copy"
+)
+OUTSIDE = (
+    "{name}: the tensor is a view made outside the graph, as inside no_grad(), of a tensor in the graph, whose "
+    "gradient would become wrong; change it inside no_grad(), make the view while recording is on, or change a copy "
+    "(x = x.clone())"
+)
+READ_ONLY = (
+    "{name}: the tensor's memory is read-only, as it is after broadcast_to and expand, where several elements are one; "
+    "change a copy (x = x.clone())"
+)
+
+
+def touch(x: Storage) -> None:
+    """Count a change of a tensor's memory."""
+    memory_of(x).version.changes += 1
+
+
+def in_graph(x: Storage, *operands: Any) -> bool:
+    """Return whether a change in place by these operands concerns the graph: theirs, or that of a view."""
+    if not is_grad_enabled():
+        return False
+    for operand in (x, *operands):
+        if isinstance(operand, Storage) and operand._node is not None:
+            return True
+    if is_alone(x):
+        return False
+    memory = memory_of(x)
+    return memory.outside or memory.in_graph()
+
+
+def is_alone(x: Storage) -> bool:
+    """Return whether nothing but a tensor itself looks at its memory, as far as is known without looking."""
+    memory = x._memory
+    return memory is None or (len(memory.views) == 1 and not memory.behind and not memory.outside)
+
+
+def check_may_change(name: str, x: Storage) -> None:
+    """Raise if a change in place would spoil the graph; nothing is refused where recording is off.
+
+    Parameters
+    ----------
+    name : of the operation, for the message
+    x : to be changed
+
+    Raises
+    ------
+    AutogradError : for a leaf that requires a gradient, and a view that the graph does not know of
+    """
+    if not is_grad_enabled():
+        return
+    if x._node is not None and x._node.is_leaf:
+        raise AutogradError(LEAF.format(name=name))
+    if x._memory is not None and x._memory.outside:
+        raise AutogradError(OUTSIDE.format(name=name))
+
+
+def check_writeable(name: str, x: Storage) -> None:
+    """Raise if the memory of a tensor cannot be changed."""
+    if isinstance(x.array, np.ndarray):
+        if not x.array.flags.writeable:
+            raise ValueError(READ_ONLY.format(name=name))
+    elif not namespace_of(x.array).mutable:
+        raise TypeError(
+            f"{name}: arrays of {namespace_of(x.array).__name__} cannot be changed; use the result of the operation, "
+            f"or of index_put, instead of changing in place"
+        )
+
+
+def write_back(name: str, x: Storage, result: Any) -> None:
+    """Make a result the new value of a tensor.
+
+    Raises
+    ------
+    TypeError : if the result is no tensor, or its dtype does not fit
+    ValueError : if its shape is another
+    """
+    if not isinstance(result, Storage):
+        raise TypeError(
+            f"{name}: the result is a {type(result).__name__}, which cannot be written into a "
+            f"{type(x).__name__}; use the result of the operation instead of changing in place"
+        )
+    if result.lifted:
+        _assign(name, x, result)
+        return
+    r = result.array
+    if r.shape != x.array.shape:
+        raise ValueError(f"{name}: the result has shape {r.shape}, the tensor changed in place {x.array.shape}")
+    if not np.can_cast(numpy_dtype(r.dtype), numpy_dtype(x.array.dtype), casting="same_kind"):
+        raise TypeError(f"{name}: the result is {r.dtype}, which the tensor's dtype {x.array.dtype} cannot hold")
+    check_writeable(name, x)
+    check_may_change(name, x)
+    changes = after_change(name, x, result._node) if is_grad_enabled() else ()
+    memory = memory_of(x)
+    namespace_of(x.array).setitem(x.array, ..., r)
+    memory.version.changes += 1
+    move_vertices(changes)
+
+
+def move_vertices(changes: Iterable[tuple[Storage, Vertex | None]]) -> None:
+    """Give changed tensors their new vertices, with the gradients that they have and whether they retain them."""
+    for tensor, new in changes:
+        old = tensor._node
+        if old is new:
+            continue
+        if old is None:
+            grad, retains = getattr(tensor, "_grad", None), False
+        else:
+            extras = old.extras
+            if extras is None or old.is_leaf:
+                grad, retains = None, False
+            else:
+                grad, retains = extras.grad, extras.retains
+                extras.grad, extras.retains = None, False
+        tensor._node = new
+        if new is None:
+            tensor._grad = grad
+        elif grad is not None or retains:
+            own = extras_of(new)
+            own.grad, own.retains = grad, retains
+
+
+def apply_in_place(operation: DeclaredOperation, x: Storage, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Compute an operation with `x` as its first array, and make the result the value of `x`.
+
+    The rules may read what `x` was before: where they do, they are given a copy.
+    """
+    name = f"{operation.name}_"
+    if x.lifted:
+        _assign(name, x, operation.function(tensor_namespace.clone(x), *args, **kwargs))
+        return x
+    source: Any = x
+    if in_graph(x, *args, *kwargs.values()):
+        check_may_change(name, x)
+        keeps = operation.composite or operation.plan.keeps[0]
+        a = x.array
+        source = wrapped(type(x), namespace_of(a).asarray(a, copy=True) if keeps else a, vertex_of(x))
+        if hasattr(x, "__dict__"):
+            source.__dict__.update(x.__dict__)
+    write_back(name, x, operation.function(source, *args, **kwargs))
+    return x
+
+
+def _assign(name: str, x: Any, result: Any) -> None:
+    """Make a result the new value of a tensor where a transformation holds one of them, which says whether it can."""
+    if not isinstance(result, Storage) or result.shape != x.shape:  # type: ignore[attr-defined]  # of any tensor
+        found = getattr(result, "shape", type(result).__name__)
+        raise ValueError(f"{name}: the result has shape {found}, the tensor changed in place {x.shape}")
+    tensor_namespace.setitem(x, ..., result)
+
+
+def make_inplace(operation: DeclaredOperation, base: Any, as_operator: bool) -> Callable[[Any, Any], Any]:
+    """Return the method behind an in-place operator, `__iadd__` of `add`, or the method `add_`.
+
+    Plain tensors outside the graph are changed by the kernel itself.
+
+    Parameters
+    ----------
+    operation : of two arrays
+    base : the class of plain tensors
+    as_operator : whether it is the operator, which leaves strangers to Python
+    """
+    kernel = operation.kernel
+    direct = isinstance(kernel, np.ufunc)
+    plain = (int, float, complex, np.ndarray)
+
+    def inplace(self: Any, other: Any, /) -> Any:
+        cls: Any = type(other)
+        if (
+            direct
+            and type(self) is base
+            and (cls is base or cls in plain)
+            and not live
+            and type(self.array) is np.ndarray
+        ):
+            b = other.array if cls is base else other
+            if (type(b) is np.ndarray or cls is not base) and not in_graph(self, other):
+                _compute_into(operation, self, b)
+                return self
+        if as_operator and operation.protocol.is_stranger(cls):
+            return NotImplemented
+        return apply_in_place(operation, self, (other,), {})
+
+    inplace.__name__ = inplace.__qualname__ = f"{operation.name}_"
+    inplace.__doc__ = f"{operation.name}, written back into the tensor."
+    return inplace
+
+
+def _compute_into(operation: DeclaredOperation, x: Storage, b: Any) -> None:
+    """Have the kernel write into the tensor's memory; small results are copied there once they are complete.
+
+    NumPy raises floating-point errors after it has written, so where these may raise the result is complete first.
+    """
+    name = f"{operation.name}_"
+    check_writeable(name, x)
+    a = x.array
+    apart = a.size <= APART or _may_raise()
+    try:
+        r = operation.kernel(a, b, out=np.empty_like(a) if apart else a)
+    except ValueError as error:
+        shape = np.shape(b)
+        if _broadcasts_to(shape, a.shape):
+            raise
+        raise ValueError(
+            f"{name}: an array of shape {shape} does not broadcast to {a.shape}, the shape of the tensor changed "
+            f"in place"
+        ) from error
+    except TypeError as error:
+        found = getattr(b, "dtype", type(b).__name__)
+        raise TypeError(f"{name}: the result with {found} cannot be held by the tensor's dtype {a.dtype}") from error
+    if apart:
+        a[...] = r
+    touch(x)
+
+
+def _may_raise() -> bool:
+    """Return whether a floating-point error may become an exception: as one, as a warning, or in a user's function."""
+    kinds = set(np.geterr().values())
+    if not kinds.isdisjoint(("raise", "call")):
+        return True
+    errors = [category for action, _, category, _, _ in warnings.filters if action == "error"]
+    return "warn" in kinds and any(issubclass(RuntimeWarning, category) for category in errors)
+
+
+def _broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(shape, target) == target
+    except ValueError:
+        return False

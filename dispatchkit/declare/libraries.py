@@ -1,0 +1,93 @@
+"""Which library computes a call, where a program has arrays of several.
+
+A program that holds NumPy's arrays alone never comes here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dispatchkit.backends.arrays import making_with, namespace_of, namespace_of_device
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.errors import MixedArraysError
+from dispatchkit.graph.storage import Storage
+
+if TYPE_CHECKING:
+    from dispatchkit.declare.operation import DeclaredOperation
+
+__all__ = ["as_python", "common_library", "library_of_call", "making_for"]
+
+
+def common_library(name: str, values: Iterable[Any]) -> Any:
+    """Return the namespace that computes on all arrays among some values; None where there is no array.
+
+    Parameters
+    ----------
+    name : of the operation, for the message
+    values : tensors and raw arrays; anything else is passed over
+
+    Raises
+    ------
+    MixedArraysError : if they belong to several libraries, or are on several devices
+    """
+    found = None
+    for value in values:
+        array = value._innermost().array if isinstance(value, Storage) else value
+        if array is value and not isinstance(value, np.ndarray):
+            continue
+        own = namespace_of(array)
+        if found is None:
+            found = own
+        elif own is not found:
+            raise MixedArraysError(name, _described(found), _described(own))
+    return found
+
+
+def _described(xp: Any) -> str:
+    return xp.__name__ if xp.device is None else f"{xp.__name__} on {xp.device}"
+
+
+def library_of_call(
+    operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Return the namespace that computes a call, and the arguments with NumPy's scalars as it takes them.
+
+    Without any array it is the namespace that the device belongs to, or that of the body or rule the call is made in.
+
+    Raises
+    ------
+    MixedArraysError : if the arrays belong to several libraries, or are on several devices
+    """
+    parameters = operation.parameters
+    xp = common_library(operation.qualified_name, (value for _, value in parameters.values(args, kwargs)))
+    if xp is None:
+        return namespace_of_device(kwargs.get("device")), args, kwargs
+    if xp is not numpy_namespace:
+        args, kwargs = parameters.replace(args, kwargs, lambda name, value: as_python(value))
+    return xp, args, kwargs
+
+
+def as_python(value: Any) -> Any:
+    """Return a NumPy scalar as Python's, which every library takes; anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+@contextmanager
+def making_for(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[None]:
+    """Have arrays made from nothing be of the library of a call's arrays, while its body runs on tensors.
+
+    Raises
+    ------
+    MixedArraysError : if the arrays belong to several libraries, or are on several devices
+    """
+    parameters = operation.parameters
+    xp = common_library(operation.qualified_name, (value for _, value in parameters.values(args, kwargs)))
+    if xp is None:
+        yield
+        return
+    with making_with(xp):
+        yield

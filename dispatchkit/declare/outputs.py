@@ -1,0 +1,117 @@
+"""What becomes of the raw result of a call: tensors, their node in the graph, the memory they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dispatchkit.backends.arrays import is_inexact, may_share_memory, raw_array
+from dispatchkit.graph.node import CallNode, Output, note_versions
+from dispatchkit.graph.storage import Storage, share_memory, vertex_of
+from dispatchkit.protocol.parameters import Form
+
+if TYPE_CHECKING:
+    from dispatchkit.declare.operation import DeclaredOperation
+
+__all__ = ["call_node", "is_held", "node_of_call", "note_sharing", "note_view", "several_results"]
+
+ndarray = np.ndarray
+new: Callable[[Any], Any] = object.__new__
+
+
+def note_sharing(y: Storage, sources: Sequence[Any]) -> None:
+    """Note which tensor's memory a new one looks at."""
+    for x in sources:
+        if isinstance(x, Storage) and note_view(y, x):
+            break
+
+
+def note_view(y: Storage, x: Storage) -> bool:
+    """Note that a new tensor looks at the memory of another, if it does, and return whether it does."""
+    r, a = y.array, x.array
+    if r is not a:
+        base = r.base if type(r) is ndarray else r
+        if base is None:
+            return False
+        if base is not a and (type(a) is not ndarray or base is not a.base):
+            # Arrays without a base have memory of their own.
+            apart = type(base) is type(a) is ndarray and a.base is None is base.base
+            if apart or not may_share_memory(r, a):
+                return False
+    share_memory(y, x)
+    return True
+
+
+def several_results(
+    operation: DeclaredOperation,
+    cls: type,
+    result: Any,
+    tensors: Sequence[Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    tracked: bool,
+) -> Any:
+    """Wrap each of several outputs; they share one node."""
+    ys = []
+    views = not operation.trusted
+    for r in result:
+        if type(r) is not ndarray:
+            r = raw_array(r)
+        if type(r) is not ndarray or r.base is not None:
+            views = True
+        y = new(cls)
+        y.array = r
+        y._node = y._memory = None
+        ys.append(y)
+    if tracked and any(is_inexact(y.array.dtype) for y in ys):
+        n = call_node(operation, args, kwargs)
+        n.shape, n.dtype = (), None
+        n.outputs = [(y.array.shape, y.array.dtype) for y in ys]
+        if operation.keeps_output:
+            n.output = tuple(y.array for y in ys)
+        for index, y in enumerate(ys):
+            if is_inexact(y.array.dtype):
+                y._node = Output(n, index, y.array.shape, y.array.dtype)
+    if views:
+        for y in ys:
+            note_sharing(y, tensors)
+    form = type(result)
+    return tuple.__new__(form, ys) if hasattr(form, "_fields") else form(ys)
+
+
+def is_held(r: Any, values: Sequence[Any]) -> bool:
+    """Return whether a result is one of some raw values itself."""
+    for value in values:  # noqa: SIM110  # a generator takes longer than the loop
+        if value is r:
+            return True
+    return False
+
+
+def node_of_call(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> CallNode:
+    """Return the node of a call that gave one array."""
+    n = call_node(operation, args, kwargs)
+    n.shape, n.dtype = result.shape, result.dtype
+    if operation.plan.keeps_output:
+        n.output = result
+    return n
+
+
+def call_node(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallNode:
+    """Return a node for a call, without what belongs to its output."""
+    n = CallNode()
+    n.operation = operation
+    edges: list[Any] = []
+    tracked: list[bool] = []
+    for p in operation.parameters.arrays:
+        value = p.find(args, kwargs)
+        members = () if p.form is Form.INDEX else (value,) if p.form is Form.ONE else p.members(value)
+        own = [vertex_of(member) if isinstance(member, Storage) else None for member in members]
+        edges += own
+        tracked.append(any(edge is not None for edge in own))
+    n.edges = tuple(edges)
+    n.saved, n.keywords = operation.save_call(args, kwargs, tracked)
+    n.outputs = n.extras = None
+    note_versions(n)
+    return n

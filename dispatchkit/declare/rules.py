@@ -1,0 +1,252 @@
+"""Derivative rules: what they name, and how they are called.
+
+A rule is a function that names what it reads, in any order: the namespace ``xp``, the output ``y``, the cotangent ``g``
+or the tangent ``t``, and parameters of its operation. It is given these by name, at every pass, and a recorded call
+keeps the values of the arrays that its rules name. ``*args`` and ``**kwargs`` receive everything else.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from types import CodeType
+from typing import Any, Literal, TypeAlias
+
+from dispatchkit.backends.arrays import is_complex
+from dispatchkit.backends.numpy import DOUBLE
+from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.parameters import Parameters
+
+__all__ = ["ArgumentRule", "Rule", "RuleKind", "Rules"]
+
+Function: TypeAlias = Callable[..., Any]
+Pull: TypeAlias = Callable[..., Any]
+RuleKind: TypeAlias = Literal["partial", "transpose", "vjp", "jvp"]
+
+# What a rule of each kind may name beside the parameters of its operation, in the order in which `*args` receives it.
+LEADING: dict[RuleKind, tuple[str, ...]] = {
+    "partial": ("xp", "y"),
+    "transpose": ("xp", "g"),
+    "vjp": ("xp", "g", "y"),
+    "jvp": ("xp", "t", "y"),
+}
+RESERVED = ("xp", "y", "g", "t")
+NAMED, PLACES, KEYWORDS = (
+    inspect.Parameter.KEYWORD_ONLY,
+    inspect.Parameter.VAR_POSITIONAL,
+    inspect.Parameter.VAR_KEYWORD,
+)
+VARIADIC = (PLACES, KEYWORDS)
+
+# Compiled once for each list of names. The names that are not a rule's own begin with two underscores.
+CALL = """
+def make(__rule, __defaults, __conjugated):
+    def call({taken}):
+        return __rule({passed})
+    return call
+"""
+MULTIPLY = """
+def make(__rule, __defaults, __conjugated):
+    def pull({taken}):
+        __partial = __rule({passed})
+        if g.dtype is not __DOUBLE:
+            __partial = __conjugated(xp, g, __partial)
+        return g * __partial
+    return pull
+"""
+
+
+class Rule:
+    """A derivative rule for one argument of an operation.
+
+    Attributes
+    ----------
+    kind : of rule
+    function : the rule as it was declared
+    names : what it names or, with ``*args`` or ``**kwargs``, all that it receives
+    by_name : whether some arguments are passed to it by name
+    """
+
+    def __init__(self, kind: RuleKind, function: Function, operation: str, parameters: Parameters) -> None:
+        """Read a rule's signature.
+
+        Parameters
+        ----------
+        kind, function : the rule
+        operation : its operation's name, for messages
+        parameters : of the operation
+
+        Raises
+        ------
+        RegistrationError : naming rule, operation, what is wrong and what a rule may name
+        """
+        self.kind = kind
+        self.function = function
+        self._own = parameters.signature
+        title = f"{getattr(function, '__name__', repr(function))} cannot be the {kind} rule of {operation}"
+        reserved = [name for name in self._own.parameters if name in RESERVED]
+        if reserved:
+            raise RegistrationError(
+                f"{operation} cannot have derivative rules while a parameter is called '{reserved[0]}': in rules that "
+                f"is the namespace xp, the output y, the cotangent g or the tangent t"
+            )
+        self._signature = _signature_of(function, title)
+        self._passed, self.names = self._arguments(title)
+        self.by_name = "=" in self._passed
+        if hasattr(function, "cache_info") and any(p.name in self.names for p in parameters.arrays):
+            raise RegistrationError(f"{title}: it caches results by its arguments, and arrays cannot be hashed")
+
+    @cached_property
+    def pull(self) -> Function:
+        """``pull(xp, g, y, *args, **kwargs)``: the cotangent of the argument."""
+        return self._compiled(MULTIPLY if self.kind == "partial" else CALL, "g")
+
+    @cached_property
+    def forward(self) -> Function:
+        """``forward(xp, t, y, *args, **kwargs)``: what the rule returns when tangents flow."""
+        return self._compiled(CALL, "t")
+
+    def _compiled(self, template: str, flows: str) -> Function:
+        names: dict[str, Any] = {"__DOUBLE": DOUBLE}
+        code = _code(template, _taken(self._own, ("xp", flows, "y")), self._passed)
+        exec(code, names)  # noqa: S102  # of names that signatures hold
+        defaults = {name: p.default for name, p in self._own.parameters.items()}
+        function: Function = names["make"](self.function, defaults, _conjugated)
+        return function
+
+    def _arguments(self, title: str) -> tuple[str, frozenset[str]]:
+        """Return the arguments that the rule is called with, as source, and the names of what it receives."""
+        own = self._own.parameters
+        known = (*LEADING[self.kind], *own)
+        taken = self._signature.parameters.values()
+        named = frozenset(p.name for p in taken if p.kind not in VARIADIC)
+        kinds = {name: p.kind for name, p in own.items()}
+        rest = [name for name in known if name not in named]
+        variadic = [p.kind for p in taken if p.kind in VARIADIC]
+        # With both, `*args` receives what the operation takes in place and `**kwargs` what it takes by name.
+        by_name = [name for name in rest if variadic == [KEYWORDS] or kinds.get(name) in (NAMED, KEYWORDS)]
+        passed: list[str] = []
+        in_place = True
+        for p in taken:
+            if p.kind is PLACES:
+                passed += [
+                    f"*{x}" if kinds.get(x) is PLACES else x for x in rest if len(variadic) == 1 or x not in by_name
+                ]
+            elif p.kind is KEYWORDS:
+                passed += [f"**{x}" if kinds.get(x) is KEYWORDS else f"{x}={x}" for x in by_name]
+            elif p.name in known:
+                passed.append(p.name if in_place and p.kind is not NAMED else f"{p.name}={p.name}")
+            elif p.default is p.empty:
+                raise RegistrationError(f"{title}: it names '{p.name}', and may name {', '.join(known)}")
+            else:
+                in_place = False
+        return ", ".join(passed), frozenset(known) if variadic else named.intersection(known)
+
+
+def _signature_of(function: Function, title: str) -> inspect.Signature:
+    """Return what a rule takes; of a wrapper that takes anything, what the function inside takes."""
+    try:
+        signature = inspect.signature(function, follow_wrapped=False)
+    except ValueError:
+        try:
+            signature = inspect.signature(function)
+        except ValueError:
+            raise RegistrationError(f"{title}: it has no signature to read; wrap it in a function with def") from None
+    inside = getattr(function, "__wrapped__", None)
+    if inside is not None and all(p.kind in VARIADIC for p in signature.parameters.values()):
+        return _signature_of(inside, title)
+    return signature
+
+
+def _taken(own: inspect.Signature, leading: tuple[str, ...]) -> str:
+    """Return the parameter list of what calls a rule: the leading values, then those of a call of the operation."""
+    taken = list(leading)
+    parameters = list(own.parameters.values())
+    kinds = [p.kind for p in parameters]
+    last = kinds.count(inspect.Parameter.POSITIONAL_ONLY) - 1
+    if last < 0:
+        taken.append("/")
+    for i, p in enumerate(parameters):
+        if p.kind is NAMED and PLACES not in kinds and kinds.index(NAMED) == i:
+            taken.append("*")
+        prefix = "*" if p.kind is PLACES else "**" if p.kind is KEYWORDS else ""
+        taken.append(f"{prefix}{p.name}" if p.default is p.empty else f"{p.name}=__defaults[{p.name!r}]")
+        if i == last:
+            taken.append("/")
+    return ", ".join(taken)
+
+
+@cache
+def _code(template: str, taken: str, passed: str) -> CodeType:
+    return compile(template.format(taken=taken, passed=passed), __file__, "exec")
+
+
+def _conjugated(xp: Any, g: Any, partial: Any) -> Any:
+    return xp.conj(xp.asarray(partial)) if is_complex(g.dtype) else partial
+
+
+@dataclass(slots=True)
+class ArgumentRule:
+    """How gradients reach one argument.
+
+    Attributes
+    ----------
+    reads : names of the arguments whose values it needs, ``"y"`` for the output
+    specs : names of the arguments of which it needs shape and dtype alone
+    rule : that says so; None where the partial derivative is `factor` everywhere
+    factor : the partial derivative where that is declared as a number
+    """
+
+    reads: frozenset[str] = frozenset()
+    specs: frozenset[str] = frozenset()
+    rule: Rule | None = None
+    factor: complex | None = None
+
+    def pull(self) -> Pull:
+        """Return ``pull(xp, g, y, *args, **kwargs)``, which computes the cotangent of the argument."""
+        return _multiplying_by(self.factor) if self.rule is None else self.rule.pull
+
+
+@dataclass(slots=True)
+class Rules:
+    """The derivative rules of an operation, by the name of the argument; numbers are partials that never change."""
+
+    partials: dict[str, Rule | complex] = field(default_factory=dict)
+    transposes: dict[str, Rule] = field(default_factory=dict)
+    vjps: dict[str, Rule] = field(default_factory=dict)
+    jvps: dict[str, Rule] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.partials or self.transposes or self.vjps)
+
+    def for_argument(self, name: str) -> ArgumentRule | None:
+        """Return how gradients reach an argument, None where no rule says."""
+        rule = self.vjps.get(name) or self.transposes.get(name)
+        if rule is None:
+            partial = self.partials.get(name)
+            if partial is not None and not isinstance(partial, Rule):
+                return ArgumentRule(factor=partial)
+            rule = partial
+        if rule is None:
+            return None
+        if rule.kind == "transpose":
+            return ArgumentRule(rule.names - {name}, rule.names & {name}, rule)
+        return ArgumentRule(rule.names, rule=rule)
+
+
+def _multiplying_by(factor: Any) -> Pull:
+    def pass_on(xp: Any, g: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+        return g
+
+    def negate(xp: Any, g: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+        return -g
+
+    def vanish(xp: Any, g: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+        return xp.zeros_like(xp.asarray(g))
+
+    def scale(xp: Any, g: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+        return g * factor
+
+    return {1: pass_on, -1: negate, 0: vanish}.get(factor, scale)

@@ -1,0 +1,104 @@
+"""Tensors around raw arrays: made without a constructor, told of their sources, described without values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dispatchkit.backends.arrays import Spec, is_inexact
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.errors import AutogradError
+from dispatchkit.graph.node import Leaf
+from dispatchkit.graph.storage import Storage
+from dispatchkit.protocol.instance import tensor_protocol
+
+if TYPE_CHECKING:
+    from dispatchkit.declare.operation import DeclaredOperation
+
+__all__ = ["finalized", "holds_everywhere", "make_leaf", "spec_of", "wrapped"]
+
+Handler = Callable[..., Any]
+new: Callable[[Any], Any] = object.__new__
+
+
+def wrapped(cls: type, array: Any, vertex: Any = None) -> Any:
+    """Return a tensor of a class around a raw array, without calling its constructor."""
+    y = new(cls)
+    y.array = array
+    y._node = vertex
+    y._memory = None
+    return y
+
+
+def make_leaf(array: Any) -> Leaf:
+    """Return the vertex of a tensor that is to require a gradient.
+
+    Raises
+    ------
+    AutogradError : for an array of integers or booleans
+    """
+    if not is_inexact(array.dtype):
+        raise AutogradError(f"only floating-point and complex tensors can require gradients, not {array.dtype}")
+    return Leaf(tuple(array.shape), array.dtype)
+
+
+def spec_of(value: Any) -> Any:
+    """Return shape and dtype of an array, and anything else as it is."""
+    if isinstance(value, Storage):
+        array = value.array
+        if type(array) is np.ndarray:
+            return Spec(array.shape, array.dtype, array.strides)
+        return Spec(tuple(array.shape), array.dtype, device=getattr(array, "device", None))
+    if isinstance(value, (list, tuple)):
+        return [spec_of(member) for member in value]
+    return Spec(tuple(value.shape), value.dtype) if hasattr(value, "dtype") else value
+
+
+def holds_everywhere(condition: Any) -> bool:
+    """Return whether a condition is true for every element, of a whole batch where there is one.
+
+    For rules that take a shorter way where they can; ``if`` alone cannot ask a batch.
+    """
+    if not isinstance(condition, Storage) and tensor_protocol.records.participates(type(condition)):
+        condition = tensor_namespace.all(condition)
+        if not isinstance(condition, Storage):
+            return bool(condition)
+    while isinstance(condition, Storage):
+        condition = condition.value if condition.lifted else condition.array  # type: ignore[attr-defined]
+    return bool(np.all(np.asarray(condition)))
+
+
+def finalized(operation: DeclaredOperation, cls: Any, handler: Handler, tensors: Sequence[bool]) -> Handler:
+    """Return a handler whose results are told of the tensors they come from.
+
+    Parameters
+    ----------
+    operation, cls, handler : as it computes, and what the results are
+    tensors : for an operation of one or two arrays, which of them are tensors
+    """
+    parameters, function = operation.parameters, operation.function
+    finalize = cls.__tensor_finalize__
+
+    def of_one(x: Any) -> Any:
+        y = handler(x)
+        finalize(y, function, (x,))
+        return y
+
+    def of_two(x1: Any, x2: Any) -> Any:
+        y = handler(x1, x2)
+        finalize(y, function, (x1, x2))
+        return y
+
+    def of_any(*args: Any, **kwargs: Any) -> Any:
+        result = handler(*args, **kwargs)
+        sources = tuple([v for _, v in parameters.values(args, kwargs) if isinstance(v, Storage)])
+        for y in result if isinstance(result, (tuple, list)) else (result,):
+            if type(y) is cls:
+                finalize(y, function, sources)
+        return result
+
+    if operation.composite or operation.several or not all(tensors):
+        return of_any
+    return of_one if parameters.unary else of_two if parameters.binary else of_any

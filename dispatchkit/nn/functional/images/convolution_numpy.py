@@ -1,0 +1,133 @@
+"""Convolution of NumPy arrays: windows copied side by side, and products of matrices over them.
+
+Images are taken a block at a time, so that the copies stay in the cache and need not be kept: a backward sweep copies
+them again, which costs less than the memory of all windows would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.nn.functional.images.windows import Windows, cropped, padded, places
+
+__all__ = ["convolved", "gradient_of_images", "gradient_of_weight"]
+
+# Elements of a block: 1 MB in double precision.
+BLOCK = 1 << 17
+
+
+def convolved(x: Any, weight: Any, bias: Any, rows: Windows, columns: Windows, groups: int) -> Any:
+    """Return the convolution of images (N, C, H, W) with a weight (O, C / groups, kh, kw)."""
+    matrix = _matrix(weight, groups)
+    n, o = x.shape[0], weight.shape[0]
+    dtype = np.result_type(x, weight) if bias is None else np.result_type(x, weight, bias)
+    y = np.empty((n, groups, o // groups, rows.count * columns.count), dtype)
+    added = None if bias is None else bias.reshape(groups, -1, 1)
+    for part, windows in _blocks(x, rows, columns, groups, 1):
+        block = y[part]
+        np.matmul(matrix, windows, out=block)
+        if added is not None:
+            block += added
+    return y.reshape(n, o, rows.count, columns.count)
+
+
+def gradient_of_weight(g: Any, x: Any, shape: tuple[int, ...], rows: Windows, columns: Windows, groups: int) -> Any:
+    """Return the cotangent of a weight of this shape."""
+    n, o = g.shape[:2]
+    g = g.reshape(n, groups, o // groups, rows.count * columns.count)
+    total = np.zeros((groups, o // groups, shape[1] * shape[2] * shape[3]), np.result_type(g, x))
+    for part, windows in _blocks(x, rows, columns, groups, total.size):
+        total += np.matmul(g[part], windows.swapaxes(-1, -2)).sum(axis=0)
+    return total.reshape(shape)
+
+
+def gradient_of_images(
+    g: Any, weight: Any, shape: tuple[int, ...], rows: Windows, columns: Windows, groups: int
+) -> Any:
+    """Return the cotangent of images of this shape."""
+    matrix = np.ascontiguousarray(_matrix(weight, groups).swapaxes(-1, -2))
+    n, o = g.shape[:2]
+    longer = (n, shape[1], rows.total, columns.total)
+    if _pointwise(rows, columns):
+        return cropped(
+            np.matmul(matrix, g.reshape(n, groups, o // groups, longer[2] * longer[3])).reshape(longer), rows, columns
+        )
+    step = max(1, BLOCK // max(1, matrix.size // (o // groups) * rows.count * columns.total))
+    total = np.zeros(longer, np.result_type(g, weight))
+    spread = _spread_by_rows if rows.stride == columns.stride == 1 else _spread
+    for start in range(0, n, step):
+        part = slice(start, start + step)
+        spread(g[part], matrix, total[part], rows, columns)
+    return cropped(total, rows, columns)
+
+
+def _spread(g: Any, matrix: Any, total: Any, rows: Windows, columns: Windows) -> None:
+    """Add what each output gives back to the elements of its window."""
+    n, groups = g.shape[0], matrix.shape[0]
+    windows = np.matmul(matrix, g.reshape(n, groups, matrix.shape[-1], -1))
+    windows = windows.reshape(n, total.shape[1], rows.kernel * columns.kernel, rows.count, columns.count)
+    for index, place in enumerate(places(rows, columns)):
+        total[place] += windows[:, :, index]
+
+
+def _spread_by_rows(g: Any, matrix: Any, total: Any, rows: Windows, columns: Windows) -> None:
+    """Do so for windows one beside the other, with rows as long as those of the images.
+
+    An element of all windows then lies in one piece of memory, at a distance from the same piece of the images.
+    """
+    n, groups = g.shape[0], matrix.shape[0]
+    width = columns.total
+    wide = np.zeros((*g.shape[:3], width), g.dtype)
+    wide[..., : columns.count] = g
+    length = (rows.count - 1) * width + columns.count
+    windows = np.matmul(matrix, wide.reshape(n, groups, matrix.shape[-1], -1)[..., :length])
+    windows = windows.reshape(n, total.shape[1], rows.kernel * columns.kernel, length)
+    flat = total.reshape(n, total.shape[1], -1)
+    for index in range(windows.shape[2]):
+        i, j = divmod(index, columns.kernel)
+        start = i * rows.dilation * width + j * columns.dilation
+        piece = flat[..., start : start + length]
+        np.add(piece, windows[:, :, index], out=piece)
+
+
+def _matrix(weight: Any, groups: int) -> Any:
+    return weight.reshape(groups, weight.shape[0] // groups, -1)
+
+
+def _pointwise(rows: Windows, columns: Windows) -> bool:
+    """Return whether every pixel is a window."""
+    return rows.kernel == columns.kernel == rows.stride == columns.stride == 1
+
+
+def _blocks(x: Any, rows: Windows, columns: Windows, groups: int, least: int) -> Iterator[tuple[slice, Any]]:
+    """Yield windows as matrices (N, groups, C / groups * kh * kw, windows), with the images they are of.
+
+    Parameters
+    ----------
+    x : images of shape (N, C, H, W)
+    rows, columns : the windows
+    groups : of channels
+    least : elements that are needed for each image besides
+    """
+    x = padded(numpy_namespace, x, rows, columns)
+    n, c = x.shape[:2]
+    if _pointwise(rows, columns):
+        yield slice(0, n), x.reshape(n, groups, c // groups, rows.count * columns.count)
+        return
+    shape = (c, rows.kernel, columns.kernel, rows.count, columns.count)
+    down, right = x.strides[2:]
+    strides = (down * rows.dilation, right * columns.dilation, down * rows.stride, right * columns.stride)
+    windows = as_strided(x, (n, *shape), (*x.strides[:2], *strides), writeable=False)
+    elements = c * rows.kernel * columns.kernel * rows.count * columns.count
+    step = min(max(1, BLOCK // max(elements, least)), max(n, 1))
+    copy = np.empty((step, *shape), x.dtype)
+    for start in range(0, n, step):
+        part = slice(start, min(start + step, n))
+        block = copy[: part.stop - start]
+        block[...] = windows[part]
+        yield part, block.reshape(len(block), groups, -1, rows.count * columns.count)

@@ -1,0 +1,211 @@
+"""Losses for two classes: `binary_cross_entropy`, of probabilities, and the same of scores."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from dispatchkit.backends.arrays import project
+from dispatchkit.declare.decorators import operation
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.declare.wrapping import holds_everywhere
+from dispatchkit.nn.functional.losses.reduction import (
+    Reduction,
+    alike,
+    check_reduction,
+    check_weight,
+    first_wrong,
+    reduced,
+)
+from dispatchkit.nn.functional.shapes import FUNCTIONAL
+from dispatchkit.protocol.kinds import kinds
+
+__all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits"]
+
+SHARE = draw(2, 3, low=0.1, high=0.9)
+WEIGHTS = draw(3, low=0.5, high=1.5)
+
+
+@operation(
+    kind=kinds.function,
+    namespace=FUNCTIONAL,
+    samples=[
+        sample(SHARE, SHARE),
+        sample(SHARE, SHARE, WEIGHTS),
+        sample(SHARE, SHARE, draw(2, 1, low=0.5, high=1.5), reduction="none"),
+        sample(draw(low=0.1, high=0.9), draw(low=0.1, high=0.9), reduction="sum"),
+    ],
+)
+def binary_cross_entropy(
+    xp: Namespace, x: Array, target: Array, /, weight: Array | None = None, *, reduction: Reduction = "mean"
+) -> Array:
+    """Compare probabilities with whether, or how probably, something is so.
+
+    Parameters
+    ----------
+    x : probabilities, array of real numbers from 0 to 1, of any shape
+    target : probabilities, mostly 0 or 1, array of the shape of `x`
+    weight : factors for the losses, array that broadcasts to the shape of `x`
+    reduction : ``"mean"`` or ``"sum"`` of all losses, or ``"none"``
+
+    Returns
+    -------
+    0-D array, or one of the shape of `x` without a reduction; floating-point also for integers
+
+    Raises
+    ------
+    TypeError : for complex numbers
+    ValueError : if elements of `x` are not from 0 to 1; if shapes do not fit; for another reduction
+
+    Notes
+    -----
+    ``-target * log(x) - (1 - target) * log(1 - x)`` with logarithms of -100 at least, so that the loss stays finite;
+    derivative ``(x - target) / (x * (1 - x))`` with a denominator of 1e-12 at least. `binary_cross_entropy_with_logits`
+    is more accurate. Source: PyTorch, `torch.nn.functional.binary_cross_entropy`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.functional.binary_cross_entropy(dk.asarray([0.5, 0.9]), dk.asarray([0.0, 1.0]), reduction="none")
+    tensor([0.6931, 0.1054])
+    """
+    check_reduction(binary_cross_entropy.__name__, reduction)
+    x, target = alike(xp, binary_cross_entropy, x, target)
+    if not holds_everywhere((x >= 0) & (x <= 1)):
+        first = first_wrong(x, lambda share: not 0 <= share <= 1)
+        raise ValueError(f"{binary_cross_entropy.__name__}: argument 'x' must be of probabilities, from 0 to 1{first}")
+    if weight is not None:
+        check_weight(binary_cross_entropy, "weight", weight, x)
+    loss = -(target * _logarithm(xp, x) + (1.0 - target) * _logarithm(xp, 1.0 - x))
+    return _weighed(xp, loss, weight, reduction)
+
+
+def _logarithm(xp: Namespace, x: Any) -> Any:
+    """Return the logarithms of probabilities, -100 at least.
+
+    Where they may be differentiated, their derivatives at 0 and 1 are those that `_slope` is made of, 1e12 and 0: a
+    type that is decomposed gets the gradient of a tensor.
+    """
+    zero = x <= 0
+    if xp is not tensor_namespace:
+        return xp.where(zero, -100.0, xp.maximum(xp.log(xp.where(zero, 1.0, x)), -100.0))
+    one = x >= 1
+    logarithm = xp.maximum(xp.log(xp.where(zero | one, 0.5, x)), -100.0)
+    # Not by 1e12 at once, which half precision does not hold.
+    return xp.where(zero, x * 1e4 * 1e4 * 1e4 - 100.0, xp.where(one, 0.0, logarithm))
+
+
+def _weighed(xp: Namespace, loss: Any, weight: Any, reduction: str) -> Any:
+    return reduced(xp, loss if weight is None else loss * weight, reduction)
+
+
+def _slope(xp: Namespace, x: Any, target: Any) -> Any:
+    """Return the derivative of each loss by its probability."""
+    return (x - target) / xp.maximum(x * (1.0 - x), 1e-12)
+
+
+def _spread(xp: Namespace, g: Any, x: Any, reduction: str) -> Any:
+    """Return the cotangent of each loss."""
+    return g / max(prod(x.shape), 1) if reduction == "mean" else g
+
+
+@binary_cross_entropy.def_vjp("x")
+def binary_cross_entropy_vjp_x(xp, g, x, target, weight, reduction):
+    slope = _slope(xp, x, target)
+    return _spread(xp, g, x, reduction) * (slope if weight is None else slope * weight)
+
+
+@binary_cross_entropy.def_jvp("x")
+def binary_cross_entropy_jvp_x(xp, t, x, target, weight, reduction):
+    return _weighed(xp, t * _slope(xp, x, target), weight, reduction)
+
+
+@binary_cross_entropy.def_vjp("target")
+def binary_cross_entropy_vjp_target(xp, g, x, weight, reduction):
+    odds = _logarithm(xp, 1.0 - x) - _logarithm(xp, x)
+    return _spread(xp, g, x, reduction) * (odds if weight is None else odds * weight)
+
+
+@binary_cross_entropy.def_jvp("target")
+def binary_cross_entropy_jvp_target(xp, t, x, weight, reduction):
+    return _weighed(xp, t * (_logarithm(xp, 1.0 - x) - _logarithm(xp, x)), weight, reduction)
+
+
+@binary_cross_entropy.def_vjp("weight")
+def binary_cross_entropy_vjp_weight(xp, g, x, target, weight, reduction):
+    loss = -(target * _logarithm(xp, x) + (1.0 - target) * _logarithm(xp, 1.0 - x))
+    return project(xp, _spread(xp, g, x, reduction) * loss, weight.shape, weight.dtype)
+
+
+@binary_cross_entropy.def_jvp("weight")
+def binary_cross_entropy_jvp_weight(xp, t, x, target, reduction):
+    loss = -(target * _logarithm(xp, x) + (1.0 - target) * _logarithm(xp, 1.0 - x))
+    return reduced(xp, loss * t, reduction)
+
+
+@operation(
+    kind=kinds.function,
+    namespace=FUNCTIONAL,
+    samples=[
+        sample(draw(2, 3), SHARE),
+        sample(draw(2, 3), SHARE, WEIGHTS, pos_weight=draw(3, low=0.5, high=2.0)),
+        sample(draw(2, 3), SHARE, draw(2, 1, low=0.5, high=1.5), reduction="none"),
+        sample(draw(), draw(low=0.1, high=0.9), pos_weight=draw(low=0.5, high=2.0), reduction="sum"),
+    ],
+)
+def binary_cross_entropy_with_logits(
+    xp: Namespace,
+    x: Array,
+    target: Array,
+    /,
+    weight: Array | None = None,
+    *,
+    reduction: Reduction = "mean",
+    pos_weight: Array | None = None,
+) -> Array:
+    """Compare scores with whether, or how probably, something is so.
+
+    Parameters
+    ----------
+    x : scores (logits), array of real numbers of any shape; their logistic function is the probability
+    target : probabilities, mostly 0 or 1, array of the shape of `x`
+    weight : factors for the losses, array that broadcasts to the shape of `x`
+    reduction : ``"mean"`` or ``"sum"`` of all losses, or ``"none"``
+    pos_weight : factors for the part of the target that is 1, array that broadcasts to the shape of `x`
+
+    Returns
+    -------
+    0-D array, or one of the shape of `x` without a reduction; floating-point also for integers
+
+    Raises
+    ------
+    TypeError : for complex numbers
+    ValueError : if shapes do not fit; for another reduction
+
+    Notes
+    -----
+    ``-pos_weight * target * logsigmoid(x) - (1 - target) * logsigmoid(-x)``, with derivative ``sigmoid(x) - target``
+    where all weights are 1. Source: PyTorch, `torch.nn.functional.binary_cross_entropy_with_logits`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> scores, target = dk.asarray([0.0, 50.0]), dk.asarray([1.0, 0.0])
+    >>> dk.nn.functional.binary_cross_entropy_with_logits(scores, target, reduction="none")
+    tensor([ 0.6931, 50.0000])
+    """
+    op = binary_cross_entropy_with_logits
+    check_reduction(op.__name__, reduction)
+    x, target = alike(xp, op, x, target)
+    for parameter, value in (("weight", weight), ("pos_weight", pos_weight)):
+        if value is not None:
+            check_weight(op, parameter, value, x)
+    # The terms of each sign are apart: neither the loss nor its derivative is a difference of nearly equal numbers.
+    opposite = -x
+    right = target if pos_weight is None else pos_weight * target
+    loss = (1.0 - target) * xp.maximum(x, 0.0) + right * xp.maximum(opposite, 0.0)
+    rest = xp.log1p(xp.exp(xp.minimum(x, opposite)))
+    loss = loss + (rest if pos_weight is None else (1.0 + (pos_weight - 1.0) * target) * rest)
+    return _weighed(xp, loss, weight, reduction)

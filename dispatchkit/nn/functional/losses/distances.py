@@ -1,0 +1,247 @@
+"""Losses for numbers: `mse_loss`, `l1_loss`, `huber_loss`, `smooth_l1_loss`; for distributions: `kl_div`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from dispatchkit.declare.decorators import operation
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.nn.functional.losses.reduction import Reduction, alike, check_reduction, reduced
+from dispatchkit.nn.functional.shapes import FUNCTIONAL
+from dispatchkit.protocol.kinds import kinds
+
+__all__ = ["huber_loss", "kl_div", "l1_loss", "mse_loss", "smooth_l1_loss"]
+
+SAMPLES = [
+    sample(draw(2, 3), draw(2, 3)),
+    sample(draw(2, 3), draw(2, 3), reduction="sum"),
+    sample(draw(4), draw(4), reduction="none"),
+    sample(draw(), draw(), reduction="mean"),
+]
+
+
+@operation(kind=kinds.function, namespace=FUNCTIONAL, samples=SAMPLES)
+def mse_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction = "mean") -> Array:
+    """Square the differences between input and target.
+
+    Parameters
+    ----------
+    x : array of real numbers, of any shape
+    target : array of real numbers, of the shape of `x`
+    reduction : ``"mean"`` or ``"sum"`` of all losses, or ``"none"``
+
+    Returns
+    -------
+    0-D array, or one of the shape of `x` without a reduction; floating-point also for integers
+
+    Raises
+    ------
+    TypeError : for complex numbers
+    ValueError : if the shapes differ; for another reduction
+
+    Notes
+    -----
+    ``(x - target)**2``. Source: PyTorch, `torch.nn.functional.mse_loss`, which warns of shapes that differ, and
+    broadcasts.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.functional.mse_loss(dk.asarray([1.0, 2.0]), dk.asarray([1.0, 4.0]))
+    tensor(2.)
+    """
+    check_reduction(mse_loss.__name__, reduction)
+    x, target = alike(xp, mse_loss, x, target)
+    d = x - target
+    return reduced(xp, d * d, reduction)
+
+
+@operation(kind=kinds.function, namespace=FUNCTIONAL, samples=SAMPLES)
+def l1_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction = "mean") -> Array:
+    """Take the distances between input and target.
+
+    Parameters
+    ----------
+    x : array of real numbers, of any shape
+    target : array of real numbers, of the shape of `x`
+    reduction : ``"mean"`` or ``"sum"`` of all losses, or ``"none"``
+
+    Returns
+    -------
+    0-D array, or one of the shape of `x` without a reduction; floating-point also for integers
+
+    Raises
+    ------
+    TypeError : for complex numbers
+    ValueError : if the shapes differ; for another reduction
+
+    Notes
+    -----
+    ``abs(x - target)``, with derivative 0 where they are equal. Source: PyTorch, `torch.nn.functional.l1_loss`, which
+    warns of shapes that differ, and broadcasts.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.functional.l1_loss(dk.asarray([1.0, 2.0]), dk.asarray([1.0, 4.0]))
+    tensor(1.)
+    """
+    check_reduction(l1_loss.__name__, reduction)
+    x, target = alike(xp, l1_loss, x, target)
+    return reduced(xp, xp.abs(x - target), reduction)
+
+
+@operation(kind=kinds.function, namespace=FUNCTIONAL, samples=[*SAMPLES, sample(draw(2, 3), draw(2, 3), delta=0.5)])
+def huber_loss(
+    xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction = "mean", delta: float = 1.0
+) -> Array:
+    """Square small differences between input and target, and let the loss grow linearly with large ones.
+
+    Parameters
+    ----------
+    x : array of real numbers, of any shape
+    target : array of real numbers, of the shape of `x`
+    reduction : ``"mean"`` or ``"sum"`` of all losses, or ``"none"``
+    delta : the difference, greater than 0, from which on the loss is linear
+
+    Returns
+    -------
+    0-D array, or one of the shape of `x` without a reduction; floating-point also for integers
+
+    Raises
+    ------
+    TypeError : for complex numbers
+    ValueError : if the shapes differ; for another reduction; if `delta` is not greater than 0
+
+    Notes
+    -----
+    ``d**2 / 2`` up to a difference of `delta`, ``delta * (abs(d) - delta / 2)`` beyond. Source: PyTorch,
+    `torch.nn.functional.huber_loss`, which warns of shapes that differ, and broadcasts.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.functional.huber_loss(dk.asarray([1.0, 2.0]), dk.asarray([2.0, 12.0]), reduction="none")
+    tensor([0.5000, 9.5000])
+    """
+    check_reduction(huber_loss.__name__, reduction)
+    if not delta > 0:
+        raise ValueError(f"{huber_loss.__name__}: delta must be greater than 0, found {delta}")
+    return reduced(xp, _bounded_square(xp, *alike(xp, huber_loss, x, target), delta), reduction)
+
+
+def _bounded_square(xp: Namespace, x: Any, target: Any, bound: float) -> Any:
+    """Return half the squared differences, growing linearly from a bound on; right at infinities, too."""
+    d = x - target
+    inner = xp.clip(d, -bound, bound)
+    # The terms are apart because tangents multiply: 0, that of what is bounded, meets no infinite difference.
+    return 0.5 * inner * inner + bound * xp.abs(d - inner)
+
+
+@operation(
+    kind=kinds.function,
+    namespace=FUNCTIONAL,
+    samples=[*SAMPLES, sample(draw(2, 3), draw(2, 3), beta=0.5), sample(draw(3), draw(3), beta=0.0)],
+)
+def smooth_l1_loss(
+    xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction = "mean", beta: float = 1.0
+) -> Array:
+    """Take the distances between input and target, smoothed around 0.
+
+    Parameters
+    ----------
+    x : array of real numbers, of any shape
+    target : array of real numbers, of the shape of `x`
+    reduction : ``"mean"`` or ``"sum"`` of all losses, or ``"none"``
+    beta : the difference, 0 or greater, from which on the loss is linear
+
+    Returns
+    -------
+    0-D array, or one of the shape of `x` without a reduction; floating-point also for integers
+
+    Raises
+    ------
+    TypeError : for complex numbers
+    ValueError : if the shapes differ; for another reduction; if `beta` is negative
+
+    Notes
+    -----
+    ``d**2 / (2 * beta)`` up to a difference of `beta`, ``abs(d) - beta / 2`` beyond: `huber_loss` divided by its
+    `delta`; with 0 it is `l1_loss`. Source: PyTorch, `torch.nn.functional.smooth_l1_loss`, which warns of shapes that
+    differ, and broadcasts.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.functional.smooth_l1_loss(dk.asarray([1.0, 2.0]), dk.asarray([2.0, 12.0]), reduction="none")
+    tensor([0.5000, 9.5000])
+    """
+    check_reduction(smooth_l1_loss.__name__, reduction)
+    if not beta >= 0:
+        raise ValueError(f"{smooth_l1_loss.__name__}: beta must not be negative, found {beta}")
+    x, target = alike(xp, smooth_l1_loss, x, target)
+    loss = _bounded_square(xp, x, target, beta) / beta if beta else xp.abs(x - target)
+    return reduced(xp, loss, reduction)
+
+
+@operation(
+    kind=kinds.function,
+    namespace=FUNCTIONAL,
+    samples=[
+        sample(draw(2, 3, high=0.0), draw(2, 3, low=0.1, high=1.0)),
+        sample(draw(2, 3, high=0.0), draw(2, 3, low=0.1, high=1.0), reduction="batchmean"),
+        sample(draw(2, 3, high=0.0), draw(2, 3, high=0.0), reduction="sum", log_target=True),
+        sample(draw(3, high=0.0), draw(3, low=0.1, high=1.0), reduction="none"),
+    ],
+)
+def kl_div(
+    xp: Namespace,
+    x: Array,
+    target: Array,
+    /,
+    *,
+    reduction: Literal["none", "mean", "sum", "batchmean"] = "mean",
+    log_target: bool = False,
+) -> Array:
+    """Compare probabilities given by their logarithms with those of a target: Kullback-Leibler divergence.
+
+    Parameters
+    ----------
+    x : logarithms of probabilities, array of real numbers of any shape
+    target : probabilities, array of real numbers of the shape of `x`
+    reduction : ``"batchmean"``, the sum divided by the length of the first axis, which is the divergence; ``"mean"``
+        or ``"sum"`` of all terms, or ``"none"``
+    log_target : whether `target` is of logarithms, too
+
+    Returns
+    -------
+    0-D array, or one of the shape of `x` without a reduction; floating-point also for integers
+
+    Raises
+    ------
+    TypeError : for complex numbers
+    ValueError : if the shapes differ; for another reduction
+
+    Notes
+    -----
+    ``target * (log(target) - x)``, 0 where the target is. Source: PyTorch, `torch.nn.functional.kl_div`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.log(dk.asarray([[0.5, 0.5]]))
+    >>> dk.nn.functional.kl_div(x, dk.asarray([[1.0, 0.0]]), reduction="batchmean")
+    tensor(0.6931)
+    """
+    check_reduction(kl_div.__name__, reduction, ("none", "mean", "sum", "batchmean"))
+    x, target = alike(xp, kl_div, x, target)
+    if log_target:
+        loss = xp.exp(target) * (target - x)
+    else:
+        zero = target == 0
+        # Zeros are taken out of the factor, too: what would multiply their cotangents may be infinite.
+        loss = target * xp.where(zero, 0.0, xp.log(xp.where(zero, 1.0, target)) - x)
+    if reduction != "batchmean":
+        return reduced(xp, loss, reduction)
+    return xp.sum(loss) / (x.shape[0] if x.ndim else 1)

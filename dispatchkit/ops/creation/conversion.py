@@ -1,0 +1,319 @@
+"""Making tensors of what people have: `asarray`, `tensor`, `from_dlpack`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from typing_extensions import override
+
+from dispatchkit.backends.arrays import DTYPES, advice_for_subclass, is_raw, namespace_of, raw_array
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.declare.call_errors import MISTAKES, NUMBERS, add_context, can_be_restated, restated, shown
+from dispatchkit.declare.compiled_entry_points import several_function
+from dispatchkit.declare.decorators import conversion, creation
+from dispatchkit.declare.entry_point_source import converting_source
+from dispatchkit.declare.namespace import enter
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, ArrayLike, DType, Namespace
+from dispatchkit.errors import AutogradError, DispatchError, ForeignArgumentError
+from dispatchkit.graph.storage import Storage
+from dispatchkit.ops.creation.dtypes import get_default_dtype
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Key
+
+__all__ = ["as_tensor", "asarray", "clone", "from_dlpack", "tensor"]
+
+
+_NUMBERS = frozenset({int, float, complex, bool})
+FLOAT = {float}
+ndarray = np.ndarray
+WANTED = "an array of any library, a number, or a nested sequence of numbers"
+
+
+def to_raw(
+    name: str,
+    parameter: str,
+    data: Any,
+    dtype: DType = None,
+    copy: bool | None = None,
+    device: Any = None,
+    xp: Any = numpy_namespace,
+) -> Any:
+    """Return the raw array of anything that `asarray` takes.
+
+    Parameters
+    ----------
+    name, parameter : of the function and its argument, for messages
+    data : array, scalar, or nested sequence of them
+    dtype : of the result; Python floats become the default dtype
+    copy : always, never, or (None) where needed
+    device : of the result
+    xp : makes arrays of Python numbers; an array stays with its library
+
+    Raises
+    ------
+    ForeignArgumentError : if it holds something that is no number
+    ValueError : if it is no regular array, or cannot be had without a copy or on the device
+    """
+    if isinstance(data, Storage):
+        data = data.array
+    if type(data) is np.ndarray and dtype is copy is device is None and data.dtype.kind in NUMBERS:
+        return data
+    try:
+        return _array_of(name, parameter, data, dtype, copy, device, xp)
+    except (AutogradError, DispatchError):
+        raise
+    except MISTAKES as error:
+        given = {"dtype": dtype, "copy": copy, "device": device}
+        options = "".join([f", {option} = {value!r}" for option, value in given.items() if value is not None])
+        described = f"  {parameter} = {shown(data)}{options}; wanted: {WANTED}"
+        if not can_be_restated(error):
+            add_context(error, f"dispatchkit.{name}", described)
+            raise
+        raise restated(error, f"dispatchkit.{name}: {error}\n{described}") from error
+
+
+def _array_of(name: str, parameter: str, data: Any, dtype: DType, copy: bool | None, device: Any, xp: Any) -> Any:
+    """Return data that is no tensor as a raw array: of its own library, or of `xp` where it is of none."""
+    if is_raw(data) and not isinstance(data, np.ndarray):
+        if getattr(data, "requires_grad", False):
+            library = namespace_of(data).__name__
+            raise AutogradError(f"{name}: the array is part of {library}'s own graph; give it detached")
+        return raw_array(namespace_of(data).asarray(data, dtype=dtype, copy=copy, device=device))
+    if xp is numpy_namespace or isinstance(data, np.ndarray):
+        return _numpy_array(name, parameter, data, dtype, copy, device)
+    return raw_array(xp.asarray(_numpy_array(name, parameter, data, dtype), device=device))
+
+
+def _numpy_array(
+    name: str, parameter: str, data: Any, dtype: DType, copy: bool | None = None, device: Any = None
+) -> Any:
+    """Return NumPy's array of numbers, a nested sequence of them, or an array of NumPy's."""
+    if advice := advice_for_subclass(type(data)):
+        raise ForeignArgumentError(f"dispatchkit.{name}", parameter, type(data).__name__, advice, WANTED)
+    flat = isinstance(data, (list, tuple)) and _NUMBERS.issuperset(map(type, data))
+    if not flat and not isinstance(data, np.ndarray):
+        data = _numbers(name, parameter, data)
+    array = data
+    if dtype is None and not hasattr(data, "dtype"):
+        array, copy = np.asarray(data, copy=copy), None
+        if array.dtype.kind in "fc" and (flat or not _holds_arrays(data)):
+            real = get_default_dtype()
+            dtype = np.result_type(real, np.complex64) if array.dtype.kind == "c" else real
+    array = np.asarray(array, dtype=dtype, copy=copy, device=device)
+    if array.dtype.kind not in NUMBERS:
+        if dtype is not None:
+            raise TypeError(f"dtype must be of numbers or booleans, found {array.dtype}")
+        found = f"{type(data).__name__} of {array.dtype}"
+        raise ForeignArgumentError(f"dispatchkit.{name}", parameter, found, wanted=WANTED)
+    return array
+
+
+def _numbers(name: str, parameter: str, data: Any) -> Any:
+    """Return nested sequences as lists, with arrays for the tensors in them."""
+    if isinstance(data, (list, tuple)):
+        return data if _NUMBERS.issuperset(map(type, data)) else [_numbers(name, parameter, one) for one in data]
+    array = data.array if isinstance(data, Storage) else data
+    if advice := advice_for_subclass(type(array)):
+        found = f"list with a {type(array).__name__}"
+        raise ForeignArgumentError(f"dispatchkit.{name}", parameter, found, advice, WANTED)
+    if is_raw(array) and not isinstance(array, (np.ndarray, np.generic)):
+        library = namespace_of(array).__name__
+        found = f"list of arrays of {library}"
+        raise ForeignArgumentError(f"dispatchkit.{name}", parameter, found, "use stack(tensors)")
+    return array
+
+
+def _holds_arrays(data: Any) -> bool:
+    if isinstance(data, (list, tuple)):
+        return not _NUMBERS.issuperset(map(type, data)) and any(map(_holds_arrays, data))
+    return hasattr(data, "dtype")
+
+
+class Conversion(DeclaredOperation):
+    """`asarray`: a tensor of which nothing is asked that it is not is given back itself."""
+
+    @override
+    def make_function(self) -> Callable[..., Any]:
+        return several_function(self, Overridable.make_function(self), converting_source)
+
+    @override
+    def default(self, key: Key, result: type | None) -> Callable[..., Any] | None:
+        handler = super().default(key, result)
+        if handler is None or not (isinstance(key[0], type) and issubclass(key[0], Storage)):
+            return handler
+        convert: Callable[..., Any] = handler
+        names = self.parameters.signature.parameters.keys()
+
+        def convert_if_asked(*args: Any, **kwargs: Any) -> Any:
+            known = len(args) == 1 and names >= kwargs.keys()
+            return args[0] if known and _is_as_asked(*args, **kwargs) else convert(*args, **kwargs)
+
+        return convert_if_asked
+
+
+def _is_as_asked(
+    x: Any, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> bool:
+    """Return whether a tensor is what `asarray` is to make of it."""
+    if copy or requires_grad:
+        return False
+    return (dtype is None or x.dtype == dtype) and (device is None or str(x.device) == str(device))
+
+
+@creation(record=Conversion, decomposes=False, samples=[sample(draw(2, 3)), sample(draw(3), copy=True)])
+def asarray(
+    xp: Namespace,
+    obj: ArrayLike,
+    /,
+    *,
+    dtype: DType = None,
+    device: Any = None,
+    copy: bool | None = None,
+) -> Array:
+    """Convert to a tensor, sharing memory where possible; a tensor that is as asked is given back itself.
+
+    Parameters
+    ----------
+    obj : array of any library, scalar, or nested sequence of numbers
+    dtype : of the result; taken from `obj` by default, Python floats become the default dtype
+    device : where the result is to be; ``"cpu"`` or None
+    copy : True copies always, False never (and raises where it would have to), None where needed
+    requires_grad : whether the result is a leaf that gradients are collected in
+
+    Raises
+    ------
+    ValueError : if a copy is needed and `copy` is False
+    ForeignArgumentError : if `obj` holds something that is no number
+
+    Notes
+    -----
+    Of a NumPy array the tensor sees every change, and the array every change of the tensor. Source: array API
+    standard, `asarray`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.asarray([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    return to_raw("asarray", "obj", obj, dtype, copy, device, xp)
+
+
+@asarray.def_numpy
+def asarray_numpy(obj: ArrayLike, /, *, dtype: DType = None, device: Any = None, copy: bool | None = None) -> Any:
+    if device is None:
+        if type(obj) is ndarray and obj.dtype.kind in NUMBERS:
+            if dtype is None:
+                return obj.copy("K") if copy else obj
+            if copy is None and type(dtype) in DTYPES:
+                return obj if dtype is obj.dtype else obj.astype(dtype, copy=False)
+        elif type(obj) is list and dtype is None and copy is not False and {*map(type, obj)} == FLOAT:
+            return np.array(obj, get_default_dtype())
+    return to_raw("asarray", "obj", obj, dtype, copy, device)
+
+
+@asarray.def_transpose
+def asarray_transpose(g, obj):
+    if isinstance(obj, (list, tuple)):
+        raise AutogradError(
+            "asarray cuts the graph of the tensors inside a list; use stack(tensors) to let gradients flow"
+        )
+    return g
+
+
+@creation(decomposes=False, differentiable=False, samples=[sample(draw(2, 3))])
+def tensor(xp: Namespace, data: ArrayLike, /, *, dtype: DType = None, device: Any = None) -> Array:
+    """Make a tensor of a copy of the data, outside any graph.
+
+    Parameters
+    ----------
+    data : array of any library, scalar, or nested sequence of numbers
+    dtype : of the result; taken from `data` by default, Python floats become the default dtype
+    device : where the result is to be; ``"cpu"`` or None
+    requires_grad : whether the result is a leaf that gradients are collected in
+
+    Raises
+    ------
+    ForeignArgumentError : if `data` holds something that is no number
+
+    Notes
+    -----
+    Source: PyTorch, `torch.tensor`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.tensor([1.0, 2.0], requires_grad=True)
+    tensor([1., 2.], requires_grad=True)
+    """
+    return to_raw("tensor", "data", data, dtype, True, device, xp)
+
+
+@creation(decomposes=False, differentiable=False, samples=[sample(draw(2, 3))])
+def from_dlpack(xp: Namespace, x: ArrayLike, /, *, device: Any = None, copy: bool | None = None) -> Array:
+    """Make a tensor of an array of another library by the DLPack protocol.
+
+    Parameters
+    ----------
+    x : object with ``__dlpack__`` and ``__dlpack_device__``
+    device : where the result is to be
+    copy : True copies always, False never, None where needed
+
+    Raises
+    ------
+    AttributeError : if `x` does not speak DLPack
+
+    Notes
+    -----
+    Source: array API standard, `from_dlpack`.
+
+    Examples
+    --------
+    >>> import numpy as np, dispatchkit as dk
+    >>> dk.from_dlpack(np.arange(3))
+    tensor([0, 1, 2])
+    """
+    if not hasattr(x, "__dlpack__"):
+        raise AttributeError(f"{from_dlpack.__name__}: x must have __dlpack__, found a {type(x).__name__}; see asarray")
+    if device is None and copy is None:
+        return np.from_dlpack(x)  # type: ignore[return-value]  # a raw array here
+    return np.from_dlpack(x, device=device, copy=copy)  # type: ignore[return-value]
+
+
+@conversion(methods=("clone", "copy"), samples=[sample(draw(2, 3)), sample(draw())])
+def clone(xp: Namespace, x: Array, /) -> Array:
+    """Copy an array; gradients flow through.
+
+    Parameters
+    ----------
+    x : array of any shape
+
+    Returns
+    -------
+    array of the shape and dtype of `x`, with memory of its own
+
+    Notes
+    -----
+    Linear: the cotangent goes on as it is. Source: PyTorch, `torch.clone`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.clone(dk.ones(2))
+    tensor([1., 1.])
+    """
+    return xp.asarray(x, copy=True)
+
+
+@clone.def_transpose
+def clone_transpose(g):
+    return g
+
+
+as_tensor = asarray
+enter("as_tensor", asarray)

@@ -1,0 +1,409 @@
+"""Creation functions: arrays made of a shape, of a range, or in the likeness of another."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from dispatchkit.declare.decorators import creation
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, DType, Namespace, Shape
+from dispatchkit.ops.creation.dtypes import default_dtype_of, dtype_of_scalar
+
+__all__ = [
+    "arange",
+    "empty",
+    "empty_like",
+    "eye",
+    "full",
+    "full_like",
+    "linspace",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+]
+
+
+# What a shape is made of without a further look.
+SHAPES = (tuple, int)
+# What NumPy raises for arguments of a wrong type, a wrong value, or too large.
+REFUSED = (TypeError, ValueError, OverflowError)
+INT = {int}
+
+
+def shape_of(name: str, shape: Shape) -> tuple[int, ...]:
+    """Return a shape as a tuple of ints.
+
+    Parameters
+    ----------
+    name : of who asks, for messages
+    shape : an int, or a tuple or list of ints
+
+    Raises
+    ------
+    TypeError : if it is neither
+    ValueError : if a length is negative
+    """
+    if type(shape) is tuple and {*map(type, shape)} == INT and min(shape) >= 0:
+        return shape
+    lengths = shape if isinstance(shape, (tuple, list)) else (shape,)
+    try:
+        found = tuple(map(operator.index, lengths))
+    except TypeError:
+        raise TypeError(f"{name}: a shape is an int or a tuple of ints, found {shape!r}") from None
+    if found and min(found) < 0:
+        raise ValueError(f"{name}: lengths in a shape are not negative, found {shape!r}")
+    return found
+
+
+@creation(samples=[sample((2, 3)), sample(3, dtype="int64"), sample(())])
+def zeros(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = None) -> Array:
+    """Return an array of zeros.
+
+    Parameters
+    ----------
+    shape : of the result, an int or a tuple of ints
+    dtype : of the result, the default floating one if None
+    device : of the result
+
+    Raises
+    ------
+    ValueError : if a length is negative
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.zeros((2, 3))
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """
+    return xp.zeros(shape_of(zeros.__name__, shape), dtype=dtype or default_dtype_of("f"), device=device)
+
+
+@creation(samples=[sample((2, 3)), sample(3, dtype="int64"), sample(())])
+def ones(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = None) -> Array:
+    """Return an array of ones.
+
+    Parameters
+    ----------
+    shape : of the result, an int or a tuple of ints
+    dtype : of the result, the default floating one if None
+    device : of the result
+
+    Raises
+    ------
+    ValueError : if a length is negative
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.ones(3)
+    tensor([1., 1., 1.])
+    """
+    return xp.ones(shape_of(ones.__name__, shape), dtype=dtype or default_dtype_of("f"), device=device)
+
+
+@creation(samples=[sample((2, 3)), sample(3, dtype="int64"), sample(())])
+def empty(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = None) -> Array:
+    """Return an array whose elements are whatever the memory held.
+
+    Parameters
+    ----------
+    shape : of the result, an int or a tuple of ints
+    dtype : of the result, the default floating one if None
+    device : of the result
+
+    Raises
+    ------
+    ValueError : if a length is negative
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.empty((2, 3)).shape
+    (2, 3)
+    """
+    return xp.empty(shape_of(empty.__name__, shape), dtype=dtype or default_dtype_of("f"), device=device)
+
+
+def filled(xp: Namespace, shape: tuple[int, ...], value: Any, dtype: DType, device: Any) -> Any:
+    """Return one value in every element, also that of an array, which the standard's `full` does not take."""
+    if isinstance(value, (int, float, complex)):
+        return xp.full(shape, value, dtype=dtype, device=device)
+    return xp.asarray(xp.broadcast_to(xp.astype(value, dtype), shape), device=device, copy=True)
+
+
+@creation(
+    samples=[
+        sample((2, 3), 2.5),
+        sample((2, 3), draw()),
+        sample(2, 7, dtype="float64"),
+        sample((), True),
+    ]
+)
+def full(
+    xp: Namespace,
+    shape: Shape,
+    fill_value: complex | Array,
+    *,
+    dtype: DType = None,
+    device: Any = None,
+) -> Array:
+    """Return an array with one value in every element.
+
+    Parameters
+    ----------
+    shape : of the result, an int or a tuple of ints
+    fill_value : a scalar, or an array of shape ``()``
+    dtype : of the result; by default that of an array, else the default one of the scalar's kind
+    device : of the result
+
+    Raises
+    ------
+    ValueError : if a length is negative
+
+    Notes
+    -----
+    The cotangent of an array `fill_value` is the sum of that of the result.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.full((2, 2), 7.0)
+    tensor([[7., 7.],
+            [7., 7.]])
+    """
+    return filled(xp, shape_of(full.__name__, shape), fill_value, dtype or dtype_of_scalar(fill_value), device)
+
+
+@full.def_transpose("fill_value")
+def full_transpose(g):
+    return g
+
+
+@creation(samples=[sample(5), sample(1, 9, 3), sample(0.0, 1.0, 0.25), sample(3, dtype="float64")])
+def arange(
+    xp: Namespace,
+    start: float,
+    /,
+    stop: float | None = None,
+    step: float = 1,
+    *,
+    dtype: DType = None,
+    device: Any = None,
+) -> Array:
+    """Return evenly spaced values of a half-open interval.
+
+    Parameters
+    ----------
+    start : first value; with `stop` left out this is `stop`, and the first value is 0
+    stop : where it ends; not among the values
+    step : from value to value
+    dtype : of the result; int64 where all three are ints, else the default floating one
+    device : of the result
+
+    Returns
+    -------
+    array of shape ``(ceil((stop - start) / step),)``
+
+    Raises
+    ------
+    ValueError : if `step` is 0
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.arange(1, 7, 2)
+    tensor([1, 3, 5])
+    """
+    if step == 0:
+        raise ValueError(f"{arange.__name__}: step is not 0")
+    if stop is None:
+        start, stop = 0, start
+    if dtype is None:
+        whole = type(start) is type(stop) is type(step) is int or all(
+            dtype_of_scalar(value).kind in "biu" for value in (start, stop, step)
+        )
+        dtype = default_dtype_of("i" if whole else "f")
+    return xp.arange(start, stop, step, dtype=dtype, device=device)
+
+
+@creation(samples=[sample(0.0, 1.0, 5), sample(0, 1, 4, endpoint=False), sample(0.0, 1.0, 1, dtype="float64")])
+def linspace(
+    xp: Namespace,
+    start: complex,
+    stop: complex,
+    /,
+    num: int,
+    *,
+    dtype: DType = None,
+    device: Any = None,
+    endpoint: bool = True,
+) -> Array:
+    """Return a number of evenly spaced values of an interval.
+
+    Parameters
+    ----------
+    start, stop : its ends
+    num : how many values
+    dtype : of the result; by default the default floating one, or the complex one where an end is complex
+    device : of the result
+    endpoint : whether `stop` is among the values
+
+    Returns
+    -------
+    array of shape ``(num,)``
+
+    Raises
+    ------
+    ValueError : if `num` is negative
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.linspace(0.0, 1.0, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
+    if num < 0:
+        raise ValueError(f"{linspace.__name__}: num is not negative, found {num}")
+    if dtype is None:
+        kinds = [dtype_of_scalar(value).kind for value in (start, stop)]
+        dtype = default_dtype_of("c" if "c" in kinds else "f")
+    return xp.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
+
+
+@creation(samples=[sample(3), sample(2, 4, k=1), sample(3, 2, k=-1, dtype="int64")])
+def eye(
+    xp: Namespace,
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: DType = None,
+    device: Any = None,
+) -> Array:
+    """Return a matrix with ones on a diagonal and zeros elsewhere.
+
+    Parameters
+    ----------
+    n_rows, n_cols : its shape; `n_cols` is `n_rows` by default
+    k : which diagonal: above the main one if positive, below it if negative
+    dtype : of the result, the default floating one if None
+    device : of the result
+
+    Raises
+    ------
+    ValueError : if a length is negative
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.eye(2, 3, k=1)
+    tensor([[0., 1., 0.],
+            [0., 0., 1.]])
+    """
+    rows, columns = shape_of(eye.__name__, (n_rows, n_rows if n_cols is None else n_cols))
+    return xp.eye(rows, columns, k=k, dtype=dtype or default_dtype_of("f"), device=device)
+
+
+@creation(differentiable=False, samples=[sample(draw(2, 3)), sample(draw(), dtype="int64")])
+def zeros_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any = None) -> Array:
+    """Return zeros in the shape of an array.
+
+    Parameters
+    ----------
+    x : array of any shape
+    dtype, device : of the result, those of `x` if None
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.zeros_like(dk.tensor([[1, 2]]))
+    tensor([[0, 0]])
+    """
+    return xp.zeros(x.shape, dtype=dtype or x.dtype, device=device or getattr(x, "device", None))
+
+
+@creation(differentiable=False, samples=[sample(draw(2, 3)), sample(draw(), dtype="int64")])
+def ones_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any = None) -> Array:
+    """Return ones in the shape of an array.
+
+    Parameters
+    ----------
+    x : array of any shape
+    dtype, device : of the result, those of `x` if None
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.ones_like(dk.tensor([[3, 4]]))
+    tensor([[1, 1]])
+    """
+    return xp.ones(x.shape, dtype=dtype or x.dtype, device=device or getattr(x, "device", None))
+
+
+@creation(differentiable=False, samples=[sample(draw(2, 3)), sample(draw(), dtype="int64")])
+def empty_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any = None) -> Array:
+    """Return an array in the shape of another, with whatever the memory held.
+
+    Parameters
+    ----------
+    x : array of any shape
+    dtype, device : of the result, those of `x` if None
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.empty_like(dk.ones((2, 3))).shape
+    (2, 3)
+    """
+    return xp.empty(x.shape, dtype=dtype or x.dtype, device=device or getattr(x, "device", None))
+
+
+@creation(
+    samples=[
+        sample(draw(2, 3), 2.5),
+        sample(draw(2, 3), draw()),
+        sample(draw(), 7, dtype="int64", differentiable=False),
+    ]
+)
+def full_like(
+    xp: Namespace, x: Array, /, fill_value: complex | Array, *, dtype: DType = None, device: Any = None
+) -> Array:
+    """Return one value in the shape of an array.
+
+    Parameters
+    ----------
+    x : array of any shape
+    fill_value : a scalar, or an array of shape ``()``
+    dtype, device : of the result, those of `x` if None
+
+    Notes
+    -----
+    The cotangent of an array `fill_value` is the sum of that of the result; none flows to `x`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.full_like(dk.zeros((2, 2)), 7)
+    tensor([[7., 7.],
+            [7., 7.]])
+    """
+    return filled(xp, x.shape, fill_value, dtype or x.dtype, device or getattr(x, "device", None))
+
+
+@full_like.def_transpose("x")
+def full_like_transpose_x(xp, g, x):
+    return xp.zeros(x.shape, dtype=g.dtype, device=getattr(g, "device", None))
+
+
+@full_like.def_jvp("x")
+def full_like_jvp_x(xp, y):
+    return xp.zeros_like(y)
+
+
+@full_like.def_transpose("fill_value")
+def full_like_transpose(g):
+    return g

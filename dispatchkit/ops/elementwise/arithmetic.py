@@ -1,0 +1,317 @@
+"""Element-wise arithmetic: what the operators ``+ - * / // %`` compute."""
+
+from __future__ import annotations
+
+from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.backends.arrays import holds_complex
+from dispatchkit.backends.numpy import DOUBLE
+from dispatchkit.declare.decorators import alias, body_on_numpy, elementwise
+from dispatchkit.declare.typing import Array, Namespace
+
+__all__ = [
+    "add",
+    "div",
+    "divide",
+    "floor_divide",
+    "mod",
+    "mul",
+    "multiply",
+    "neg",
+    "negative",
+    "positive",
+    "remainder",
+    "sub",
+    "subtract",
+    "true_divide",
+]
+
+
+@elementwise(passthrough=True, operator="__add__")
+def add(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Add two arrays: ``x1 + x2``.
+
+    Parameters
+    ----------
+    x1, x2 : arrays of numbers that broadcast together; one may be a Python scalar
+
+    Returns
+    -------
+    array of the broadcast shape and the promoted dtype
+
+    Notes
+    -----
+    ``dy/dx1 = dy/dx2 = 1``. Source: array API standard, `add`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.add(dk.asarray([1.0, 2.0]), dk.asarray([3.0, 4.0]))
+    tensor([4., 6.])
+    """
+    return xp.add(x1, x2)
+
+
+add.def_partial(1, 1)
+
+
+@elementwise(passthrough=True, operator="__sub__")
+def subtract(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Subtract one array from another: ``x1 - x2``.
+
+    Parameters
+    ----------
+    x1, x2 : arrays of numbers that broadcast together; one may be a Python scalar
+
+    Returns
+    -------
+    array of the broadcast shape and the promoted dtype
+
+    Notes
+    -----
+    ``dy/dx1 = 1``, ``dy/dx2 = -1``. Source: array API standard, `subtract`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.subtract(dk.asarray([1.0, 2.0]), dk.asarray([3.0, 1.0]))
+    tensor([-2.,  1.])
+    """
+    return xp.subtract(x1, x2)
+
+
+subtract.def_partial(1, -1)
+
+
+@elementwise(passthrough=True, operator="__mul__")
+def multiply(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Multiply two arrays element by element: ``x1 * x2``.
+
+    Parameters
+    ----------
+    x1, x2 : arrays of numbers that broadcast together; one may be a Python scalar
+
+    Returns
+    -------
+    array of the broadcast shape and the promoted dtype
+
+    Notes
+    -----
+    ``dy/dx1 = x2``, ``dy/dx2 = x1``. Source: array API standard, `multiply`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.multiply(dk.asarray([1.0, 2.0]), 3)
+    tensor([3., 6.])
+    """
+    return xp.multiply(x1, x2)
+
+
+@multiply.def_partial("x1")
+def multiply_partial_x1(x2):
+    return x2
+
+
+@multiply.def_partial("x2")
+def multiply_partial_x2(x1):
+    return x1
+
+
+@elementwise(passthrough=True, operator="__truediv__", domain=(0.5, 2.0))
+def divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Divide one array by another: ``x1 / x2``.
+
+    Parameters
+    ----------
+    x1, x2 : arrays of numbers that broadcast together; one may be a Python scalar
+
+    Returns
+    -------
+    array of the broadcast shape, floating-point also for integers
+
+    Notes
+    -----
+    ``dy/dx1 = 1 / x2``, ``dy/dx2 = -x1 / x2**2``. Source: array API standard, `divide`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.divide(dk.asarray([2, 4]), 2)
+    tensor([1., 2.])
+    """
+    return xp.divide(x1, x2)
+
+
+@divide.def_transpose("x1")
+def divide_transpose_x1(xp, g, x2):
+    return g / xp.conj(x2) if holds_complex(x2) else g / x2
+
+
+@divide.def_partial("x2")
+def divide_partial_x2(x1, x2):
+    # Not by the output, which a program may change in place; x2 is not squared, which overflows sooner.
+    return -(x1 / x2) / x2
+
+
+@elementwise(passthrough=True, operator="__floordiv__", domain=(0.5, 2.0))
+def floor_divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Divide and round down: ``x1 // x2``.
+
+    Parameters
+    ----------
+    x1, x2 : arrays of real numbers that broadcast together; one may be a Python scalar
+
+    Returns
+    -------
+    array of the broadcast shape and the promoted dtype; with infinities it is ``floor(x1 / x2)``
+
+    Notes
+    -----
+    The derivative is 0. With infinities NumPy has NaN or -1 where the standard has infinities and zeros. Source: array
+    API standard, `floor_divide`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.floor_divide(dk.asarray([7, -7]), 2)
+    tensor([ 3, -4])
+    """
+    return xp.floor_divide(x1, x2)
+
+
+_floor_divide_of_any = body_on_numpy(floor_divide)
+_floor_divide, _vdot, _ndarray = np.floor_divide, np.vdot, np.ndarray
+# Elements from which a copy that lies flat in memory takes longer than a look at each of them.
+MANY = 4096
+
+
+@floor_divide.def_numpy
+def floor_divide_numpy(x1: Any, x2: Any, /) -> Any:
+    """Divide by NumPy's function, which departs from the standard where an operand is infinite.
+
+    If one is, a sum of products with it is not finite; `numpy.vdot` warns of nothing.
+    """
+    if type(x1) is type(x2) is _ndarray and x1.dtype is x2.dtype is DOUBLE and (size := x1.size) == x2.size:
+        finite = (size < MANY or (_is_flat(x1) and _is_flat(x2))) and isfinite(_vdot(x1, x2))
+    else:
+        finite = _is_finite(x1) and _is_finite(x2)
+    return _floor_divide(x1, x2) if finite else _floor_divide_of_any(x1, x2)
+
+
+def _is_finite(x: Any) -> bool:
+    """Return whether an array or number is found to be finite."""
+    if type(x) is not _ndarray:
+        return isinstance(x, (int, float)) and isfinite(x)
+    kind = x.dtype.kind
+    return kind in "iub" or (kind == "f" and (x.size < MANY or _is_flat(x)) and isfinite(_vdot(x, x)))
+
+
+def _is_flat(x: Any) -> bool:
+    return x.ndim == 1 or x.flags.c_contiguous
+
+
+floor_divide.def_partial(0, 0)
+
+
+@elementwise(passthrough=True, operator="__mod__", domain=(0.5, 2.0))
+def remainder(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Return what division leaves, with the sign of the divisor: ``x1 % x2``.
+
+    Parameters
+    ----------
+    x1, x2 : arrays of real numbers that broadcast together; one may be a Python scalar
+
+    Returns
+    -------
+    array of the broadcast shape and the promoted dtype
+
+    Notes
+    -----
+    ``dy/dx1 = 1``, ``dy/dx2 = -floor(x1 / x2)``, which is 1 where `x2` is infinite and of the other sign.
+    Source: array API standard, `remainder`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.remainder(dk.asarray([7, -7]), 4)
+    tensor([3, 1])
+    """
+    return xp.remainder(x1, x2)
+
+
+remainder.def_partial(1, None)
+
+
+@remainder.def_partial("x2")
+def remainder_partial_x2(xp, x1, x2):
+    # The quotient of opposite signs rounds down to -1 also where it is too small for a number, and so 0.
+    opposite = ((x1 < 0) & (x2 == inf)) | ((x1 > 0) & (x2 == -inf))
+    return xp.where(opposite & (abs(x1) < inf), 1, -xp.floor_divide(x1, x2))
+
+
+@elementwise(passthrough=True, operator="__neg__")
+def negative(xp: Namespace, x: Array, /) -> Array:
+    """Change the sign of each element: ``-x``.
+
+    Parameters
+    ----------
+    x : array of numbers, of any shape
+
+    Returns
+    -------
+    array of the shape and dtype of `x`
+
+    Notes
+    -----
+    ``dy/dx = -1``. Source: array API standard, `negative`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.negative(dk.asarray([1.0, -2.0]))
+    tensor([-1.,  2.])
+    """
+    return xp.negative(x)
+
+
+negative.def_partial(-1)
+
+
+@elementwise(passthrough=True, operator="__pos__")
+def positive(xp: Namespace, x: Array, /) -> Array:
+    """Return a copy of each element: ``+x``.
+
+    Parameters
+    ----------
+    x : array of numbers, of any shape
+
+    Returns
+    -------
+    array of the shape and dtype of `x`
+
+    Notes
+    -----
+    ``dy/dx = 1``. Source: array API standard, `positive`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.positive(dk.asarray([1.0, -2.0]))
+    tensor([ 1., -2.])
+    """
+    return xp.positive(x)
+
+
+positive.def_partial(1)
+
+
+sub = alias("sub", subtract)
+mul = alias("mul", multiply)
+div = alias("div", divide)
+true_divide = alias("true_divide", divide)
+mod = alias("mod", remainder)
+neg = alias("neg", negative)

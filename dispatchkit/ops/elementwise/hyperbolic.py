@@ -1,0 +1,204 @@
+"""Element-wise hyperbolic functions and their inverses."""
+
+from __future__ import annotations
+
+from dispatchkit.declare.decorators import alias, elementwise
+from dispatchkit.declare.typing import Array, Namespace
+
+__all__ = [
+    "acosh",
+    "arccosh",
+    "arcsinh",
+    "arctanh",
+    "asinh",
+    "atanh",
+    "cosh",
+    "sinh",
+    "tanh",
+]
+
+
+@elementwise(passthrough=True)
+def sinh(xp: Namespace, x: Array, /) -> Array:
+    """Return the hyperbolic sine of each element.
+
+    Parameters
+    ----------
+    x : array of numbers, of any shape
+
+    Returns
+    -------
+    array of the shape of `x`, floating-point also for integers
+
+    Notes
+    -----
+    ``dy/dx = cosh(x)``. Source: array API standard, `sinh`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.sinh(dk.asarray([0.0, 1.0]))
+    tensor([0.0000, 1.1752])
+    """
+    return xp.sinh(x)
+
+
+@sinh.def_partial
+def sinh_partial(xp, x):
+    return xp.cosh(x)
+
+
+@elementwise(passthrough=True)
+def cosh(xp: Namespace, x: Array, /) -> Array:
+    """Return the hyperbolic cosine of each element.
+
+    Parameters
+    ----------
+    x : array of numbers, of any shape
+
+    Returns
+    -------
+    array of the shape of `x`, floating-point also for integers
+
+    Notes
+    -----
+    ``dy/dx = sinh(x)``. Source: array API standard, `cosh`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.cosh(dk.asarray([0.0, 1.0]))
+    tensor([1.0000, 1.5431])
+    """
+    return xp.cosh(x)
+
+
+@cosh.def_partial
+def cosh_partial(xp, x):
+    return xp.sinh(x)
+
+
+@elementwise(passthrough=True)
+def tanh(xp: Namespace, x: Array, /) -> Array:
+    """Return the hyperbolic tangent of each element.
+
+    Parameters
+    ----------
+    x : array of numbers, of any shape
+
+    Returns
+    -------
+    array of the shape of `x`, floating-point also for integers
+
+    Notes
+    -----
+    ``dy/dx = 1 - y**2``. Source: array API standard, `tanh`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.tanh(dk.asarray([0.0, 1.0]))
+    tensor([0.0000, 0.7616])
+    """
+    return xp.tanh(x)
+
+
+@tanh.def_partial
+def tanh_partial(y):
+    return 1 - y * y
+
+
+@elementwise(passthrough=True)
+def asinh(xp: Namespace, x: Array, /) -> Array:
+    """Return the inverse hyperbolic sine of each element.
+
+    Parameters
+    ----------
+    x : array of numbers, of any shape
+
+    Returns
+    -------
+    array of the shape of `x`, floating-point also for integers
+
+    Notes
+    -----
+    ``dy/dx = 1 / sqrt(x**2 + 1)``. Source: array API standard, `asinh`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.asinh(dk.asarray([0.0, 1.0]))
+    tensor([0.0000, 0.8814])
+    """
+    return xp.asinh(x)
+
+
+@asinh.def_partial
+def asinh_partial(xp, x):
+    return 1 / xp.sqrt(x * x + 1)
+
+
+@elementwise(passthrough=True, domain=(1.1, 3.0))
+def acosh(xp: Namespace, x: Array, /) -> Array:
+    """Return the inverse hyperbolic cosine of each element.
+
+    Parameters
+    ----------
+    x : array of numbers, of any shape
+
+    Returns
+    -------
+    array of the shape of `x`, floating-point also for integers; NaN below 1
+
+    Notes
+    -----
+    ``dy/dx = 1 / (sqrt(x - 1) * sqrt(x + 1))``, infinite at 1; one root of the product would have the
+    wrong sign in the left half of the complex plane. Source: array API standard, `acosh`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.acosh(dk.asarray([1.0, 3.0]))
+    tensor([0.0000, 1.7627])
+    """
+    return xp.acosh(x)
+
+
+@acosh.def_partial
+def acosh_partial(xp, x):
+    return 1 / (xp.sqrt(x - 1) * xp.sqrt(x + 1))
+
+
+@elementwise(passthrough=True, domain=(-0.9, 0.9))
+def atanh(xp: Namespace, x: Array, /) -> Array:
+    """Return the inverse hyperbolic tangent of each element.
+
+    Parameters
+    ----------
+    x : array of numbers, of any shape
+
+    Returns
+    -------
+    array of the shape of `x`, floating-point also for integers; infinite at -1 and 1, NaN beyond
+
+    Notes
+    -----
+    ``dy/dx = 1 / (1 - x**2)``, infinite at -1 and 1. Source: array API standard, `atanh`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.atanh(dk.asarray([0.0, 0.5]))
+    tensor([0.0000, 0.5493])
+    """
+    return xp.atanh(x)
+
+
+@atanh.def_partial
+def atanh_partial(x):
+    return 1 / (1 - x * x)
+
+
+arcsinh = alias("arcsinh", asinh)
+arccosh = alias("arccosh", acosh)
+arctanh = alias("arctanh", atanh)

@@ -1,0 +1,221 @@
+"""Element-wise powers and roots."""
+
+from __future__ import annotations
+
+from dispatchkit.backends.arrays import holds_complex
+from dispatchkit.declare.decorators import alias, elementwise
+from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.ops.shared.arrays import floating
+
+__all__ = ["hypot", "pow", "power", "reciprocal", "rsqrt", "sqrt", "square"]
+
+
+@elementwise(passthrough=True, operator="__pow__", domain=(0.5, 2.0))
+def pow(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Raise to a power: ``x1 ** x2``.
+
+    Parameters
+    ----------
+    x1, x2 : arrays of numbers that broadcast together; one may be a Python scalar
+
+    Returns
+    -------
+    array of the broadcast shape and the promoted dtype
+
+    Raises
+    ------
+    ValueError : for integers to negative integer powers
+
+    Notes
+    -----
+    ``dy/dx1 = x2 * x1**(x2 - 1)``, 0 where `x2` is; ``dy/dx2 = x1**x2 * log(x1)``, 0 at ``x1 = 0`` unless
+    ``x2 < 0``. Source: array API standard, `pow`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.pow(dk.asarray([1.0, 2.0, 3.0]), 2)
+    tensor([1., 4., 9.])
+    """
+    return xp.pow(x1, x2)
+
+
+@pow.def_partial("x1")
+def pow_partial_x1(xp, x1, x2):
+    if isinstance(x2, (int, float, complex)):
+        if x2 == 2:
+            return 2 * x1
+        return x2 * x1 ** (x2 - 1) if x2 != 0 else xp.zeros_like(x1)
+    x2 = floating(xp, x2)
+    # Changing the exponent, not the result, keeps 0 * inf out of the derivatives of this rule, too.
+    exponent = xp.where((x2 == 0) & ~xp.isfinite(1 / x1), 1, x2)
+    return x2 * x1 ** (exponent - 1)
+
+
+@pow.def_partial("x2")
+def pow_partial_x2(xp, x1, x2):
+    # Computed again: the output, which a program may change in place, is kept for neither argument.
+    power = x1**x2
+    base = xp.asarray(x1, dtype=power.dtype) if isinstance(x1, (int, float, complex)) else floating(xp, x1)
+    exponent = xp.real(x2) if holds_complex(x2) else x2
+    return power * xp.log(xp.where(xp.logical_and(base == 0, exponent >= 0), 1, base))
+
+
+@elementwise
+def square(xp: Namespace, x: Array, /) -> Array:
+    """Multiply each element by itself.
+
+    Parameters
+    ----------
+    x : array of numbers, of any shape
+
+    Returns
+    -------
+    array of the shape and dtype of `x`
+
+    Notes
+    -----
+    ``dy/dx = 2 * x``. Source: array API standard, `square`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.square(dk.asarray([1.0, -2.0]))
+    tensor([1., 4.])
+    """
+    return xp.multiply(x, x)
+
+
+@square.def_partial
+def square_partial(x):
+    return 2 * x
+
+
+@elementwise(domain=(0.5, 2.0))
+def reciprocal(xp: Namespace, x: Array, /) -> Array:
+    """Return one divided by each element.
+
+    Parameters
+    ----------
+    x : array of numbers, of any shape
+
+    Returns
+    -------
+    array of the shape of `x`, floating-point also for integers
+
+    Notes
+    -----
+    ``dy/dx = -1 / x**2``. Source: array API standard, `reciprocal`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.reciprocal(dk.asarray([0.5, -1.0]))
+    tensor([ 2., -1.])
+    """
+    return xp.divide(1, x)
+
+
+@reciprocal.def_partial
+def reciprocal_partial(x):
+    part = 1 / x
+    return -part * part
+
+
+@elementwise(passthrough=True, domain=(0.1, 3.0))
+def sqrt(xp: Namespace, x: Array, /) -> Array:
+    """Return the square root of each element.
+
+    Parameters
+    ----------
+    x : array of numbers, of any shape
+
+    Returns
+    -------
+    array of the shape of `x`, floating-point also for integers; NaN for negative numbers
+
+    Notes
+    -----
+    ``dy/dx = 0.5 / y``, infinite at 0. Source: array API standard, `sqrt`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.sqrt(dk.asarray([1.0, 4.0]))
+    tensor([1., 2.])
+    """
+    return xp.sqrt(x)
+
+
+@sqrt.def_partial
+def sqrt_partial(y):
+    return 0.5 / y
+
+
+@elementwise(domain=(0.1, 3.0))
+def rsqrt(xp: Namespace, x: Array, /) -> Array:
+    """Return one divided by the square root of each element.
+
+    Parameters
+    ----------
+    x : array of numbers, of any shape
+
+    Returns
+    -------
+    array of the shape of `x`, floating-point also for integers; NaN for negative numbers
+
+    Notes
+    -----
+    ``dy/dx = -0.5 * y**3``, infinite at 0. Source: PyTorch, `torch.rsqrt`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.rsqrt(dk.asarray([0.25, 1.0]))
+    tensor([2., 1.])
+    """
+    return xp.reciprocal(xp.sqrt(x))
+
+
+@rsqrt.def_partial
+def rsqrt_partial(y):
+    return -0.5 * y * y * y
+
+
+@elementwise(passthrough=True, domain=(0.5, 2.0))
+def hypot(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Return the length of the hypotenuse over two legs: ``sqrt(x1**2 + x2**2)`` without overflow.
+
+    Parameters
+    ----------
+    x1, x2 : arrays of real numbers that broadcast together; one may be a Python scalar
+
+    Returns
+    -------
+    array of the broadcast shape, floating-point
+
+    Notes
+    -----
+    ``dy/dx1 = x1 / y``, ``dy/dx2 = x2 / y``; NaN where both legs are 0, as in PyTorch. Source: array API
+    standard, `hypot`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.hypot(dk.asarray([3.0, 5.0]), dk.asarray([4.0, 12.0]))
+    tensor([ 5., 13.])
+    """
+    return xp.hypot(x1, x2)
+
+
+@hypot.def_partial("x1")
+def hypot_partial_x1(y, x1):
+    return x1 / y
+
+
+@hypot.def_partial("x2")
+def hypot_partial_x2(y, x2):
+    return x2 / y
+
+
+power = alias("power", pow)

@@ -1,0 +1,253 @@
+"""Element-wise trigonometric functions and their inverses."""
+
+from __future__ import annotations
+
+from dispatchkit.declare.decorators import alias, elementwise
+from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.ops.shared.arrays import floating
+
+__all__ = [
+    "acos",
+    "arccos",
+    "arcsin",
+    "arctan",
+    "arctan2",
+    "asin",
+    "atan",
+    "atan2",
+    "cos",
+    "sin",
+    "tan",
+]
+
+
+@elementwise(passthrough=True)
+def sin(xp: Namespace, x: Array, /) -> Array:
+    """Return the sine of each element.
+
+    Parameters
+    ----------
+    x : array of angles in radians, of any shape
+
+    Returns
+    -------
+    array of the shape of `x`, floating-point also for integers
+
+    Notes
+    -----
+    ``dy/dx = cos(x)``. Source: array API standard, `sin`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.sin(dk.asarray([0.0, 1.0]))
+    tensor([0.0000, 0.8415])
+    """
+    return xp.sin(x)
+
+
+@sin.def_partial
+def sin_partial(xp, x):
+    return xp.cos(x)
+
+
+@elementwise(passthrough=True)
+def cos(xp: Namespace, x: Array, /) -> Array:
+    """Return the cosine of each element.
+
+    Parameters
+    ----------
+    x : array of angles in radians, of any shape
+
+    Returns
+    -------
+    array of the shape of `x`, floating-point also for integers
+
+    Notes
+    -----
+    ``dy/dx = -sin(x)``. Source: array API standard, `cos`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.cos(dk.asarray([0.0, 1.0]))
+    tensor([1.0000, 0.5403])
+    """
+    return xp.cos(x)
+
+
+@cos.def_partial
+def cos_partial(xp, x):
+    return -xp.sin(x)
+
+
+@elementwise(passthrough=True, domain=(-1.0, 1.0))
+def tan(xp: Namespace, x: Array, /) -> Array:
+    """Return the tangent of each element.
+
+    Parameters
+    ----------
+    x : array of angles in radians, of any shape
+
+    Returns
+    -------
+    array of the shape of `x`, floating-point also for integers
+
+    Notes
+    -----
+    ``dy/dx = 1 + y**2``. Source: array API standard, `tan`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.tan(dk.asarray([0.0, 1.0]))
+    tensor([0.0000, 1.5574])
+    """
+    return xp.tan(x)
+
+
+@tan.def_partial
+def tan_partial(y):
+    return 1 + y * y
+
+
+@elementwise(passthrough=True, domain=(-0.9, 0.9))
+def asin(xp: Namespace, x: Array, /) -> Array:
+    """Return the inverse sine of each element.
+
+    Parameters
+    ----------
+    x : array of numbers, of any shape
+
+    Returns
+    -------
+    array of angles in radians, of the shape of `x`, floating-point also for integers; NaN beyond [-1, 1]
+
+    Notes
+    -----
+    ``dy/dx = 1 / sqrt(1 - x**2)``, infinite at -1 and 1. Source: array API standard, `asin`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.asin(dk.asarray([0.0, 1.0]))
+    tensor([0.0000, 1.5708])
+    """
+    return xp.asin(x)
+
+
+@asin.def_partial
+def asin_partial(xp, x):
+    return 1 / xp.sqrt(1 - x * x)
+
+
+@elementwise(passthrough=True, domain=(-0.9, 0.9))
+def acos(xp: Namespace, x: Array, /) -> Array:
+    """Return the inverse cosine of each element.
+
+    Parameters
+    ----------
+    x : array of numbers, of any shape
+
+    Returns
+    -------
+    array of angles in radians, of the shape of `x`, floating-point also for integers; NaN beyond [-1, 1]
+
+    Notes
+    -----
+    ``dy/dx = -1 / sqrt(1 - x**2)``, infinite at -1 and 1. Source: array API standard, `acos`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.acos(dk.asarray([0.0, 1.0]))
+    tensor([1.5708, 0.0000])
+    """
+    return xp.acos(x)
+
+
+@acos.def_partial
+def acos_partial(xp, x):
+    return -1 / xp.sqrt(1 - x * x)
+
+
+@elementwise(passthrough=True)
+def atan(xp: Namespace, x: Array, /) -> Array:
+    """Return the inverse tangent of each element.
+
+    Parameters
+    ----------
+    x : array of numbers, of any shape
+
+    Returns
+    -------
+    array of angles in radians, of the shape of `x`, floating-point also for integers
+
+    Notes
+    -----
+    ``dy/dx = 1 / (1 + x**2)``. Source: array API standard, `atan`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.atan(dk.asarray([0.0, 1.0]))
+    tensor([0.0000, 0.7854])
+    """
+    return xp.atan(x)
+
+
+@atan.def_partial
+def atan_partial(x):
+    return 1 / (1 + x * x)
+
+
+@elementwise(passthrough=True, domain=(0.5, 2.0))
+def atan2(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Return the angle between the positive first axis and the point ``(x2, x1)``.
+
+    Parameters
+    ----------
+    x1 : second coordinates, real numbers
+    x2 : first coordinates, which broadcast with `x1`; one of the two may be a Python scalar
+
+    Returns
+    -------
+    array of angles in radians from -π to π, of the broadcast shape, floating-point
+
+    Notes
+    -----
+    ``dy/dx1 = x2 / (x1**2 + x2**2)``, ``dy/dx2 = -x1 / (x1**2 + x2**2)``, both 0 at the origin. Source: array
+    API standard, `atan2`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.atan2(dk.asarray([1.0, -1.0]), dk.asarray([1.0, 0.0]))
+    tensor([ 0.7854, -1.5708])
+    """
+    return xp.atan2(x1, x2)
+
+
+@atan2.def_partial("x1")
+def atan2_partial_x1(xp, x1, x2):
+    r = _distance(xp, x1, x2)
+    return x2 / r / r
+
+
+@atan2.def_partial("x2")
+def atan2_partial_x2(xp, x1, x2):
+    r = _distance(xp, x2, x1)
+    return -floating(xp, x1) / r / r
+
+
+def _distance(xp: Namespace, x: Array, other: Array) -> Array:
+    """Return the distance from the origin, 1 there; its square, which may underflow or overflow, is not computed."""
+    x, other = floating(xp, x), floating(xp, other)
+    # The distance itself has no derivative at the origin.
+    return xp.hypot(xp.where((x == 0) & (other == 0), 1, x), other)
+
+
+arcsin = alias("arcsin", asin)
+arccos = alias("arccos", acos)
+arctan = alias("arctan", atan)
+arctan2 = alias("arctan2", atan2)

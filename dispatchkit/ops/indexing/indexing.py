@@ -1,0 +1,327 @@
+"""Indexing: `getitem`, `setitem`, and `index_put`, which is assignment as a function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.backends.arrays import advice_for_subclass, foreign, raw_array
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.declare.call_errors import MISTAKES, reraise
+from dispatchkit.declare.decorators import indexing
+from dispatchkit.declare.inplace import check_may_change, check_writeable, in_graph, is_alone, touch, write_back
+from dispatchkit.declare.libraries import as_python, common_library
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.outputs import call_node, note_view
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, Index, Namespace
+from dispatchkit.declare.wrapping import wrapped
+from dispatchkit.errors import ForeignArgumentError
+from dispatchkit.graph.recording import is_grad_enabled
+from dispatchkit.graph.storage import Storage, share_memory, vertex_of
+from dispatchkit.protocol.modes import live
+from dispatchkit.protocol.parameters import Key
+
+__all__ = ["getitem", "index_put", "setitem"]
+
+new: Callable[[Any], Any] = object.__new__
+ndarray = np.ndarray
+BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
+SELECTING = BASIC | {ndarray}
+INTEGERS = frozenset({int, bool})
+# Of values that are assigned as they are.
+NUMBERS = frozenset({int, float, complex, bool, ndarray})
+
+
+class Selection(DeclaredOperation):
+    """`getitem`: indices without arrays, and single plain tensors, are dealt with at once."""
+
+    def make_function(self) -> Callable[..., Any]:
+        """Return the public function; plain tensors with the commonest indices do not go by the table."""
+        general = super().make_function()
+        base: Any = None
+
+        def call(x: Any, key: Any, /) -> Any:
+            if type(x) is not base or live or foreign:
+                return general(x, key)
+            if not (type(key) in BASIC or _is_basic(key)):
+                raw = _raw_selection(base, key) if x._node is None else None
+                return general(x, key) if raw is None else selected(x, raw, key)
+            a = x.array
+            try:
+                r = a[key, ...] if type(key) is int else a[key]
+            except MISTAKES as error:
+                reraise(self, error, (x, key), {})
+            if type(r) is not ndarray:
+                r = raw_array(_as_view(a, key, r))
+            y = new(base)
+            y.array = r
+            y._node = y._memory = None
+            if x._node is not None and is_grad_enabled():
+                y._node = n = call_node(self, (x, key), {})
+                n.shape, n.dtype = r.shape, r.dtype
+            share_memory(y, x)
+            return y
+
+        def selected(x: Any, raw: Any, key: Any) -> Any:
+            """Select from a tensor outside the graph by arrays of integers or booleans."""
+            try:
+                r = x.array[raw]
+            except MISTAKES as error:
+                reraise(self, error, (x, key), {})
+            y = wrapped(base, r if type(r) is ndarray else raw_array(_as_view(x.array, raw, r)))
+            if y.array.base is not None:
+                note_view(y, x)
+            return y
+
+        def settle() -> None:
+            nonlocal base
+            base = self.protocol.base
+
+        self.settlers.append(settle)
+        return call
+
+
+def _is_basic(key: Any) -> bool:
+    return type(key) is tuple and BASIC.issuperset(map(type, key))
+
+
+def _raw_selection(base: Any, key: Any) -> Any:
+    """Return an index with NumPy's arrays for plain tensors; None where it holds anything else but basic indices."""
+    if type(key) is base:
+        return key.array
+    if type(key) is ndarray or (type(key) is list and INTEGERS.issuperset(map(type, key))):
+        return key
+    if type(key) is not tuple:
+        return None
+    raw = [part.array if type(part) is base else part for part in key]
+    return tuple(raw) if SELECTING.issuperset(map(type, raw)) else None
+
+
+def _as_view(a: Any, key: Any, r: Any) -> Any:
+    """Return what indexing gave: a view also where one element is left, of which NumPy makes a scalar."""
+    if isinstance(r, np.generic):
+        return a[(*key, ...) if type(key) is tuple else (key, ...)]
+    return r
+
+
+@indexing(
+    passthrough=True,
+    operator="__getitem__",
+    record=Selection,
+    decomposes=False,
+    samples=[
+        sample(draw(3, 2), 1),
+        sample(draw(3, 2), (slice(None), -1)),
+        sample(draw(4), slice(None, None, 2)),
+        sample(draw(3, 2), (Ellipsis, None)),
+        sample(draw(4), [0, 2, 0]),
+    ],
+)
+def getitem(xp: Namespace, x: Array, key: Index, /) -> Array:
+    """Select elements: ``x[key]``.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    key : integers, slices, ``...``, None, and integer or boolean arrays, or a tuple of them
+
+    Returns
+    -------
+    a view for integers and slices, 0-D where one element is left; a copy for arrays
+
+    Raises
+    ------
+    IndexError : if an index is out of range or too many are given
+
+    Notes
+    -----
+    The gradient is added up at the selected elements. Source: array API standard, "Indexing".
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.getitem(dk.asarray([1.0, 2.0, 3.0]), slice(1, None))
+    tensor([2., 3.])
+    """
+    return _as_view(x, key, xp.getitem(x, key))
+
+
+@getitem.def_transpose("x")
+def getitem_transpose(xp, g, x, key):
+    # A stretched zero takes no memory: what is put into is copied once.
+    nothing = xp.broadcast_to(xp.zeros((), dtype=g.dtype), x.shape)
+    return xp.index_put(nothing, key, g, accumulate=True)
+
+
+@indexing(
+    passthrough=True,
+    samples=[
+        sample(draw(3, 2), 1, draw(2)),
+        sample(draw(4), slice(1, 3), draw(2), accumulate=True),
+        sample(draw(4), [0, 2, 0], draw(3), accumulate=True),
+    ],
+)
+def index_put(xp: Namespace, x: Array, key: Index, value: Array, /, *, accumulate: bool = False) -> Array:
+    """Return a copy of `x` in which the selected elements are others.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    key : what to replace, as in ``x[key]``
+    value : array that broadcasts to the shape of ``x[key]``, or a scalar
+    accumulate : add to the elements instead; an element selected twice gets both
+
+    Returns
+    -------
+    array of the shape and dtype of `x`
+
+    Notes
+    -----
+    The function behind a differentiable ``x[key] = value``. Source: PyTorch, `torch.index_put`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.index_put(dk.zeros(3), 1, 5.0)
+    tensor([0., 5., 0.])
+    """
+    return xp.index_put(x, key, value, accumulate=accumulate)
+
+
+@index_put.def_transpose("x")
+def index_put_transpose_x(xp, g, key, accumulate):
+    return g if accumulate else xp.index_put(g, key, 0.0)
+
+
+@index_put.def_transpose("value")
+def index_put_transpose_value(xp, g, x, key, accumulate):
+    cotangent = xp.getitem(g, key)
+    if accumulate or type(key) in BASIC or _is_basic(key):
+        return cotangent
+    # Of several values assigned to one element the last stays, and it alone has a gradient.
+    ids = xp.reshape(xp.arange(math.prod(cotangent.shape)), cotangent.shape)
+    owner = xp.index_put(xp.zeros(x.shape, dtype=ids.dtype), key, ids)
+    return cotangent * (xp.getitem(owner, key) == ids)
+
+
+@index_put.def_jvp("x")
+def index_put_jvp_x(xp, t, key, accumulate):
+    return t if accumulate else xp.index_put(t, key, 0.0)
+
+
+@index_put.def_jvp("value")
+def index_put_jvp_value(xp, t, y, key, accumulate):
+    return xp.index_put(xp.zeros_like(y), key, t, accumulate=accumulate)
+
+
+class Assignment(DeclaredOperation):
+    """`setitem`: the one operation whose result is a change of its argument."""
+
+    changes = "x"
+    may_give_none = True
+
+    def make_function(self) -> Callable[..., Any]:
+        """Return the public function; plain tensors outside the graph do not go by the table."""
+        general = super().make_function()
+        base: Any = None
+
+        def call(x: Any, key: Any, value: Any, /) -> None:
+            if type(x) is base and x._node is None and not live and not foreign and is_alone(x):
+                given = value.array if type(value) is base and value._node is None else value
+                raw = key if type(key) in BASIC or _is_basic(key) else _raw_selection(base, key)
+                if raw is not None and type(given) in NUMBERS:
+                    try:
+                        x.array[raw] = given
+                    except MISTAKES:
+                        pass  # said below
+                    else:
+                        touch(x)
+                        return
+            general(x, key, value)
+
+        def settle() -> None:
+            nonlocal base
+            base = self.protocol.base
+
+        self.settlers.append(settle)
+        return call
+
+    def default(self, key: Key, result: type | None) -> Callable[..., Any]:
+        def assignment(*args: Any, **kwargs: Any) -> None:
+            try:
+                assign(self, *args, **kwargs)
+            except TypeError:
+                self.check_call(args, kwargs)
+                raise
+
+        return assignment
+
+
+def assign(operation: Assignment, x: Any, key: Any, value: Any, /) -> None:
+    """Assign to elements of a tensor, as `setitem` does by default."""
+    if in_graph(x, value):
+        check_may_change("setitem", x)
+        source = wrapped(type(x), x.array, vertex_of(x))
+        write_back("setitem", x, index_put(source, key, value))
+        return
+    check_writeable("setitem", x)
+    raw = _raw_key(key)
+    new = value.array if isinstance(value, Storage) else value
+    if advice := advice_for_subclass(type(new)):
+        raise ForeignArgumentError("dispatchkit.setitem", "value", type(new).__name__, advice)
+    a = x.array
+    xp: Any = numpy_namespace
+    if foreign:
+        new = as_python(new)
+        xp = common_library("dispatchkit.setitem", (x, value, *(key if isinstance(key, tuple) else (key,))))
+    try:
+        xp.setitem(a, raw, new)
+    except ValueError as error:
+        raise ValueError(
+            f"setitem: a value of shape {getattr(new, 'shape', ())} does not broadcast to the selected elements, of "
+            f"shape {raw_array(xp.getitem(a, raw)).shape}"
+        ) from error
+    except MISTAKES as error:
+        reraise(operation, error, (x, key, value), {})
+    touch(x)
+
+
+def _raw_key(key: Any) -> Any:
+    if isinstance(key, tuple):
+        return tuple(_raw_key(part) for part in key)
+    return key.array if isinstance(key, Storage) else key
+
+
+@indexing(operator="__setitem__", differentiable=False, decomposes=False, record=Assignment)
+def setitem(xp: Namespace, x: Array, key: Index, value: Array, /) -> None:
+    """Assign to elements in place: ``x[key] = value``.
+
+    Parameters
+    ----------
+    x : array of shape (...), which is changed
+    key : what to assign to, as in ``x[key]``
+    value : array that broadcasts to the shape of ``x[key]``, or a scalar
+
+    Raises
+    ------
+    IndexError : if an index is out of range
+    ValueError : if `value` does not broadcast to the selected elements
+    AutogradError : if `x` is a leaf that requires a gradient, or a view of one or its base
+
+    Notes
+    -----
+    Gradients flow to `value` and to the elements of `x` that stay. Source: array API standard, "Indexing".
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.zeros(3)
+    >>> x[1] = 5.0
+    >>> x
+    tensor([0., 5., 0.])
+    """
+    raise AssertionError("assignment has a handler of its own")

@@ -1,0 +1,200 @@
+"""Diagonals of matrices, and products of all pairs or of three-dimensional vectors."""
+
+from __future__ import annotations
+
+from dispatchkit.declare.decorators import linalg
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, DType, Namespace
+from dispatchkit.ops.shared.arrays import (
+    LINALG,
+    axis_moved_back,
+    conjugate,
+    on_diagonal,
+    require_matrix,
+    require_ndim,
+    shape_of,
+)
+
+__all__ = ["cross", "diagonal", "outer", "trace"]
+
+
+@linalg(
+    namespace=LINALG,
+    methods=("trace",),
+    samples=[sample(draw(3, 3)), sample(draw(2, 3, 4), offset=1), sample(draw(3, 2), offset=-1)],
+)
+def trace(xp: Namespace, x: Array, /, *, offset: int = 0, dtype: DType = None) -> Array:
+    """Sum of the diagonal elements of matrices.
+
+    Parameters
+    ----------
+    x : array of shape (..., M, N)
+    offset : which diagonal: above the main one if positive, below it if negative
+    dtype : of the sum; that of `x` by default, small integers become int64
+
+    Returns
+    -------
+    array of shape (...)
+
+    Raises
+    ------
+    ValueError : if `x` has less than two axes
+
+    Notes
+    -----
+    Source: array API standard, `linalg.trace`; ``dispatchkit.trace`` is the same.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.trace(dk.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor(5.)
+    """
+    require_matrix(trace, x)
+    return xp.sum(xp.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype)
+
+
+@trace.def_transpose
+def trace_transpose(xp, g, x, offset):
+    mask = xp.eye(*x.shape[-2:], k=offset, dtype=xp.bool, device=g.device)
+    return xp.where(mask, g[..., None, None], xp.zeros((), dtype=g.dtype, device=g.device))
+
+
+@linalg(
+    namespace=LINALG,
+    methods=("diagonal",),
+    samples=[sample(draw(3, 3)), sample(draw(2, 3, 4), offset=1), sample(draw(4, 2), offset=-1)],
+)
+def diagonal(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
+    """Diagonal elements of matrices.
+
+    Parameters
+    ----------
+    x : array of shape (..., M, N)
+    offset : which diagonal: above the main one if positive, below it if negative
+
+    Returns
+    -------
+    array of shape (..., K), which looks at the memory of `x` and cannot be written to
+
+    Raises
+    ------
+    ValueError : if `x` has less than two axes
+
+    Notes
+    -----
+    The cotangent stands on the diagonal of zeros. Source: array API standard, `linalg.diagonal`;
+    ``dispatchkit.diagonal`` is the same.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.diagonal(dk.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([1., 4.])
+    """
+    require_matrix(diagonal, x)
+    return xp.linalg.diagonal(x, offset=offset)
+
+
+@diagonal.def_transpose
+def diagonal_transpose(xp, g, x, offset):
+    rows, columns = x.shape[-2:]
+    return on_diagonal(xp, g, rows, columns, offset)
+
+
+@linalg(
+    namespace=LINALG,
+    methods=("cross",),
+    samples=[
+        sample(draw(3), draw(3)),
+        sample(draw(2, 3), draw(3)),
+        sample(draw(3, 2), draw(3, 2), axis=-2),
+        sample(draw(4, 3, 1), draw(3, 2), axis=-2),
+    ],
+)
+def cross(xp: Namespace, x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
+    """Cross product of vectors of three elements.
+
+    Parameters
+    ----------
+    x1, x2 : arrays that broadcast, with length 3 along `axis`
+    axis : of the vectors
+
+    Returns
+    -------
+    array of the broadcast shape
+
+    Raises
+    ------
+    ValueError : if the vectors are not of length 3
+
+    Notes
+    -----
+    Cotangents: ``cross(x2, g)`` and ``cross(g, x1)``, the factors conjugated. Source: array API standard,
+    `linalg.cross`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.linalg.cross(dk.tensor([1.0, 0.0, 0.0]), dk.tensor([0.0, 1.0, 0.0]))
+    tensor([0., 0., 1.])
+    """
+    for parameter, shape in (("x1", shape_of(x1)), ("x2", shape_of(x2))):
+        if not -len(shape) <= axis < len(shape) or shape[axis] != 3:
+            raise ValueError(f"{cross.__name__}: {parameter} must have length 3 along axis {axis}, found shape {shape}")
+    return xp.linalg.cross(x1, x2, axis=axis)
+
+
+@cross.def_transpose("x1")
+def cross_transpose_x1(xp, g, x1, x2, axis):
+    factor, g = xp.moveaxis(conjugate(xp, x2), axis, -1), xp.moveaxis(g, axis, -1)
+    return axis_moved_back(xp, xp.linalg.cross(factor, g), x1, axis)
+
+
+@cross.def_transpose("x2")
+def cross_transpose_x2(xp, g, x1, x2, axis):
+    factor, g = xp.moveaxis(conjugate(xp, x1), axis, -1), xp.moveaxis(g, axis, -1)
+    return axis_moved_back(xp, xp.linalg.cross(g, factor), x2, axis)
+
+
+@linalg(namespace=LINALG, methods=("outer",), samples=[sample(draw(2), draw(3)), sample(draw(1), draw(1))])
+def outer(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Multiply every element of one vector with every element of another.
+
+    Parameters
+    ----------
+    x1 : array of shape (M,)
+    x2 : array of shape (N,)
+
+    Returns
+    -------
+    array of shape (M, N)
+
+    Raises
+    ------
+    ValueError : if an argument is no vector
+
+    Notes
+    -----
+    Nothing is conjugated. Source: array API standard, `linalg.outer`; ``dispatchkit.outer`` is the same.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.outer(dk.tensor([1.0, 2.0]), dk.tensor([1.0, 0.0, -1.0]))
+    tensor([[ 1.,  0., -1.],
+            [ 2.,  0., -2.]])
+    """
+    require_ndim(outer, "x1", x1, 1, "multiply")
+    require_ndim(outer, "x2", x2, 1, "multiply")
+    return xp.expand_dims(x1, axis=1) * xp.expand_dims(x2, axis=0)
+
+
+@outer.def_transpose("x1")
+def outer_transpose_x1(xp, g, x2):
+    return xp.matmul(g, conjugate(xp, x2))
+
+
+@outer.def_transpose("x2")
+def outer_transpose_x2(xp, g, x1):
+    return xp.matmul(conjugate(xp, x1), g)

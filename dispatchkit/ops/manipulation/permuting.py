@@ -1,0 +1,352 @@
+"""The order of axes, and of elements along them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dispatchkit.declare.decorators import alias, manipulation
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.ops.shared.axes import Axis, inverse, normal_axis
+
+__all__ = [
+    "flip",
+    "matrix_transpose",
+    "moveaxis",
+    "movedim",
+    "permute",
+    "permute_dims",
+    "roll",
+    "swapaxes",
+    "swapdims",
+    "t",
+    "transpose",
+]
+
+
+@manipulation(
+    passthrough=True,
+    methods=("permute_dims", "permute"),
+    varargs="axes",
+    samples=[sample(draw(2, 3), (1, 0)), sample(draw(2, 3, 4), (2, 0, -2)), sample(draw(), ())],
+)
+def permute_dims(xp: Namespace, x: Array, /, axes: Sequence[int]) -> Array:
+    """Put the axes in another order.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    axes : for each axis of the result, which one of `x` it is
+
+    Returns
+    -------
+    array with its axes in that order, a view of `x`
+
+    Raises
+    ------
+    ValueError : if `axes` is no permutation of the axes
+
+    Notes
+    -----
+    Linear: the cotangent's axes are put back. Source: array API standard, `permute_dims`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.permute_dims(dk.zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
+    return xp.permute_dims(x, axes)
+
+
+@permute_dims.def_transpose
+def permute_dims_transpose(xp, g, axes):
+    return xp.permute_dims(g, inverse(tuple(axes)))
+
+
+@manipulation(passthrough=True, properties=("mT",), samples=[sample(draw(2, 3)), sample(draw(2, 2, 3))])
+def matrix_transpose(xp: Namespace, x: Array, /) -> Array:
+    """Swap the last two axes.
+
+    Parameters
+    ----------
+    x : array of shape (..., m, n)
+
+    Returns
+    -------
+    array of shape (..., n, m), a view of `x`
+
+    Raises
+    ------
+    ValueError : if `x` has fewer than two axes
+
+    Notes
+    -----
+    Linear: the cotangent's axes are swapped back. Source: array API standard, `matrix_transpose`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.zeros((4, 2, 3)).mT.shape
+    (4, 3, 2)
+    """
+    return xp.matrix_transpose(x)
+
+
+@matrix_transpose.def_transpose
+def matrix_transpose_transpose(xp, g):
+    return xp.matrix_transpose(g)
+
+
+@manipulation(methods=("t",), properties=("T",), samples=[sample(draw(2, 3)), sample(draw(3)), sample(draw())])
+def t(xp: Namespace, x: Array, /) -> Array:
+    """Transpose a matrix; what has fewer than two axes stays as it is.
+
+    Parameters
+    ----------
+    x : array of shape (m, n), (n,) or ()
+
+    Returns
+    -------
+    array of shape (n, m), a view of `x`; or `x`
+
+    Raises
+    ------
+    ValueError : if `x` has more than two axes
+
+    Notes
+    -----
+    The property ``x.T`` is this operation. Source: PyTorch, `torch.t`; array API standard, `array.T`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.zeros((2, 3)).T.shape
+    (3, 2)
+    """
+    if x.ndim > 2:
+        raise ValueError(
+            f"t: x has the shape {x.shape}; .T and t() take at most two axes. Use .mT to transpose the "
+            f"matrices in the last two, or permute_dims for another order"
+        )
+    return xp.matrix_transpose(x) if x.ndim == 2 else x
+
+
+@t.def_transpose
+def t_transpose(xp, g):
+    return xp.matrix_transpose(g) if g.ndim == 2 else g
+
+
+@manipulation(
+    methods=("transpose",),
+    samples=[
+        sample(draw(2, 3, 4)),
+        sample(draw(2, 3, 4), (1, 0, 2)),
+        sample(draw(2, 3, 4), 0, -1),
+        sample(draw(2, 3, 4), 1, 0, 2),
+    ],
+)
+def transpose(xp: Namespace, x: Array, /, axes: int | Sequence[int] | None = None, *more: int) -> Array:
+    """Reverse the axes, put them in another order, or swap two.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    axes : for each axis of the result, which one of `x` it is; reversed by default
+    more : further axes, where `axes` is a number: two numbers in all are axes to swap, any other count of
+        them is an order
+
+    Returns
+    -------
+    array with its axes in that order, a view of `x`
+
+    Raises
+    ------
+    ValueError : if the axes are neither two to swap nor a permutation
+
+    Notes
+    -----
+    The forms of NumPy (none, a sequence, all spread out) and that of PyTorch (two to swap). They disagree on
+    ``transpose(x, 0, 1)`` of a matrix, which swaps here, as in PyTorch. Source: NumPy,
+    `numpy.ndarray.transpose`; PyTorch, `torch.transpose`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.zeros((2, 3, 4))
+    >>> dk.transpose(x).shape, dk.transpose(x, (1, 0, 2)).shape, dk.transpose(x, 0, 2).shape
+    ((4, 3, 2), (3, 2, 4), (4, 3, 2))
+    """
+    if isinstance(axes, int):
+        if len(more) == 1:
+            return xp.permute_dims(x, _swapped(x.ndim, axes, more[0], "transpose"))
+        axes = (axes, *more)
+    if axes is None:
+        axes = range(x.ndim)[::-1]
+    if len(axes) != x.ndim:
+        raise ValueError(f"transpose: {len(axes)} axes are given for an array with {x.ndim}")
+    return xp.permute_dims(x, tuple(axes))
+
+
+@manipulation(methods=("swapaxes",), samples=[sample(draw(2, 3, 4), 0, -1), sample(draw(2, 3), 1, 1)])
+def swapaxes(xp: Namespace, x: Array, axis1: int, axis2: int, /) -> Array:
+    """Swap two axes.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    axis1, axis2 : the axes
+
+    Returns
+    -------
+    array with these axes in each other's place, a view of `x`
+
+    Raises
+    ------
+    ValueError : if an axis is out of bounds
+
+    Notes
+    -----
+    Source: NumPy, `numpy.swapaxes`; PyTorch, `torch.swapaxes`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.swapaxes(dk.zeros((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
+    """
+    return xp.permute_dims(x, _swapped(x.ndim, axis1, axis2, "swapaxes"))
+
+
+def _swapped(ndim: int, axis1: int, axis2: int, name: str) -> tuple[int, ...]:
+    """Return the permutation that swaps two axes."""
+    order = list(range(ndim))
+    i, j = normal_axis(axis1, ndim, name), normal_axis(axis2, ndim, name)
+    order[i], order[j] = j, i
+    return tuple(order)
+
+
+@manipulation(
+    passthrough=True,
+    methods=("moveaxis",),
+    samples=[sample(draw(2, 3, 4), 0, -1), sample(draw(2, 3, 4), (0, 1), (-1, 0))],
+)
+def moveaxis(xp: Namespace, x: Array, source: int | tuple[int, ...], destination: int | tuple[int, ...], /) -> Array:
+    """Move axes to other places; the others keep their order.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    source : axes to move, one or several
+    destination : their places in the result
+
+    Returns
+    -------
+    array with its axes in that order, a view of `x`
+
+    Raises
+    ------
+    ValueError : if there are not as many places as axes, or one is out of bounds or given twice
+
+    Notes
+    -----
+    Linear: the cotangent's axes are moved back. Source: array API standard, `moveaxis`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.moveaxis(dk.zeros((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
+    return xp.moveaxis(x, source, destination)
+
+
+@moveaxis.def_transpose
+def moveaxis_transpose(xp, g, source, destination):
+    return xp.moveaxis(g, destination, source)
+
+
+@manipulation(
+    passthrough=True,
+    methods=("flip",),
+    varargs="axis",
+    samples=[sample(draw(3)), sample(draw(2, 3), axis=0), sample(draw(2, 3), axis=(0, -1))],
+)
+def flip(xp: Namespace, x: Array, /, *, axis: Axis = None) -> Array:
+    """Reverse the order of the elements.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    axis : to reverse along, one or several; all by default
+
+    Returns
+    -------
+    array of the shape of `x`, a view where possible
+
+    Raises
+    ------
+    ValueError : if an axis is out of bounds
+
+    Notes
+    -----
+    Linear: the cotangent is flipped back. Source: array API standard, `flip`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.flip(dk.asarray([1, 2, 3]))
+    tensor([3, 2, 1])
+    """
+    return xp.flip(x, axis=axis)
+
+
+@flip.def_transpose
+def flip_transpose(xp, g, axis):
+    return xp.flip(g, axis=axis)
+
+
+@manipulation(
+    passthrough=True,
+    methods=("roll",),
+    samples=[sample(draw(2, 3), 1), sample(draw(2, 3), -1, axis=0), sample(draw(2, 3), (1, 2), axis=(0, 1))],
+)
+def roll(xp: Namespace, x: Array, /, shift: int | tuple[int, ...], *, axis: Axis = None) -> Array:
+    """Shift the elements; those that leave at the end come in at the beginning.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    shift : by how many places, one number or one for each axis
+    axis : to shift along, one or several; by default the flattened array is shifted
+
+    Returns
+    -------
+    array of the shape of `x`
+
+    Raises
+    ------
+    ValueError : if an axis is out of bounds
+
+    Notes
+    -----
+    Linear: the cotangent is shifted back. Source: array API standard, `roll`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.roll(dk.asarray([1, 2, 3]), 1)
+    tensor([3, 1, 2])
+    """
+    return xp.roll(x, shift, axis=axis)
+
+
+@roll.def_transpose
+def roll_transpose(xp, g, shift, axis):
+    back = -shift if isinstance(shift, int) else tuple(-s for s in shift)
+    return xp.roll(g, back, axis=axis)
+
+
+permute = alias("permute", permute_dims, method=False)
+movedim = alias("movedim", moveaxis)
+swapdims = alias("swapdims", swapaxes)

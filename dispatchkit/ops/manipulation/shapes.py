@@ -1,0 +1,365 @@
+"""The shape of an array: the same elements in other axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from dispatchkit.declare.decorators import manipulation
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, Namespace, Shape
+from dispatchkit.ops.shared.axes import Axis, normal_axis
+
+__all__ = [
+    "broadcast_to",
+    "expand",
+    "expand_dims",
+    "flatten",
+    "ravel",
+    "reshape",
+    "squeeze",
+    "unsqueeze",
+    "view",
+]
+
+
+@manipulation(
+    passthrough=True,
+    methods=("reshape",),
+    varargs="shape",
+    samples=[
+        sample(draw(2, 3), (3, 2)),
+        sample(draw(2, 3), (-1,)),
+        sample(draw(4), [2, 1, 2]),
+        sample(draw(1), (), copy=True),
+    ],
+)
+def reshape(xp: Namespace, x: Array, /, shape: Shape, *, copy: bool | None = None) -> Array:
+    """Arrange the elements in another shape.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    shape : of the result, with as many elements; one length may be -1, which is then what remains
+    copy : True copies always, False never (and raises where it would have to), None where needed
+
+    Returns
+    -------
+    array of that shape, a view of `x` where possible
+
+    Raises
+    ------
+    ValueError : if the elements do not fit, or if a copy is needed and `copy` is False
+
+    Notes
+    -----
+    Linear: the cotangent is reshaped back. Source: array API standard, `reshape`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.reshape(dk.asarray([1, 2, 3, 4]), (2, 2))
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    if isinstance(shape, list):
+        shape = tuple(shape)
+    return xp.reshape(x, shape, copy=copy)
+
+
+@manipulation(methods=("view",), varargs="shape", samples=[sample(draw(2, 3), (3, 2)), sample(draw(2, 3), (-1,))])
+def view(xp: Namespace, x: Array, /, shape: Shape) -> Array:
+    """Look at the elements in another shape, without a copy.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    shape : of the result, with as many elements; one length may be -1, which is then what remains
+
+    Returns
+    -------
+    array of that shape, which shares memory with `x`
+
+    Raises
+    ------
+    ValueError : if the elements do not fit, or cannot be shown in that shape where they lie
+
+    Notes
+    -----
+    `reshape` that never copies. Source: PyTorch, `torch.Tensor.view`; its form with a dtype is not taken.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.zeros((2, 3)).view(-1, 2).shape
+    (3, 2)
+    """
+    return xp.reshape(x, shape, copy=False)
+
+
+@manipulation(
+    methods=("flatten",),
+    samples=[
+        sample(draw(2, 3)),
+        sample(draw()),
+        sample(draw(2, 3, 2), start_dim=1),
+        sample(draw(2, 3, 2), 0, 1),
+    ],
+)
+def flatten(xp: Namespace, x: Array, /, start_dim: int = 0, end_dim: int = -1) -> Array:
+    """Make one axis of several neighbouring ones, or of all.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    start_dim : the first of the axes
+    end_dim : the last of them
+
+    Returns
+    -------
+    array with one axis in their place, a view of `x` where possible
+
+    Raises
+    ------
+    ValueError : if the last axis comes before the first
+
+    Notes
+    -----
+    Source: PyTorch, `torch.flatten`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.flatten(dk.zeros((2, 3, 4)), 1).shape
+    (2, 12)
+    """
+    if x.ndim == 0:
+        return xp.reshape(x, (1,))
+    first, last = normal_axis(start_dim, x.ndim, "flatten"), normal_axis(end_dim, x.ndim, "flatten")
+    if last < first:
+        raise ValueError(f"flatten: axis end_dim={end_dim} comes before start_dim={start_dim}")
+    shape = x.shape
+    return xp.reshape(x, (*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :]))
+
+
+@manipulation(methods=("ravel",), samples=[sample(draw(2, 3)), sample(draw())])
+def ravel(xp: Namespace, x: Array, /) -> Array:
+    """Make one axis of all.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+
+    Returns
+    -------
+    array with one axis, a view of `x` where possible
+
+    Notes
+    -----
+    Source: NumPy, `numpy.ravel`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.ravel(dk.asarray([[1, 2], [3, 4]]))
+    tensor([1, 2, 3, 4])
+    """
+    return xp.reshape(x, (-1,))
+
+
+@manipulation(
+    passthrough=True,
+    methods=("squeeze",),
+    samples=[
+        sample(draw(1, 3, 1)),
+        sample(draw(1, 3, 1), 0),
+        sample(draw(1, 3, 1), axis=(0, -1)),
+    ],
+)
+def squeeze(xp: Namespace, x: Array, /, axis: Axis = None) -> Array:
+    """Drop axes of length 1.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    axis : to drop, one or several; all of length 1 by default, which is an extension of the standard
+
+    Returns
+    -------
+    array without these axes, a view of `x`
+
+    Raises
+    ------
+    ValueError : if an axis to drop is longer than 1
+
+    Notes
+    -----
+    Linear: the cotangent is reshaped back. Source: array API standard, `squeeze`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.squeeze(dk.zeros((1, 3, 1)), axis=0).shape
+    (3, 1)
+    """
+    if axis is None:
+        axis = tuple(i for i, n in enumerate(x.shape) if n == 1)
+    return xp.squeeze(x, axis=axis)
+
+
+@manipulation(
+    passthrough=True,
+    methods=("expand_dims",),
+    samples=[sample(draw(2, 3), 0), sample(draw(2), axis=(0, -1)), sample(draw(), -1)],
+)
+def expand_dims(xp: Namespace, x: Array, /, axis: int | tuple[int, ...]) -> Array:
+    """Insert axes of length 1.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    axis : places of the new axes in the result, one or several
+
+    Returns
+    -------
+    array with these axes, a view of `x`
+
+    Raises
+    ------
+    ValueError : if a place is out of bounds or given twice
+
+    Notes
+    -----
+    Linear: the cotangent is reshaped back. Source: array API standard, `expand_dims`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.expand_dims(dk.zeros((2, 3)), axis=1).shape
+    (2, 1, 3)
+    """
+    return xp.expand_dims(x, axis=axis)
+
+
+@reshape.def_transpose
+def reshape_transpose(xp, g, x):
+    return xp.reshape(g, x.shape)
+
+
+@squeeze.def_transpose
+@expand_dims.def_transpose
+def squeeze_transpose(xp, g, x):
+    return xp.reshape(g, x.shape)
+
+
+@manipulation(methods=("unsqueeze",), samples=[sample(draw(2, 3), 0), sample(draw(2, 3), -1), sample(draw(), 0)])
+def unsqueeze(xp: Namespace, x: Array, /, dim: int) -> Array:
+    """Insert one axis of length 1.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    dim : place of the new axis in the result
+
+    Returns
+    -------
+    array with that axis, a view of `x`
+
+    Raises
+    ------
+    ValueError : if the place is out of bounds
+
+    Notes
+    -----
+    Source: PyTorch, `torch.unsqueeze`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.unsqueeze(dk.zeros((2, 3)), -1).shape
+    (2, 3, 1)
+    """
+    return xp.expand_dims(x, axis=dim)
+
+
+@manipulation(
+    passthrough=True,
+    methods=("broadcast_to",),
+    samples=[
+        sample(draw(3), (2, 3)),
+        sample(draw(2, 1), (2, 3)),
+        sample(draw(), (2,)),
+        sample(draw(2, 1), (4, 2, 1)),
+    ],
+)
+def broadcast_to(xp: Namespace, x: Array, /, shape: Shape) -> Array:
+    """Repeat an array along axes of length 1, and along new leading ones, without a copy.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    shape : of the result
+
+    Returns
+    -------
+    array of that shape, a read-only view of `x`
+
+    Raises
+    ------
+    ValueError : if `x` does not broadcast to the shape
+
+    Notes
+    -----
+    Linear: cotangents are summed over what was repeated. Source: array API standard, `broadcast_to`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.broadcast_to(dk.asarray([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
+    return xp.broadcast_to(x, shape)
+
+
+@broadcast_to.def_transpose
+def broadcast_to_transpose(g):
+    return g
+
+
+@manipulation(
+    methods=("expand",), varargs="shape", samples=[sample(draw(3, 1), (3, 4)), sample(draw(3, 1), (2, -1, 4))]
+)
+def expand(xp: Namespace, x: Array, /, shape: Sequence[int]) -> Array:
+    """Repeat an array along axes of length 1, and along new leading ones, without a copy.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    shape : of the result; -1 leaves the length of an axis as it is
+
+    Returns
+    -------
+    array of that shape, a read-only view of `x`
+
+    Raises
+    ------
+    ValueError : if `x` does not broadcast to the shape, or if a new axis has length -1
+
+    Notes
+    -----
+    `broadcast_to` with lengths left out. Source: PyTorch, `torch.Tensor.expand`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.expand(dk.zeros((3, 1)), (-1, 4)).shape
+    (3, 4)
+    """
+    new = len(shape) - x.ndim
+    if new < 0 or -1 in shape[:new]:
+        raise ValueError(
+            f"expand: an array of shape {x.shape} cannot have the shape {tuple(shape)}: it needs "
+            f"a length for each new leading axis, and a length or -1 for each of the array's own"
+        )
+    return xp.broadcast_to(x, tuple(x.shape[i - new] if n == -1 else n for i, n in enumerate(shape)))

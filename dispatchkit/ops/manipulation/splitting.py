@@ -1,0 +1,348 @@
+"""Arrays made longer, taken apart, multiplied block by block: `pad`, `split`, `chunk`, `kron`, and `argwhere`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain, pairwise
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from dispatchkit.declare.decorators import linalg, manipulation, searching
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.ops.shared.arrays import shape_of
+from dispatchkit.ops.shared.axes import along, normal_axis
+
+__all__ = ["argwhere", "chunk", "kron", "pad", "split"]
+
+# A number, a pair (before, after), a pair for each axis, or a number or pair by axis.
+PerAxis: TypeAlias = int | Sequence[Any] | Mapping[int, Any]
+PadMode: TypeAlias = Literal["constant", "edge", "reflect", "symmetric", "wrap"]
+
+
+@manipulation(
+    samples=[
+        sample(draw(3), 2),
+        sample(draw(2, 3), ((1, 0), (0, 2)), constant_values=((1.0, 2.0), (3.0, 4.0))),
+        sample(draw(2, 3), (1, 2), "edge"),
+        sample(draw(2, 3), {1: (3, 4)}, mode="reflect"),
+        sample(draw(2, 3), ((0, 0), (4, 1)), mode="symmetric"),
+        sample(draw(2, 1, 3), ((2, 0), (1, 0), (3, 5)), mode="wrap"),
+        sample(draw(2, 2), 0),
+        sample(draw(), 1),
+    ]
+)
+def pad(
+    xp: Namespace, x: Array, /, pad_width: PerAxis, mode: PadMode = "constant", *, constant_values: Any = 0
+) -> Array:
+    """Make an array longer at the ends of its axes.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    pad_width : how many elements to add: a number; a pair ``(before, after)`` for each axis alike; a pair, or a
+        sequence of one number, for each axis; or a mapping from axes to numbers or pairs
+    mode : what to add: ``"constant"`` values; the last element (``"edge"``); the array mirrored at its last element
+        (``"reflect"``) or behind it (``"symmetric"``); the array from its other end (``"wrap"``)
+    constant_values : what to add in mode ``"constant"``, in the forms of `pad_width`; numbers, brought to the dtype
+        of `x`
+
+    Returns
+    -------
+    array of the dtype of `x`, a copy
+
+    Raises
+    ------
+    TypeError : if a width is no integer
+    ValueError : if a width is negative, there are not as many as axes, the mode is not known, or an axis without
+        elements is to be extended by elements of its own
+
+    Notes
+    -----
+    Linear: an element receives the cotangents of its copies. One axis after another is extended, so that corners
+    repeat what stands beside them. Source: NumPy, `numpy.pad`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.pad(dk.asarray([1.0, 2.0, 3.0]), (1, 2), constant_values=9)
+    tensor([9., 1., 2., 3., 9., 9.])
+    >>> dk.pad(dk.asarray([1.0, 2.0, 3.0]), 2, "reflect")
+    tensor([3., 2., 1., 2., 3., 2., 1.])
+    """
+    y = x
+    for axis, (before, after), values in _extensions(x.ndim, pad_width, mode, constant_values):
+        if mode == "constant":
+            ends = [_filled(xp, y, axis, n, value) for n, value in zip((before, after), values, strict=True)]
+        else:
+            ends = [_taken(xp, y, axis, start, n, mode) for start, n in ((-before, before), (y.shape[axis], after))]
+        y = xp.concat([ends[0], y, ends[1]], axis=axis)
+    return xp.reshape(xp.concat([x], axis=None), x.shape) if y is x else y
+
+
+@pad.def_numpy
+def pad_numpy(x: Any, /, pad_width: PerAxis, mode: PadMode = "constant", *, constant_values: Any = 0) -> Any:
+    """Extend an array axis by axis in the memory of the result."""
+    extensions = _extensions(x.ndim, pad_width, mode, constant_values)
+    shape, inner = list(x.shape), [slice(None)] * x.ndim
+    for axis, (before, after), _ in extensions:
+        inner[axis] = slice(before, before + shape[axis])
+        shape[axis] += before + after
+    y = np.empty(shape, x.dtype)
+    y[tuple(inner)] = x
+    for axis, widths, values in extensions:
+        begin, n, inner[axis] = inner[axis].start, x.shape[axis], slice(None)
+        for start, length, value in zip((-begin, n), widths, values, strict=True):
+            outer = (*inner[:axis], slice(begin + start, begin + start + length), *inner[axis + 1 :])
+            if mode == "constant":
+                np.copyto(y[outer], value, casting="unsafe")
+            elif length:
+                places = begin + _places(axis, n, np.arange(start, start + length) if length > 1 else start, mode)
+                part = places if length > 1 else slice(places, places + 1)
+                y[outer] = y[(*inner[:axis], part, *inner[axis + 1 :])]
+    return y
+
+
+def _extensions(
+    ndim: int, pad_width: Any, mode: str, constant_values: Any
+) -> list[tuple[int, tuple[int, int], tuple[Any, Any]]]:
+    """Return the axes to extend, each with the numbers of elements to add at its ends, and the constants there."""
+    if mode != "constant" and mode not in BEYOND:
+        raise ValueError(f"{pad.__name__}: mode must be one of 'constant', {str(list(BEYOND))[1:-1]}, found {mode!r}")
+    widths = _pairs("pad_width", pad_width, ndim)
+    if not all(type(width) is int for pair in widths for width in pair):
+        raise TypeError(f"{pad.__name__}: pad_width must hold integers, found {pad_width!r}")
+    if any(width < 0 for pair in widths for width in pair):
+        raise ValueError(f"{pad.__name__}: pad_width must not be negative, found {pad_width!r}")
+    values = _pairs("constant_values", constant_values, ndim)
+    return [(axis, pair, values[axis]) for axis, pair in enumerate(widths) if any(pair)]
+
+
+def _pairs(parameter: str, value: Any, ndim: int) -> list[Any]:
+    """Return a parameter that is given as a number or pair, for each axis or by axis, as a pair for each axis."""
+    if type(value) in (int, float):
+        return [(value, value)] * ndim
+    if isinstance(value, Mapping):
+        found: list[Any] = [(0, 0)] * ndim
+        for axis, one in value.items():
+            found[normal_axis(axis, ndim, pad.__name__)] = np.broadcast_to(one, (2,)).tolist()
+        value = found
+    try:
+        return np.broadcast_to(np.asarray(value), (ndim, 2)).tolist()
+    except ValueError:
+        raise ValueError(
+            f"{pad.__name__}: {parameter} must be a number, a pair, or a pair for each of {ndim} axes, found {value!r}"
+        ) from None
+
+
+def _filled(xp: Namespace, x: Any, axis: int, length: int, value: Any) -> Any:
+    shape = (*x.shape[:axis], length, *x.shape[axis + 1 :])
+    return xp.full(shape, value, dtype=x.dtype, device=x.device)
+
+
+def _taken(xp: Namespace, x: Any, axis: int, start: int, length: int, mode: str) -> Any:
+    """Return what a mode continues an axis with, from a place outside of it on."""
+    places = _places(axis, x.shape[axis], np.arange(start, start + length), mode).tolist() if length else []
+    return xp.take(x, xp.asarray(places, dtype=xp.int64, device=x.device), axis=axis)
+
+
+def _places(axis: int, n: int, places: Any, mode: str) -> Any:
+    """Return which elements of an axis of length n stand at places, of which there are some, beyond it."""
+    if not n:
+        raise ValueError(f"{pad.__name__}: axis {axis} has no elements to extend it by in mode {mode!r}")
+    return BEYOND[mode](places, n)
+
+
+def _edge(places: Any, n: int) -> Any:
+    return (abs(places) - abs(places - (n - 1)) + (n - 1)) // 2
+
+
+def _reflect(places: Any, n: int) -> Any:
+    return n - 1 - abs(places % max(2 * n - 2, 1) - (n - 1))
+
+
+def _symmetric(places: Any, n: int) -> Any:
+    return (2 * n - 1 - abs(2 * (places % (2 * n)) - (2 * n - 1))) // 2
+
+
+def _wrap(places: Any, n: int) -> Any:
+    return places % n
+
+
+# Which element of an axis of length n stands at places before its first and after its last one.
+BEYOND = {"edge": _edge, "reflect": _reflect, "symmetric": _symmetric, "wrap": _wrap}
+
+
+@manipulation(
+    samples=[
+        sample(draw(4), 2),
+        sample(draw(2, 3), 3, axis=-1),
+        sample(draw(5), [1, 3]),
+        sample(draw(2, 5), (0, 2, 2, -1, 9), axis=1),
+    ]
+)
+def split(xp: Namespace, x: Array, indices_or_sections: int | Sequence[int], /, *, axis: int = 0) -> tuple[Array, ...]:
+    """Take an array apart along an axis, into parts that keep it.
+
+    Parameters
+    ----------
+    x : array of shape (...) with at least one axis
+    indices_or_sections : into how many parts of equal length; or in ascending order the indices where a new part
+        begins, negative ones counted from the end
+    axis : to cut
+
+    Returns
+    -------
+    tuple of the parts, views of `x`
+
+    Raises
+    ------
+    ValueError : if equal parts are impossible, or indices are not in ascending order
+
+    Notes
+    -----
+    Linear: the cotangents are joined. There is no method, as PyTorch's takes the length of a part. Source: NumPy,
+    `numpy.split`, which gives a list and cuts at indices in any order.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.split(dk.arange(4), 2)
+    (tensor([0, 1]), tensor([2, 3]))
+    >>> dk.split(dk.arange(4), [1, 3])
+    (tensor([0]), tensor([1, 2]), tensor([3]))
+    """
+    axis = normal_axis(axis, x.ndim, split.__name__)
+    n = x.shape[axis]
+    if isinstance(indices_or_sections, (int, np.integer)):
+        if indices_or_sections < 1 or n % indices_or_sections:
+            raise ValueError(
+                f"{split.__name__}: axis {axis}, {n} long, has no {indices_or_sections} parts of equal length"
+            )
+        bounds = list(range(0, n + 1, n // indices_or_sections)) if n else [0] * (indices_or_sections + 1)
+    else:
+        bounds = [0, *(slice(index).indices(n)[1] for index in indices_or_sections), n]
+        if any(a > b for a, b in pairwise(bounds)):
+            raise ValueError(
+                f"{split.__name__}: indices_or_sections must be in ascending order, found {list(indices_or_sections)} "
+                f"for axis {axis}, {n} long"
+            )
+    return _parts(x, bounds, axis)
+
+
+def _parts(x: Any, bounds: Sequence[int], axis: int) -> tuple[Any, ...]:
+    return tuple(x[along(axis, slice(start, stop))] for start, stop in pairwise(bounds))
+
+
+@manipulation(methods=("chunk",), samples=[sample(draw(5), 3), sample(draw(2, 4), 3, axis=-1), sample(draw(2), 5)])
+def chunk(xp: Namespace, x: Array, chunks: int, /, *, axis: int = 0) -> tuple[Array, ...]:
+    """Take an array apart along an axis, into so many parts or less.
+
+    Parameters
+    ----------
+    x : array of shape (...) with at least one axis
+    chunks : how many parts; all but the last are of equal length, rounded up
+    axis : to cut
+
+    Returns
+    -------
+    tuple of the parts, views of `x`
+
+    Raises
+    ------
+    ValueError : if `chunks` is less than 1
+
+    Notes
+    -----
+    Linear: the cotangents are joined. Source: PyTorch, `torch.chunk`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.chunk(dk.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+    if chunks < 1:
+        raise ValueError(f"{chunk.__name__}: chunks must be at least 1, found {chunks}")
+    axis = normal_axis(axis, x.ndim, chunk.__name__)
+    n = x.shape[axis]
+    step = -(-n // chunks)
+    return _parts(x, [*range(0, n, step), n] if n else [0] * (chunks + 1), axis)
+
+
+@split.def_transpose
+@chunk.def_transpose
+def parts_transpose(xp, g, axis):
+    return xp.concat(g, axis=axis)
+
+
+@linalg(
+    methods=("kron",),
+    samples=[
+        sample(draw(2), draw(3)),
+        sample(draw(2, 2), draw(1, 3)),
+        sample(draw(2), draw(2, 1, 2)),
+        sample(draw(), draw(2)),
+    ],
+)
+def kron(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Kronecker product: a block of the second array for each element of the first.
+
+    Parameters
+    ----------
+    x1, x2 : arrays of any shape; the one with less axes is led by axes of length 1
+
+    Returns
+    -------
+    array that is along each axis as long as the product of both lengths
+
+    Notes
+    -----
+    Source: NumPy, `numpy.kron`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.kron(dk.asarray([1, 10]), dk.asarray([1, 2, 3]))
+    tensor([ 1,  2,  3, 10, 20, 30])
+    """
+    shape1, shape2 = shape_of(x1), shape_of(x2)
+    if not shape1 or not shape2:
+        return x1 * x2
+    ndim = max(len(shape1), len(shape2))
+    shape1, shape2 = (1,) * (ndim - len(shape1)) + shape1, (1,) * (ndim - len(shape2)) + shape2
+    rows = tuple(chain.from_iterable((n, 1) for n in shape1))
+    columns = tuple(chain.from_iterable((1, n) for n in shape2))
+    blocks = xp.reshape(x1, rows) * xp.reshape(x2, columns)
+    return xp.reshape(blocks, tuple(n1 * n2 for n1, n2 in zip(shape1, shape2, strict=True)))
+
+
+@searching(
+    differentiable=False,
+    samples=[sample(draw(4, content="boolean")), sample(draw(2, 3, low=0, high=1, content="integer")), sample(draw())],
+)
+def argwhere(xp: Namespace, x: Array, /) -> Array:
+    """Find the indices of the elements other than 0, in one array.
+
+    Parameters
+    ----------
+    x : array of shape (...) with n axes
+
+    Returns
+    -------
+    array of integers of shape (k, n), a row for each of k such elements, in row-major order
+
+    Notes
+    -----
+    What `nonzero` finds, put together. Source: NumPy, `numpy.argwhere`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.argwhere(dk.asarray([[0.0, 3.0], [4.0, 0.0]]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
+    rows = xp.stack(xp.nonzero(x if x.ndim else xp.reshape(x, (1,))), axis=-1)
+    return rows if x.ndim else rows[:, :0]

@@ -1,0 +1,222 @@
+"""Random arrays by PyTorch's names: of a shape, of integers, or in the likeness of another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchkit.declare.decorators import random
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, DType, Namespace, Shape
+from dispatchkit.ops.creation.creation import shape_of
+from dispatchkit.ops.random.generator import Generator, drawn, integers, source_of
+
+__all__ = ["rand", "rand_like", "randint", "randn", "randn_like", "randperm"]
+
+
+def _spread(shape: tuple[Any, ...]) -> Shape:
+    """Return the shape that was given spread out, or as one tuple."""
+    return shape[0] if len(shape) == 1 else shape
+
+
+@random(differentiable=False, samples=[sample(2, 3), sample((2, 3)), sample(), sample(2, dtype="float32")])
+def rand(
+    xp: Namespace,
+    *shape: Shape,
+    generator: Generator | None = None,
+    dtype: DType = None,
+    device: Any = None,
+) -> Array:
+    """Draw numbers that are equally likely everywhere from 0 to 1.
+
+    Parameters
+    ----------
+    *shape : of the result, ints or one tuple of them
+    generator : to draw from, the default one if None
+    dtype : of the result, float32 or float64; the default one if None
+    device : of the result
+
+    Notes
+    -----
+    Source: PyTorch, `torch.rand`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.rand(2, 3).shape, dk.rand((2, 3)).shape
+    ((2, 3), (2, 3))
+    """
+    return drawn(xp, rand.__name__, source_of(generator).random, _spread(shape), dtype, device)
+
+
+@random(differentiable=False, samples=[sample(2, 3), sample((2, 3)), sample(), sample(2, dtype="float32")])
+def randn(
+    xp: Namespace,
+    *shape: Shape,
+    generator: Generator | None = None,
+    dtype: DType = None,
+    device: Any = None,
+) -> Array:
+    """Draw numbers from the standard normal distribution.
+
+    Parameters
+    ----------
+    *shape : of the result, ints or one tuple of them
+    generator : to draw from, the default one if None
+    dtype : of the result, float32 or float64; the default one if None
+    device : of the result
+
+    Notes
+    -----
+    Source: PyTorch, `torch.randn`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.randn(20, 20, requires_grad=True).shape
+    (20, 20)
+    """
+    return drawn(xp, randn.__name__, source_of(generator).standard_normal, _spread(shape), dtype, device)
+
+
+@random(differentiable=False, samples=[sample(3, 9, (2, 3)), sample(9, (4,)), sample(0, 2, 3, dtype="int32")])
+def randint(
+    xp: Namespace,
+    low: int = 0,
+    high: int | Shape | None = None,
+    size: Shape | None = None,
+    *,
+    generator: Generator | None = None,
+    dtype: DType = None,
+    device: Any = None,
+) -> Array:
+    """Draw integers that are equally likely.
+
+    Parameters
+    ----------
+    low : lower bound; may be left out, then the first argument is `high` and the second `size`
+    high : upper bound, not drawn
+    size : shape of the result
+    generator : to draw from, the default one if None
+    dtype : of the result, int64 if None
+    device : of the result
+
+    Raises
+    ------
+    TypeError : if the bounds or the size are left out
+    ValueError : if there is no integer between the bounds
+
+    Notes
+    -----
+    Source: PyTorch, `torch.randint`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.randint(5, 6, (3,)), dk.randint(1, (2, 2)).shape
+    (tensor([5, 5, 5]), (2, 2))
+    """
+    first, last, shape = (0, low, high) if size is None else (low, high, size)
+    if shape is None or not isinstance(last, int):
+        raise TypeError(f"{randint.__name__}: wants (high, size) or (low, high, size)")
+    return integers(xp, randint.__name__, first, last, shape, dtype, device, generator)
+
+
+@random(differentiable=False, samples=[sample(5), sample(0)])
+def randperm(
+    xp: Namespace,
+    n: int,
+    /,
+    *,
+    generator: Generator | None = None,
+    dtype: DType = None,
+    device: Any = None,
+) -> Array:
+    """Return the integers below a number in random order.
+
+    Parameters
+    ----------
+    n : how many
+    generator : to draw from, the default one if None
+    dtype : of the result, int64 if None
+    device : of the result
+
+    Raises
+    ------
+    ValueError : if `n` is negative
+
+    Notes
+    -----
+    Source: PyTorch, `torch.randperm`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.sort(dk.randperm(4))
+    tensor([0, 1, 2, 3])
+    """
+    (count,) = shape_of(randperm.__name__, n)
+    return xp.asarray(source_of(generator).permutation(count), dtype=dtype, device=device)
+
+
+@random(differentiable=False, samples=[sample(draw(2, 3)), sample(draw(), dtype="float32")])
+def rand_like(
+    xp: Namespace,
+    x: Array,
+    /,
+    *,
+    generator: Generator | None = None,
+    dtype: DType = None,
+    device: Any = None,
+) -> Array:
+    """Draw numbers that are equally likely everywhere from 0 to 1, in the shape of an array.
+
+    Parameters
+    ----------
+    x : array of any shape
+    generator : to draw from, the default one if None
+    dtype, device : of the result, those of `x` if None
+
+    Notes
+    -----
+    Source: PyTorch, `torch.rand_like`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.rand_like(dk.zeros((2, 3))).shape
+    (2, 3)
+    """
+    distribution = source_of(generator).random
+    return drawn(xp, rand_like.__name__, distribution, x.shape, dtype or x.dtype, device or x.device)
+
+
+@random(differentiable=False, samples=[sample(draw(2, 3)), sample(draw(), dtype="float32")])
+def randn_like(
+    xp: Namespace,
+    x: Array,
+    /,
+    *,
+    generator: Generator | None = None,
+    dtype: DType = None,
+    device: Any = None,
+) -> Array:
+    """Draw numbers from the standard normal distribution, in the shape of an array.
+
+    Parameters
+    ----------
+    x : array of any shape
+    generator : to draw from, the default one if None
+    dtype, device : of the result, those of `x` if None
+
+    Notes
+    -----
+    Source: PyTorch, `torch.randn_like`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.randn_like(dk.zeros((2, 3))).shape
+    (2, 3)
+    """
+    distribution = source_of(generator).standard_normal
+    return drawn(xp, randn_like.__name__, distribution, x.shape, dtype or x.dtype, device or x.device)

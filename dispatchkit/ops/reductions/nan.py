@@ -1,0 +1,316 @@
+"""Reductions that leave out NaN: sums, products, extremes, mean and spread of the other elements.
+
+Where nothing but NaN is found the result says so, as the docstrings tell; NumPy's functions warn there, these do not.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.backends.arrays import is_inexact
+from dispatchkit.declare.decorators import operation, reduction
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, DType, Namespace
+from dispatchkit.ops.shared.arrays import floating
+from dispatchkit.ops.shared.axes import Axis, count
+from dispatchkit.protocol.kinds import kinds
+
+__all__ = ["nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"]
+
+HOLED = np.asarray([[0.5, np.nan, -1.0], [1.5, 2.0, np.nan]])
+FULL = sample(draw(2, 3, content="distinct"))
+SAMPLES = [FULL, sample(HOLED), sample(HOLED, axis=1), sample(HOLED, axis=(-1, 0), keepdims=True)]
+SINGLE = np.dtype("float32")
+# Differences of numbers of seven digits say nothing of a gradient.
+SUM_SAMPLES = [*SAMPLES, sample(HOLED, axis=0, dtype=SINGLE, differentiable=False)]
+SPREAD_SAMPLES = [FULL, sample(HOLED, axis=1), sample(HOLED, correction=1, keepdims=True), sample(HOLED, ddof=0.5)]
+
+
+@reduction(samples=SUM_SAMPLES)
+def nansum(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Array:
+    """Sum the elements that are not NaN.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    axis : to sum along, one or several; all by default
+    dtype : of the result; small integers are summed in the default integer
+    keepdims : whether the summed axes stay, with length 1
+
+    Returns
+    -------
+    array without the axes summed along; 0 where there are no elements but NaN
+
+    Notes
+    -----
+    The derivative by a NaN is 0. Source: NumPy, `numpy.nansum`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nansum(dk.asarray([1.0, dk.nan, 3.0]))
+    tensor(4.)
+    """
+    return xp.sum(_replaced(xp, x, 0), axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+@operation(kind=kinds.reduction, namespace="dispatchkit", samples=SUM_SAMPLES)
+def nanprod(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Array:
+    """Multiply the elements that are not NaN.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    axis : to multiply along, one or several; all by default
+    dtype : of the result; small integers are multiplied in the default integer
+    keepdims : whether the axes multiplied along stay, with length 1
+
+    Returns
+    -------
+    array without the axes multiplied along; 1 where there are no elements but NaN
+
+    Notes
+    -----
+    The derivative by a NaN is 0. Source: NumPy, `numpy.nanprod`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nanprod(dk.asarray([2.0, dk.nan, 3.0]))
+    tensor(6.)
+    """
+    return xp.prod(_replaced(xp, x, 1), axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+@operation(kind=kinds.reduction, namespace="dispatchkit", samples=SAMPLES)
+def nanmax(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Find the largest of the elements that are not NaN.
+
+    Parameters
+    ----------
+    x : array of shape (...), of real numbers
+    axis : to look along, one or several; all by default
+    keepdims : whether the axes looked along stay, with length 1
+
+    Returns
+    -------
+    array without the axes looked along; NaN where there are no elements but NaN
+
+    Raises
+    ------
+    ValueError : if there are no elements
+
+    Notes
+    -----
+    Elements that tie for the largest share the cotangent evenly, as in `max`; that of a NaN is 0. Source: NumPy,
+    `numpy.nanmax`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nanmax(dk.asarray([[1.0, dk.nan], [3.0, 2.0]]), axis=1)
+    tensor([1., 3.])
+    """
+    if not is_inexact(x.dtype):
+        return xp.max(x, axis=axis, keepdims=keepdims)
+    left_out = xp.isnan(x)
+    y = xp.max(xp.where(left_out, -math.inf, x), axis=axis, keepdims=keepdims)
+    return xp.where(xp.all(left_out, axis=axis, keepdims=keepdims), math.nan, y)
+
+
+@operation(kind=kinds.reduction, namespace="dispatchkit", samples=SAMPLES)
+def nanmin(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Find the smallest of the elements that are not NaN.
+
+    Parameters
+    ----------
+    x : array of shape (...), of real numbers
+    axis : to look along, one or several; all by default
+    keepdims : whether the axes looked along stay, with length 1
+
+    Returns
+    -------
+    array without the axes looked along; NaN where there are no elements but NaN
+
+    Raises
+    ------
+    ValueError : if there are no elements
+
+    Notes
+    -----
+    Elements that tie for the smallest share the cotangent evenly, as in `min`; that of a NaN is 0. Source: NumPy,
+    `numpy.nanmin`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nanmin(dk.asarray([[1.0, dk.nan], [3.0, 2.0]]), axis=1)
+    tensor([1., 2.])
+    """
+    if not is_inexact(x.dtype):
+        return xp.min(x, axis=axis, keepdims=keepdims)
+    left_out = xp.isnan(x)
+    y = xp.min(xp.where(left_out, math.inf, x), axis=axis, keepdims=keepdims)
+    return xp.where(xp.all(left_out, axis=axis, keepdims=keepdims), math.nan, y)
+
+
+@reduction(samples=SUM_SAMPLES)
+def nanmean(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Array:
+    """Average the elements that are not NaN.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    axis : to average along, one or several; all by default
+    dtype : to compute in, and of the result; by default that of `x` where it is a floating-point one
+    keepdims : whether the averaged axes stay, with length 1
+
+    Returns
+    -------
+    array without the axes averaged along; NaN where there are no elements but NaN
+
+    Notes
+    -----
+    Each of n elements receives the cotangent of its mean, divided by n, a NaN receives 0. Source: NumPy,
+    `numpy.nanmean`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nanmean(dk.asarray([[1.0, dk.nan], [3.0, 5.0]]), axis=1)
+    tensor([1., 4.])
+    """
+    return _mean(xp, _computed_in(xp, x, dtype), axis, keepdims)
+
+
+@operation(kind=kinds.reduction, namespace="dispatchkit", samples=SPREAD_SAMPLES)
+def nanvar(
+    xp: Namespace,
+    x: Array,
+    /,
+    *,
+    axis: Axis = None,
+    dtype: DType = None,
+    correction: float = 0.0,
+    ddof: float | None = None,
+    keepdims: bool = False,
+) -> Array:
+    """Compute the variance of the elements that are not NaN.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    axis : to compute it along, one or several; all by default
+    dtype : to compute in; by default that of `x` where it is a floating-point one
+    correction : taken from the number of elements that the sum of squares is divided by; 1 is unbiased
+    ddof : the same by its older name
+    keepdims : whether the axes computed along stay, with length 1
+
+    Returns
+    -------
+    array of real numbers without the axes computed along; NaN where no more elements than `correction` are left
+
+    Raises
+    ------
+    ValueError : if both `correction` and `ddof` are given
+
+    Notes
+    -----
+    The derivative by a NaN is 0. Source: NumPy, `numpy.nanvar`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nanvar(dk.asarray([1.0, dk.nan, 3.0]), correction=1)
+    tensor(2.)
+    """
+    correction = one_correction(nanvar.__name__, correction, ddof)
+    x = _computed_in(xp, x, dtype)
+    factor = _per_element(xp, count(x.shape, axis), x, axis, correction, keepdims)
+    return xp.var(_levelled(xp, x, axis), axis=axis, keepdims=keepdims) * factor
+
+
+@operation(kind=kinds.reduction, namespace="dispatchkit", samples=SPREAD_SAMPLES)
+def nanstd(
+    xp: Namespace,
+    x: Array,
+    /,
+    *,
+    axis: Axis = None,
+    dtype: DType = None,
+    correction: float = 0.0,
+    ddof: float | None = None,
+    keepdims: bool = False,
+) -> Array:
+    """Compute the standard deviation of the elements that are not NaN.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    axis : to compute it along, one or several; all by default
+    dtype : to compute in; by default that of `x` where it is a floating-point one
+    correction : taken from the number of elements that the sum of squares is divided by; 1 is unbiased
+    ddof : the same by its older name
+    keepdims : whether the axes computed along stay, with length 1
+
+    Returns
+    -------
+    array of real numbers without the axes computed along; NaN where no more elements than `correction` are left
+
+    Raises
+    ------
+    ValueError : if both `correction` and `ddof` are given
+
+    Notes
+    -----
+    The square root of `nanvar`; where the elements left are equal the derivative is 0, as in `std`. Source: NumPy,
+    `numpy.nanstd`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nanstd(dk.asarray([1.0, dk.nan, 3.0]), correction=1)
+    tensor(1.4142)
+    """
+    correction = one_correction(nanstd.__name__, correction, ddof)
+    x = _computed_in(xp, x, dtype)
+    factor = _per_element(xp, count(x.shape, axis), x, axis, correction, keepdims)
+    return xp.std(_levelled(xp, x, axis), axis=axis, keepdims=keepdims) * xp.sqrt(factor)
+
+
+def _replaced(xp: Namespace, x: Any, value: Any) -> Any:
+    """Return an array with another value for each NaN."""
+    return xp.where(xp.isnan(x), value, x) if is_inexact(x.dtype) else x
+
+
+def _computed_in(xp: Namespace, x: Any, dtype: DType) -> Any:
+    """Return an array in the dtype to compute a mean in."""
+    return floating(xp, x) if dtype is None else xp.astype(x, dtype, copy=False)
+
+
+def _per_element(xp: Namespace, total: Any, x: Any, axis: Axis, correction: float, keepdims: bool) -> Any:
+    """Return a total divided by the number of elements that are not NaN, less a correction; NaN where none is left."""
+    found = xp.sum(xp.astype(~xp.isnan(x), xp.int64), axis=axis, keepdims=keepdims)
+    left = xp.astype(found, xp.finfo(x.dtype).dtype) - correction
+    return xp.where(left > 0, total / xp.where(left > 0, left, 1), math.nan)
+
+
+def _mean(xp: Namespace, x: Any, axis: Axis, keepdims: bool) -> Any:
+    return _per_element(xp, xp.sum(_replaced(xp, x, 0), axis=axis, keepdims=keepdims), x, axis, 0, keepdims)
+
+
+def _levelled(xp: Namespace, x: Any, axis: Axis) -> Any:
+    """Return an array with the mean of the others for each NaN, which has no part in the spread then."""
+    return _replaced(xp, x, _mean(xp, x, axis, keepdims=True))
+
+
+def one_correction(name: str, correction: float, ddof: float | None) -> float:
+    """Return the correction, which comes by one of two names."""
+    if ddof is None:
+        return correction
+    if correction:
+        raise ValueError(f"{name}: correction and ddof are the same; found both, {correction} and {ddof}")
+    return ddof

@@ -1,0 +1,308 @@
+"""Reductions of an array to fewer elements: sums, products, extremes, truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.declare.decorators import alias, reduction
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, DType, Namespace
+from dispatchkit.ops.shared.arrays import conjugate
+from dispatchkit.ops.shared.axes import Axis, count, inverse, lanes, normal_axes, restored
+
+__all__ = ["all", "amax", "amin", "any", "count_nonzero", "max", "mean", "min", "prod", "sum"]
+
+
+@reduction(passthrough=True)
+def sum(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False, dtype: DType = None) -> Array:
+    """Sum the elements.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    axis : to sum along, one or several; all by default
+    dtype : of the result; small integers are summed in the default integer
+    keepdims : whether the summed axes stay, with length 1
+
+    Returns
+    -------
+    array without the axes summed along; 0 where there are no elements
+
+    Notes
+    -----
+    Linear: each element receives the cotangent of its sum. Source: array API standard, `sum`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.sum(dk.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0)
+    tensor([4., 6.])
+    """
+    return xp.sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+@sum.def_transpose
+def sum_transpose(xp, g, x, axis, keepdims):
+    return xp.broadcast_to(restored(xp, g, x.shape, axis, keepdims), x.shape)
+
+
+@reduction(passthrough=True)
+def mean(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Average the elements.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    axis : to average along, one or several; all by default
+    keepdims : whether the averaged axes stay, with length 1
+
+    Returns
+    -------
+    array without the axes averaged along; NaN where there are no elements
+
+    Notes
+    -----
+    Linear: each of n elements receives the cotangent of its mean, divided by n. Source: array API standard,
+    `mean`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.mean(dk.asarray([[1.0, 3.0], [3.0, 5.0]]), axis=1)
+    tensor([2., 4.])
+    """
+    return xp.mean(x, axis=axis, keepdims=keepdims)
+
+
+@mean.def_transpose
+def mean_transpose(xp, g, x, axis, keepdims):
+    return xp.broadcast_to(restored(xp, g / count(x.shape, axis), x.shape, axis, keepdims), x.shape)
+
+
+@reduction(
+    passthrough=True,
+    samples=[
+        sample(draw(2, 3)),
+        sample(draw(), keepdims=True),
+        sample(draw(2, 3), axis=-1),
+        sample(draw(2, 3, 2), axis=(2, 0), keepdims=True),
+        sample(draw(4, low=0, high=1, content="integer"), dtype=np.dtype("float64")),
+    ],
+)
+def prod(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False, dtype: DType = None) -> Array:
+    """Multiply the elements.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    axis : to multiply along, one or several; all by default
+    dtype : of the result; small integers are multiplied in the default integer
+    keepdims : whether the axes multiplied along stay, with length 1
+
+    Returns
+    -------
+    array without the axes multiplied along; 1 where there are no elements
+
+    Notes
+    -----
+    The derivative by an element is the product of the others, also where some are 0; it is computed without
+    division. Source: array API standard, `prod`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.prod(dk.asarray([2.0, 3.0, 4.0]))
+    tensor(24.)
+    """
+    return xp.prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+@prod.def_vjp
+def prod_vjp(xp, g, x, axis, keepdims):
+    return restored(xp, g, x.shape, axis, keepdims) * _others(xp, conjugate(xp, x), axis)
+
+
+@prod.def_jvp
+def prod_jvp(xp, t, x, axis, dtype, keepdims):
+    return xp.sum(t * _others(xp, x, axis), axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+def _others(xp: Namespace, x: Any, axis: Axis) -> Any:
+    """Return for each element the product of all others that are reduced with it."""
+    axes = normal_axes(axis, x.ndim)
+    order = (*(i for i in range(x.ndim) if i not in axes), *axes)
+    shape = tuple(x.shape[i] for i in order)
+    rows = lanes(xp, x, axes)
+    before = xp.cumulative_prod(rows, axis=-1, include_initial=True)[..., :-1]
+    after = xp.cumulative_prod(xp.flip(rows, axis=-1), axis=-1, include_initial=True)[..., :-1]
+    return xp.permute_dims(xp.reshape(before * xp.flip(after, axis=-1), shape), inverse(order))
+
+
+@reduction(passthrough=True)
+def max(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Find the largest of the elements.
+
+    Parameters
+    ----------
+    x : array of shape (...), of real numbers
+    axis : to look along, one or several; all by default
+    keepdims : whether the axes looked along stay, with length 1
+
+    Returns
+    -------
+    array without the axes looked along; NaN where an element is NaN
+
+    Raises
+    ------
+    ValueError : if there are no elements
+
+    Notes
+    -----
+    Elements that tie for the largest share the cotangent evenly, as in `torch.amax`; where some are NaN,
+    these do. Source: array API standard, `max`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.max(dk.asarray([[1.0, 5.0], [3.0, 4.0]]), axis=0)
+    tensor([3., 5.])
+    """
+    return xp.max(x, axis=axis, keepdims=keepdims)
+
+
+@reduction(passthrough=True)
+def min(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Find the smallest of the elements.
+
+    Parameters
+    ----------
+    x : array of shape (...), of real numbers
+    axis : to look along, one or several; all by default
+    keepdims : whether the axes looked along stay, with length 1
+
+    Returns
+    -------
+    array without the axes looked along; NaN where an element is NaN
+
+    Raises
+    ------
+    ValueError : if there are no elements
+
+    Notes
+    -----
+    Elements that tie for the smallest share the cotangent evenly, as in `torch.amin`; where some are NaN,
+    these do. Source: array API standard, `min`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.min(dk.asarray([[1.0, 5.0], [3.0, 4.0]]), axis=0)
+    tensor([1., 4.])
+    """
+    return xp.min(x, axis=axis, keepdims=keepdims)
+
+
+@max.def_vjp
+@min.def_vjp
+def extreme_vjp(xp, g, y, x, axis, keepdims):
+    return restored(xp, g, x.shape, axis, keepdims) * _shares(xp, y, x, axis, keepdims)
+
+
+@max.def_jvp
+@min.def_jvp
+def extreme_jvp(xp, t, y, x, axis, keepdims):
+    return xp.sum(t * _shares(xp, y, x, axis, keepdims), axis=axis, keepdims=keepdims)
+
+
+def _shares(xp: Namespace, y: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
+    """Return for each element its share in the extreme of its group."""
+    ties = xp.logical_or(xp.equal(x, restored(xp, y, x.shape, axis, keepdims)), xp.isnan(x))
+    ties = xp.astype(ties, x.dtype)
+    return ties / xp.sum(ties, axis=axis, keepdims=True)
+
+
+@reduction(passthrough=True, differentiable=False)
+def all(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Tell whether all elements are true, that is, other than 0.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    axis : to look along, one or several; all by default
+    keepdims : whether the axes looked along stay, with length 1
+
+    Returns
+    -------
+    array of booleans without the axes looked along; True where there are no elements
+
+    Notes
+    -----
+    Source: array API standard, `all`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.all(dk.asarray([[True, False], [True, True]]), axis=1)
+    tensor([False,  True])
+    """
+    return xp.all(x, axis=axis, keepdims=keepdims)
+
+
+@reduction(passthrough=True, differentiable=False)
+def any(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Tell whether any element is true, that is, other than 0.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    axis : to look along, one or several; all by default
+    keepdims : whether the axes looked along stay, with length 1
+
+    Returns
+    -------
+    array of booleans without the axes looked along; False where there are no elements
+
+    Notes
+    -----
+    Source: array API standard, `any`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.any(dk.asarray([[True, False], [False, False]]), axis=1)
+    tensor([ True, False])
+    """
+    return xp.any(x, axis=axis, keepdims=keepdims)
+
+
+@reduction(passthrough=True, differentiable=False)
+def count_nonzero(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Count the elements other than 0.
+
+    Parameters
+    ----------
+    x : array of shape (...)
+    axis : to count along, one or several; all by default
+    keepdims : whether the axes counted along stay, with length 1
+
+    Returns
+    -------
+    array of integers without the axes counted along
+
+    Notes
+    -----
+    Source: array API standard, `count_nonzero`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.count_nonzero(dk.asarray([[1, 0], [2, 3]]), axis=0)
+    tensor([2, 1])
+    """
+    return xp.count_nonzero(x, axis=axis, keepdims=keepdims)
+
+
+amax = alias("amax", max)
+amin = alias("amin", min)

@@ -1,0 +1,128 @@
+"""Elements as shares of their exponentials: `softmax`, `log_softmax`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchkit.backends.arrays import holds_complex
+from dispatchkit.declare.decorators import operation
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.ops.shared.arrays import floating
+from dispatchkit.ops.shared.axes import Axis
+from dispatchkit.protocol.kinds import kinds
+
+__all__ = ["log_softmax", "softmax"]
+
+SAMPLES = [
+    sample(draw(3)),
+    sample(draw(2, 3), axis=0),
+    sample(draw(2, 2, 3), axis=(0, -1)),
+    sample(draw(2, 2), axis=None),
+    sample(draw()),
+]
+
+
+@operation(kind=kinds.function, namespace="dispatchkit", methods=("softmax",), samples=SAMPLES)
+def softmax(xp: Namespace, x: Array, /, *, axis: Axis = -1) -> Array:
+    """Divide the exponential of each element by the sum of those along an axis, without overflow.
+
+    Parameters
+    ----------
+    x : array of shape (...), of real numbers
+    axis : whose elements sum to 1, one or several; None means all
+
+    Returns
+    -------
+    floating-point array of the shape of `x`; NaN along the axis where an element is NaN or the largest is infinite
+
+    Raises
+    ------
+    TypeError : for complex numbers
+    ValueError : if there are no elements along the axis
+
+    Notes
+    -----
+    ``exp(x) / sum(exp(x))``, with cotangent ``y * (g - sum(g * y))``. Source: PyTorch, `torch.softmax`, which has
+    no default for the axis.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.softmax(dk.asarray([0.0, 0.0, 1000.0, 1000.0]))
+    tensor([0.0000, 0.0000, 0.5000, 0.5000])
+    """
+    x, axis = _summed(xp, softmax.__name__, x, axis)
+    e = xp.exp(x - xp.max(x, axis=axis, keepdims=True))
+    return e / xp.sum(e, axis=axis, keepdims=True)
+
+
+@softmax.def_vjp
+def softmax_vjp(xp, g, y, axis):
+    return _centred(xp, g, y, axis)
+
+
+@softmax.def_jvp
+def softmax_jvp(xp, t, y, axis):
+    return _centred(xp, t, y, axis)
+
+
+def _centred(xp: Namespace, v: Any, y: Any, axis: Axis) -> Any:
+    """Return the product with the derivative of softmax, a symmetric matrix."""
+    return y * (v - xp.sum(v * y, axis=axis if y.ndim else (), keepdims=True))
+
+
+def _summed(xp: Namespace, name: str, x: Any, axis: Axis) -> tuple[Any, Axis]:
+    """Return floating-point numbers, and the axes to sum along; a number has none.
+
+    Raises
+    ------
+    TypeError : for complex numbers, of which none is the largest
+    """
+    if holds_complex(x):
+        raise TypeError(f"{name}: x must be of real numbers, found {x.dtype}")
+    return floating(xp, x), axis if x.ndim else ()
+
+
+@operation(kind=kinds.function, namespace="dispatchkit", methods=("log_softmax",), samples=SAMPLES)
+def log_softmax(xp: Namespace, x: Array, /, *, axis: Axis = -1) -> Array:
+    """Compute the logarithm of softmax, without overflow and for shares that round to 0.
+
+    Parameters
+    ----------
+    x : array of shape (...), of real numbers
+    axis : whose elements have exponentials that sum to 1, one or several; None means all
+
+    Returns
+    -------
+    floating-point array of the shape of `x`; NaN along the axis where an element is NaN or the largest is infinite
+
+    Raises
+    ------
+    TypeError : for complex numbers
+    ValueError : if there are no elements along the axis
+
+    Notes
+    -----
+    ``x - logsumexp(x)``, with cotangent ``g - exp(y) * sum(g)``. Source: PyTorch, `torch.log_softmax`, which has no
+    default for the axis.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.log_softmax(dk.asarray([0.0, 1000.0]))
+    tensor([-1000.,     0.])
+    """
+    x, axis = _summed(xp, log_softmax.__name__, x, axis)
+    d = x - xp.max(x, axis=axis, keepdims=True)
+    return d - xp.log(xp.sum(xp.exp(d), axis=axis, keepdims=True))
+
+
+@log_softmax.def_vjp
+def log_softmax_vjp(xp, g, y, axis):
+    return g - xp.exp(y) * xp.sum(g, axis=axis if y.ndim else (), keepdims=True)
+
+
+@log_softmax.def_jvp
+def log_softmax_jvp(xp, t, y, axis):
+    return t - xp.sum(xp.exp(y) * t, axis=axis if y.ndim else (), keepdims=True)

@@ -1,0 +1,320 @@
+"""Searching and sorting: where elements are, which of two to take, in which order they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from typing_extensions import override
+
+from dispatchkit.declare.decorators import operation, searching
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.protocol.kinds import kinds
+
+__all__ = ["argmax", "argmin", "argsort", "nonzero", "searchsorted", "sort", "where"]
+
+EXTREME_SAMPLES = [
+    sample(draw(4, content="distinct")),
+    sample(draw(2, 3, content="distinct"), axis=0),
+    sample(draw(2, 3, content="distinct"), axis=-1, keepdims=True),
+]
+ORDER_SAMPLES = [
+    sample(draw(4, content="distinct")),
+    sample(draw(2, 3, content="distinct"), axis=0, descending=True),
+    sample(draw(2, 3, content="distinct"), stable=False),
+    sample(draw(6, low=0, high=2, content="integer"), descending=True),
+]
+
+
+@searching(passthrough=True, differentiable=False, samples=EXTREME_SAMPLES)
+def argmax(xp: Namespace, x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Find the index of the largest element.
+
+    Parameters
+    ----------
+    x : array of shape (...), of real numbers
+    axis : to look along; by default the index is that into the flattened array
+    keepdims : whether the axis looked along stays, with length 1
+
+    Returns
+    -------
+    array of integers; of elements that tie, the first
+
+    Raises
+    ------
+    ValueError : if there are no elements
+
+    Notes
+    -----
+    Source: array API standard, `argmax`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.argmax(dk.asarray([[1.0, 5.0], [7.0, 4.0]]), axis=1)
+    tensor([1, 0])
+    """
+    return xp.argmax(x, axis=axis, keepdims=keepdims)
+
+
+@searching(passthrough=True, differentiable=False, samples=EXTREME_SAMPLES)
+def argmin(xp: Namespace, x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Find the index of the smallest element.
+
+    Parameters
+    ----------
+    x : array of shape (...), of real numbers
+    axis : to look along; by default the index is that into the flattened array
+    keepdims : whether the axis looked along stays, with length 1
+
+    Returns
+    -------
+    array of integers; of elements that tie, the first
+
+    Raises
+    ------
+    ValueError : if there are no elements
+
+    Notes
+    -----
+    Source: array API standard, `argmin`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.argmin(dk.asarray([[1.0, 5.0], [7.0, 4.0]]), axis=1)
+    tensor([0, 1])
+    """
+    return xp.argmin(x, axis=axis, keepdims=keepdims)
+
+
+@searching(
+    passthrough=True,
+    differentiable=False,
+    samples=[sample(draw(4, content="boolean")), sample(draw(2, 3, low=0, high=1, content="integer"))],
+)
+def nonzero(xp: Namespace, x: Array, /) -> tuple[Array, ...]:
+    """Find the indices of the elements other than 0.
+
+    Parameters
+    ----------
+    x : array of shape (...) with at least one axis
+
+    Returns
+    -------
+    for each axis of `x` an array of integers, in row-major order of the elements
+
+    Raises
+    ------
+    ValueError : if `x` has no axis
+
+    Notes
+    -----
+    Source: array API standard, `nonzero`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nonzero(dk.asarray([0.0, 3.0, 4.0]))
+    (tensor([1, 2]),)
+    """
+    return xp.nonzero(x)
+
+
+@searching(
+    passthrough=True,
+    differentiable=False,
+    samples=[
+        sample(np.asarray([-1.0, 0.0, 1.0]), draw(2, 3)),
+        sample(np.asarray([-1.0, 0.0, 0.0]), np.asarray(0.0), side="right"),
+        sample(np.asarray([1.0, -1.0]), draw(2), sorter=np.asarray([1, 0])),
+    ],
+)
+def searchsorted(
+    xp: Namespace,
+    x1: Array,
+    x2: Array,
+    /,
+    *,
+    side: Literal["left", "right"] = "left",
+    sorter: Array | None = None,
+) -> Array:
+    """Find where elements would be inserted to keep an array sorted.
+
+    Parameters
+    ----------
+    x1 : array of shape (n,), of real numbers in ascending order
+    x2 : elements to insert, array of shape (...) or a number
+    side : whether equal elements of `x1` come behind the index or before it
+    sorter : array of shape (n,) of integers that sorts `x1`, where it is not sorted
+
+    Returns
+    -------
+    array of integers from 0 to n, of the shape of `x2`
+
+    Notes
+    -----
+    Source: array API standard, `searchsorted`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.searchsorted(dk.asarray([1.0, 2.0, 3.0]), dk.asarray([2.0, 9.0]))
+    tensor([1, 3])
+    """
+    return xp.searchsorted(x1, x2, side=side, sorter=sorter)
+
+
+class Choice(DeclaredOperation):
+    """The operation `where`, which answers a condition alone by `nonzero`."""
+
+    @override
+    def make_general(self) -> Callable[..., Any]:
+        general = super().make_general()
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return nonzero(*args) if len(args) == 1 and not kwargs else general(*args, **kwargs)
+
+        return call
+
+
+@operation(
+    passthrough=True,
+    kind=kinds.searching,
+    namespace="dispatchkit",
+    record=Choice,
+    samples=[
+        sample(draw(3, content="boolean"), draw(3), draw(3)),
+        sample(draw(2, 1, content="boolean"), draw(3), draw()),
+        sample(draw(content="boolean"), draw(2, 3), 1.0),
+        sample(draw(3, content="boolean"), 0.0, draw(3)),
+    ],
+)
+def where(xp: Namespace, condition: Array, x1: Array, x2: Array, /) -> Array:
+    """Choose elements of one array where a condition holds, and of another where it does not.
+
+    Parameters
+    ----------
+    condition : array of booleans
+    x1, x2 : arrays or numbers; the three broadcast to one shape
+
+    Returns
+    -------
+    array of that shape, of the promoted dtype of `x1` and `x2`
+
+    Notes
+    -----
+    ``where(condition)`` is ``nonzero(condition)``, as in NumPy and PyTorch.
+
+    The cotangent goes to the array that was chosen. An infinite derivative on the side not chosen still
+    makes NaN, as 0 times infinity (``where(x > 0, sqrt(x), 0)`` at 0): replace the argument, too, as in
+    ``sqrt(where(x > 0, x, 1))``. There is no method, as PyTorch's takes the condition second. Source: array
+    API standard, `where`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.where(dk.asarray([True, False]), dk.asarray([1.0, 2.0]), 0.0)
+    tensor([1., 0.])
+    >>> dk.where(dk.asarray([True, False]))
+    (tensor([0]),)
+    """
+    return xp.where(condition, x1, x2)
+
+
+@where.def_transpose("x1")
+def where_transpose_x1(xp, g, condition):
+    return xp.where(condition, g, 0)
+
+
+@where.def_transpose("x2")
+def where_transpose_x2(xp, g, condition):
+    return xp.where(condition, 0, g)
+
+
+@where.def_jvp("x1")
+def where_jvp_x1(xp, t, condition):
+    return xp.where(condition, t, 0)
+
+
+@where.def_jvp("x2")
+def where_jvp_x2(xp, t, condition):
+    return xp.where(condition, 0, t)
+
+
+@operation(passthrough=True, kind=kinds.sorting, namespace="dispatchkit", samples=ORDER_SAMPLES)
+def sort(xp: Namespace, x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+    """Sort the elements along an axis.
+
+    Parameters
+    ----------
+    x : array of shape (...), of real numbers
+    axis : to sort along
+    descending : whether the largest comes first
+    stable : whether equal elements keep their order, which shows in the gradient
+
+    Returns
+    -------
+    array of the shape of `x`; NaN counts as the largest
+
+    Notes
+    -----
+    The derivative is the permutation that sorts. There is no method, as NumPy's sorts in place and
+    PyTorch's returns two arrays. Source: array API standard, `sort`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.sort(dk.asarray([2.0, 3.0, 1.0]), descending=True)
+    tensor([3., 2., 1.])
+    """
+    return xp.sort(x, axis=axis, descending=descending, stable=stable)
+
+
+@sort.def_vjp
+def sort_vjp(xp, g, x, axis, descending):
+    order = xp.argsort(x, axis=axis, descending=descending)
+    return xp.take_along_axis(g, xp.argsort(order, axis=axis), axis=axis)
+
+
+@sort.def_jvp
+def sort_jvp(xp, t, x, axis, descending):
+    return xp.take_along_axis(t, xp.argsort(x, axis=axis, descending=descending), axis=axis)
+
+
+@operation(
+    passthrough=True,
+    kind=kinds.sorting,
+    namespace="dispatchkit",
+    methods=("argsort",),
+    differentiable=False,
+    samples=ORDER_SAMPLES,
+)
+def argsort(xp: Namespace, x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+    """Find the indices that sort the elements along an axis.
+
+    Parameters
+    ----------
+    x : array of shape (...), of real numbers
+    axis : to sort along
+    descending : whether the largest comes first
+    stable : whether equal elements keep their order
+
+    Returns
+    -------
+    array of integers, of the shape of `x`; NaN counts as the largest
+
+    Notes
+    -----
+    Source: array API standard, `argsort`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.argsort(dk.asarray([2.0, 3.0, 1.0]))
+    tensor([2, 0, 1])
+    """
+    return xp.argsort(x, axis=axis, descending=descending, stable=stable)

@@ -1,0 +1,1 @@
+"""What several chapters of the catalogue use: axes, arguments, arrays."""

@@ -1,0 +1,196 @@
+"""What the chapters of linear algebra share: checks that name the operation, adjoints, diagonals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+from dispatchkit.backends.arrays import holds_complex, is_inexact, project
+from dispatchkit.declare.typing import Namespace
+from dispatchkit.ops.shared.arguments import Named
+
+__all__ = [
+    "LINALG",
+    "adjoint",
+    "as_complex",
+    "axis_moved_back",
+    "conjugate",
+    "diagonal_matrix",
+    "floating",
+    "inverse_gaps",
+    "located",
+    "on_diagonal",
+    "require_matrix",
+    "require_ndim",
+    "require_square",
+    "shape_of",
+    "stored_transposed",
+]
+
+LINALG = "dispatchkit.linalg"
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    """Return the shape of an array, of a scalar ``()``."""
+    return tuple(getattr(x, "shape", ()))
+
+
+def require_ndim(operation: Named, parameter: str, x: Any, ndim: int, instead: str) -> None:
+    """Raise if an array has not the number of axes that an operation is for.
+
+    Parameters
+    ----------
+    operation : that was called
+    parameter : name of the argument
+    x : the argument
+    ndim : the number of axes
+    instead : what to call otherwise
+
+    Raises
+    ------
+    ValueError : naming operation, argument, shape, and what takes it
+    """
+    shape = shape_of(x)
+    if len(shape) != ndim:
+        wanted = ("a number", "a vector", "a matrix", "a batch of matrices")[ndim]
+        raise ValueError(
+            f"{operation.__name__}: {parameter} must be {wanted} ({ndim}-D), found shape {shape}; "
+            f"use {instead} for other shapes"
+        )
+
+
+def require_matrix(operation: Named, x: Any, name: str = "x") -> None:
+    """Raise if an array is no matrix or batch of them.
+
+    Raises
+    ------
+    ValueError : naming operation, argument and shape
+    """
+    shape = shape_of(x)
+    if len(shape) < 2:
+        raise ValueError(f"{operation.__name__}: {name} must be matrices, of shape (..., M, N), found shape {shape}")
+
+
+def require_square(operation: Named, x: Any, name: str = "x") -> None:
+    """Raise if an array is no square matrix or batch of them.
+
+    Raises
+    ------
+    ValueError : naming operation, argument and shape
+    """
+    shape = shape_of(x)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise ValueError(
+            f"{operation.__name__}: {name} must be square matrices, of shape (..., M, M), found shape {shape}"
+        )
+
+
+def located(compute: Callable[..., Any], x: Any, *args: Any, name: str = "x", **kwargs: Any) -> Any:
+    """Return ``compute(x, *args, **kwargs)``; an error of NumPy is told which of the matrices it is about.
+
+    Parameters
+    ----------
+    compute : takes batches of matrices
+    x : array of shape (..., M, N)
+    *args, **kwargs : passed on
+    name : of the argument that `x` is
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError : for a singular or indefinite matrix, or where an iteration does not converge
+    """
+    try:
+        return compute(x, *args, **kwargs)
+    except LinAlgError as error:
+        if not isinstance(x, np.ndarray):
+            raise
+        what = str(error)
+        raise LinAlgError(
+            f"{what[:1].lower()}{what[1:]} in matrix {_failing(compute, x, args, kwargs, name)}"
+        ) from error
+
+
+def _failing(compute: Callable[..., Any], x: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> str:
+    """Return the expression that selects the first matrix of a batch that `compute` does not take."""
+    for place in np.ndindex(x.shape[:-2]):
+        try:
+            compute(x[place], *args, **kwargs)
+        except LinAlgError:
+            return f"{name}[{', '.join(map(str, place))}]" if place else name
+    return name
+
+
+def conjugate(xp: Namespace, x: Any) -> Any:
+    """Return the complex conjugate, of a real array the array itself."""
+    return xp.conj(x) if holds_complex(x) else x
+
+
+def floating(xp: Namespace, x: Any) -> Any:
+    """Return arrays of integers or booleans in double precision, other arrays and Python's scalars as they are."""
+    return xp.astype(x, xp.float64) if hasattr(x, "dtype") and not is_inexact(x.dtype) else x
+
+
+def as_complex(xp: Namespace, x: Any) -> Any:
+    """Return an array as one of complex numbers of the same precision."""
+    return x if holds_complex(x) else xp.astype(x, xp.result_type(x.dtype, xp.complex64))
+
+
+def stored_transposed(x: Any) -> bool:
+    """Return whether the elements of a matrix are known to lie in memory column by column."""
+    strides = getattr(x, "strides", None)
+    return strides is not None and strides[-1] > strides[-2]
+
+
+def adjoint(xp: Namespace, x: Any) -> Any:
+    """Return the conjugate transpose of matrices."""
+    return xp.matrix_transpose(conjugate(xp, x))
+
+
+def diagonal_matrix(xp: Namespace, values: Any) -> Any:
+    """Return matrices with the values of the last axis on their diagonal, zeros elsewhere."""
+    mask = xp.eye(values.shape[-1], dtype=xp.bool, device=values.device)
+    return xp.where(mask, values[..., None], xp.zeros((), dtype=values.dtype, device=values.device))
+
+
+def on_diagonal(xp: Namespace, d: Any, rows: int, columns: int, offset: int) -> Any:
+    """Return matrices of zeros but for the elements of a diagonal."""
+    above, count = max(-offset, 0), d.shape[-1]
+    parts = [(*d.shape[:-1], above), (*d.shape[:-1], rows - above - count)]
+    before, after = (xp.zeros(shape, dtype=d.dtype, device=d.device) for shape in parts)
+    by_row = xp.concat([before, d, after], axis=-1)
+    mask = xp.eye(rows, columns, k=offset, dtype=xp.bool, device=d.device)
+    return xp.where(mask, by_row[..., None], xp.zeros((), dtype=d.dtype, device=d.device))
+
+
+def inverse_gaps(xp: Namespace, values: Any, wanted: Any) -> Any:
+    """Return matrices of the reciprocals of ``values[..., j] - values[..., i]``, 0 on the diagonal.
+
+    Parameters
+    ----------
+    xp : namespace that computes on `values`
+    values : array of shape (..., K)
+    wanted : boolean array of shape (..., 1, 1): whether equal values make an element NaN, rather than 0
+    """
+    gaps = values[..., None, :] - values[..., None]
+    own = xp.eye(values.shape[-1], dtype=xp.bool, device=values.device)
+    equal = gaps == 0
+    undefined = xp.where(wanted & ~own, float("nan"), xp.zeros_like(gaps))
+    return xp.where(equal, undefined, 1 / xp.where(equal, 1.0, gaps))
+
+
+def axis_moved_back(xp: Namespace, g: Any, x: Any, axis: int) -> Any:
+    """Return the cotangent of an array that was broadcast with its vectors in the last axis.
+
+    Parameters
+    ----------
+    xp : namespace that computes on `g`
+    g : the cotangent, vectors in the last axis
+    x : the array, of which only shape and dtype are read
+    axis : where the vectors are in `x`
+    """
+    shape = list(x.shape)
+    shape.append(shape.pop(axis))
+    return xp.moveaxis(project(xp, g, tuple(shape), g.dtype), -1, axis)

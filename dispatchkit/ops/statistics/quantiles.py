@@ -1,0 +1,249 @@
+"""What stands at places in the order of elements: `median`, `quantile`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from dispatchkit.backends.arrays import holds_complex, is_inexact
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.sums import total
+from dispatchkit.declare.decorators import operation
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.declare.wrapping import holds_everywhere
+from dispatchkit.ops.shared.arrays import floating, shape_of
+from dispatchkit.ops.shared.axes import Axis, lanes, normal_axes
+from dispatchkit.ops.statistics.numpy_paths import DOUBLE_OF, holds_nan
+from dispatchkit.protocol.kinds import kinds
+
+__all__ = ["median", "quantile"]
+
+QuantileMethod: TypeAlias = Literal["linear", "lower", "higher", "midpoint", "nearest"]
+METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+DISTINCT = draw(2, 3, 2, content="distinct")
+
+
+@operation(
+    kind=kinds.reduction,
+    namespace="dispatchkit",
+    samples=[
+        sample(draw(5, content="distinct")),
+        sample(DISTINCT, axis=1),
+        sample(DISTINCT, axis=(0, 2), keepdims=True),
+        sample(draw()),
+        sample(draw(4, content="integer")),
+    ],
+)
+def median(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Find the element in the middle when they are sorted.
+
+    Parameters
+    ----------
+    x : array of shape (...), of real numbers
+    axis : to look along, one or several; all by default
+    keepdims : whether the axes looked along stay, with length 1
+
+    Returns
+    -------
+    array of floating-point numbers without the axes looked along; for an even number of elements the mean of the two
+    in the middle; NaN where an element is NaN
+
+    Raises
+    ------
+    TypeError : for complex numbers
+    ValueError : if there are no elements
+
+    Notes
+    -----
+    The cotangent goes to the elements in the middle. There is no method, as PyTorch's takes the lower of the two.
+    Source: NumPy, `numpy.median`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.median(dk.asarray([3.0, 1.0, 2.0, 9.0]))
+    tensor(2.5000)
+    """
+    ordered, undefined = _sorted(xp, _real_lanes(xp, median.__name__, x, axis))
+    ordered = floating(xp, ordered)
+    n = ordered.shape[-1]
+    y = xp.mean(ordered[..., (n - 1) // 2 : n // 2 + 1], axis=-1, keepdims=True)
+    return xp.reshape(_without(xp, y, undefined), _reduced(x.shape, axis, keepdims))
+
+
+@median.def_numpy
+def median_numpy(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
+    """Find the middle; of long lanes, by bringing it and what is NaN to their places alone."""
+    lanes = _real_lanes(numpy_namespace, median.__name__, x, axis)
+    n = lanes.shape[-1]
+    low, high = (n - 1) // 2, n // 2
+    ordered = _arranged(lanes, (low, high))
+    y = total(ordered[..., low : high + 1], axis=-1, dtype=DOUBLE_OF.get(x.dtype.kind), keepdims=True) / (
+        high + 1 - low
+    )
+    if holds_nan(ordered[..., -1:]):
+        y = np.where(np.isnan(ordered[..., -1:]), np.nan, y)
+    return y.reshape(_reduced(x.shape, axis, keepdims))
+
+
+@operation(
+    kind=kinds.function,
+    namespace="dispatchkit",
+    methods=("quantile",),
+    samples=[
+        sample(draw(5, content="distinct"), 0.3),
+        sample(DISTINCT, draw(2, low=0.1, high=0.4), axis=1),
+        sample(DISTINCT, draw(2, 1, low=0.6, high=0.9), axis=(0, -1), keepdims=True),
+        sample(draw(4, content="distinct"), 1.0),
+        *(sample(DISTINCT, np.asarray([0.05, 0.33, 0.72, 0.95]), axis=(0, 1), method=method) for method in METHODS[1:]),
+        sample(draw(4, content="integer"), 0.4, method="lower"),
+        sample(draw(), 0.5),
+    ],
+)
+def quantile(
+    xp: Namespace,
+    x: Array,
+    q: Array | float,
+    /,
+    *,
+    axis: Axis = None,
+    method: QuantileMethod = "linear",
+    keepdims: bool = False,
+) -> Array:
+    """Find the elements below which given shares of all lie.
+
+    Parameters
+    ----------
+    x : array of shape (...), of real numbers
+    q : the shares, a number or an array of them, from 0 to 1
+    axis : to look along, one or several; all by default
+    method : what to do where ``q * (n - 1)`` is no index into the n sorted elements: interpolate (``"linear"``),
+        take the element before (``"lower"``), after (``"higher"``) or nearest to it (``"nearest"``, of two the one
+        with an even index), or the mean of both (``"midpoint"``)
+    keepdims : whether the axes looked along stay, with length 1
+
+    Returns
+    -------
+    array of the shape of `q`, then that of `x` without the axes looked along; NaN where an element is NaN
+
+    Raises
+    ------
+    TypeError : for complex numbers
+    ValueError : if a share is below 0 or above 1, the method is not known, or there are no elements
+
+    Notes
+    -----
+    The cotangent goes to the elements that were chosen, in the proportions of the result; that of `q` is the slope
+    between them, and 0 at an index. Source: NumPy, `numpy.quantile`; there are no weights, and none of the methods
+    for samples of distributions.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.asarray([4.0, 1.0, 3.0, 2.0])
+    >>> dk.quantile(x, dk.asarray([0.0, 0.5, 0.75]))
+    tensor([1.0000, 2.5000, 3.2500])
+    >>> dk.quantile(x, 0.5, method="lower")
+    tensor(2.)
+    """
+    return _quantile(xp, x, q, axis, method, keepdims, _sorted)
+
+
+@quantile.def_numpy
+def quantile_numpy(
+    x: Any, q: Any, /, *, axis: Axis = None, method: QuantileMethod = "linear", keepdims: bool = False
+) -> Any:
+    return _quantile(numpy_namespace, x, q, axis, method, keepdims, _partitioned)
+
+
+def _quantile(
+    xp: Namespace, x: Any, q: Any, axis: Axis, method: str, keepdims: bool, ordered_for: Callable[..., Any]
+) -> Any:
+    """Return quantiles, from what puts as many elements into order as the places between them ask for."""
+    if method not in METHODS:
+        raise ValueError(f"{quantile.__name__}: method must be one of {str(METHODS)[1:-1]}, found {method!r}")
+    x, shape = _real_lanes(xp, quantile.__name__, x, axis), _reduced(x.shape, axis, keepdims)
+    if isinstance(q, (int, float)):
+        q = xp.asarray(q, dtype=x.dtype if is_inexact(x.dtype) else xp.float64, device=x.device)
+    if holds_complex(q):
+        raise TypeError(f"{quantile.__name__}: q must be real, found {getattr(q, 'dtype', q)}")
+    if not holds_everywhere((q >= 0) & (q <= 1)):
+        raise ValueError(f"{quantile.__name__}: q must lie between 0 and 1, found {q}")
+    places = xp.reshape(q, (-1,)) * (x.shape[-1] - 1)
+    ordered, undefined = ordered_for(xp, x, places)
+    chosen = xp.moveaxis(_without(xp, _chosen(xp, ordered, places, method), undefined), -1, 0)
+    return xp.reshape(chosen, (*shape_of(q), *shape))
+
+
+def _real_lanes(xp: Namespace, name: str, x: Any, axis: Axis) -> Any:
+    """Return an array of real numbers with one axis moved to the end, which must have elements."""
+    if holds_complex(x):
+        raise TypeError(f"{name}: x must hold real numbers, which have an order, found {x.dtype}")
+    x = lanes(xp, x, axis)
+    if not x.shape[-1]:
+        raise ValueError(f"{name}: there are no elements along axis {axis}")
+    return x
+
+
+def _sorted(xp: Namespace, x: Any, places: Any = None) -> tuple[Any, Any]:
+    """Return an array sorted along the last axis, and where that axis holds a NaN."""
+    undefined = xp.any(xp.isnan(x), axis=-1, keepdims=True) if is_inexact(x.dtype) else None
+    return xp.sort(x, axis=-1, stable=False), undefined
+
+
+def _partitioned(xp: Namespace, x: Any, places: Any) -> tuple[Any, Any]:
+    """Return an array that is sorted at places along the last axis, and where that axis holds a NaN."""
+    ordered = _arranged(x, places)
+    last = ordered[..., -1:]
+    return ordered, np.isnan(last) if x.dtype.kind == "f" and holds_nan(last) else None
+
+
+# Elements up to which sorting them takes no longer than bringing a few to their places.
+SORTED_WHOLE = 512
+
+
+def _arranged(x: Any, places: Any) -> Any:
+    """Return a copy of an array, sorted along the last axis: at both sides of places and at the end at least."""
+    y = x.copy()
+    n = y.shape[-1]
+    if n <= SORTED_WHOLE:
+        y.sort(-1)
+    else:
+        y.partition(np.concatenate([np.floor(places), np.ceil(places), [n - 1]]).astype(np.intp), -1)
+    return y
+
+
+def _without(xp: Namespace, y: Any, undefined: Any) -> Any:
+    """Return results, NaN for those that are undefined."""
+    return y if undefined is None else xp.where(undefined, float("nan"), y)
+
+
+def _chosen(xp: Namespace, ordered: Any, places: Any, method: str) -> Any:
+    """Return what a method takes from sorted elements at places between them."""
+    if method in ROUNDED:
+        return _at(xp, ordered, getattr(xp, ROUNDED[method])(places))
+    low, high = xp.floor(places), xp.ceil(places)
+    ordered = floating(xp, ordered)
+    below, above = _at(xp, ordered, low), _at(xp, ordered, high)
+    # Where both are one element they do not differ, also if it is infinite.
+    same = low == high
+    gap = xp.where(same, 0, xp.where(same, 0, above) - below)
+    return below + gap * (xp.full_like(places, 0.5) if method == "midpoint" else places - low)
+
+
+ROUNDED = {"lower": "floor", "higher": "ceil", "nearest": "round"}
+
+
+def _at(xp: Namespace, ordered: Any, places: Any) -> Any:
+    return xp.take(ordered, xp.astype(places, xp.int64), axis=-1)
+
+
+def _reduced(shape: tuple[int, ...], axis: Axis, keepdims: bool) -> tuple[int, ...]:
+    """Return the shape of the result of a reduction."""
+    lost = normal_axes(axis, len(shape))
+    if keepdims:
+        return tuple(1 if i in lost else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in lost)

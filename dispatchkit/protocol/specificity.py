@@ -1,0 +1,207 @@
+"""Which rules answer for a type, the most specific first, and how a handler is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dispatchkit.errors import AmbiguousImplementationError
+from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.handlers import ANY, Rule, type_name
+from dispatchkit.protocol.kinds import Kind, kinds
+from dispatchkit.protocol.parameters import Form, Key, flatten
+
+if TYPE_CHECKING:
+    from dispatchkit.protocol.conversions import Conversion
+    from dispatchkit.protocol.overridable import Overridable
+
+__all__ = ["Source", "Step", "rule_steps"]
+
+
+class Source(Enum):
+    """Where an answer comes from."""
+
+    METHOD = "own method"
+    RULE = "rule"
+    KIND = "rule for the kind"
+    DEFAULT = "default"
+    AMBIGUOUS = "ambiguous rules"
+    FOREIGN = "stranger"
+    DENSE = "dense"
+    REWRAP = "rewrap"
+    DECOMPOSE = "decompose"
+    CONVERT = "convert"
+
+
+@dataclass(eq=False, slots=True)
+class Step:
+    """One answer of a chain.
+
+    Attributes
+    ----------
+    source : where it comes from
+    cls : the type that gives it
+    call : takes the arguments as the caller wrote them
+    text : what it is, in words
+    rule : the rule behind it, if one is
+    error : makes what it raises, where it is an ambiguity
+    rivals : the rules that are equally specific, where it is an ambiguity
+    path : the conversions that it makes, in order
+    then : types of the call that it makes in its turn, the first field of a wrapper taken for a plain array
+    """
+
+    source: Source
+    cls: type
+    call: Callable[..., Any]
+    text: str
+    rule: Rule | None = None
+    error: Callable[[], Exception] | None = None
+    rivals: tuple[Rule, ...] = ()
+    path: tuple[Conversion, ...] = ()
+    then: Key | None = None
+
+
+def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:
+    """Return the rules by which a type answers, the most specific first; those for kinds after the others."""
+    steps = _ranked(operation, key, cls, operation.rules, Source.RULE)
+    for kind in operation.kind.lineage():
+        steps += _ranked(operation, key, cls, operation.protocol.kind_rules(kind), Source.KIND)
+    return steps
+
+
+def _ranked(operation: Overridable, key: Key, cls: type, rules: Iterable[Any], source: Source) -> list[Step]:
+    order = operation.protocol.counts_as
+    fitting: list[tuple[tuple[int, ...], Rule]] = []
+    for reference in list(rules):
+        rule = reference()
+        if rule is None or not rule.serves(cls, order):
+            continue
+        far = rule.distances(key, operation.parameters, cls, order)
+        if far is not None:
+            fitting.append((far, rule))
+    fitting.sort(key=lambda pair: (-pair[1].demands(), pair[1].anywhere, sum(pair[0])))
+    steps: list[Step] = []
+    for index, (far, rule) in enumerate(fitting):
+        rivals = [
+            other
+            for other_far, other in fitting[index + 1 :]
+            if other.takes is not rule.takes  # the members of a union do not rival one another
+            and other.demands() == rule.demands()
+            and not _dominates(far, other_far, rule, other)
+        ]
+        if rivals:
+            steps.append(_ambiguous(operation, cls, key, [rule, *rivals]))
+            return steps
+        steps.append(_rule_step(operation, key, cls, rule, source))
+    return steps
+
+
+def _dominates(near: tuple[int, ...], far: tuple[int, ...], rule: Rule, other: Rule) -> bool:
+    """Return whether `rule` is at least as specific everywhere, and more so somewhere."""
+    if rule.anywhere is not other.anywhere or len(near) != len(far):
+        return other.anywhere and not rule.anywhere
+    return all(a <= b for a, b in zip(near, far, strict=True)) and near != far
+
+
+def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: Source) -> Step:
+    call = rule.handler
+    if isinstance(rule.target, Kind):
+        call = _with_operation(operation, call)
+    change = _wrapped_positions(operation, key, rule)
+    if any(change):
+        call = _wrapping(operation, call, change)
+    if not rule.takes_everything(operation.parameters):
+        call = _guarded(rule, call)
+    return Step(source, cls, call, str(rule), rule)
+
+
+def _with_operation(operation: Overridable, handler: Callable[..., Any]) -> Callable[..., Any]:
+    def kind_rule(*args: Any, **kwargs: Any) -> Any:
+        return handler(operation.function, *args, **kwargs)
+
+    return kind_rule
+
+
+def _wrapped_positions(operation: Overridable, key: Key, rule: Rule) -> list[bool]:
+    """Return for each array parameter whether its arguments reach the handler as instances of the base type.
+
+    Arrays of the base type's library always do; scalars where the handler asks for the base type.
+    """
+    protocol = operation.protocol
+    if protocol.base is None:
+        return []
+    asked = rule.types if not rule.anywhere and len(rule.types) == len(key) else [ANY] * len(key)
+    return [
+        wanted not in (int, float, complex)
+        and any(
+            protocol.wrapped_always(cls) or (issubclass(wanted, protocol.base) and protocol.is_companion(cls))
+            for cls in flatten((entry,))
+        )
+        for entry, wanted in zip(key, asked, strict=True)
+    ]
+
+
+def _wrapping(operation: Overridable, handler: Callable[..., Any], change: Sequence[bool]) -> Callable[..., Any]:
+    protocol = operation.protocol
+    parameters = operation.parameters
+    names = {p.name for p, wanted in zip(parameters.arrays, change, strict=True) if wanted}
+    indices = {p.name for p in parameters.arrays if p.form is Form.INDEX}
+    # Python's numbers are weak. Where arrays are not promoted to one dtype, an int may be an index or a count.
+    weak = (int, float, complex) if operation.kind in (kinds.elementwise, kinds.searching) else (float, complex)
+
+    def with_wrapped_arrays(*args: Any, **kwargs: Any) -> Any:
+        def wrap(name: str, value: Any) -> Any:
+            if name not in names or not protocol.is_companion(type(value)):
+                return value
+            if type(value) not in weak or name in indices:
+                return protocol.wrap(value)
+            return protocol.wrap(value, [one for p, one in parameters.values(args, kwargs) if p.name not in indices])
+
+        args, kwargs = parameters.replace(args, kwargs, wrap)
+        return handler(*args, **kwargs)
+
+    return with_wrapped_arrays
+
+
+def _guarded(rule: Rule, handler: Callable[..., Any]) -> Callable[..., Any]:
+    # By the number of arguments and the names of keywords, on which it depends alone.
+    known: dict[tuple[Any, ...], list[str]] = {}
+
+    def where_accepted(*args: Any, **kwargs: Any) -> Any:
+        call = (len(args), *kwargs)
+        refused = known.get(call)
+        if refused is None:
+            refused = known[call] = rule.refusal(args, kwargs)
+        if refused:
+            return decline(f"it cannot be called with {', '.join(refused)}")
+        return handler(*args, **kwargs)
+
+    return where_accepted
+
+
+def _ambiguous(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule]) -> Step:
+    settled = [
+        min((rule.types[i] for rule in rules), key=lambda t: -len(t.__mro__))
+        for i in range(min(len(rule.types) for rule in rules))
+    ]
+    error = partial(
+        AmbiguousImplementationError,
+        operation.qualified_name,
+        [type_name(t) for entry in key for t in (entry if isinstance(entry, tuple) else (entry,))],
+        [str(rule) for rule in rules],
+        ", ".join(map(type_name, settled)),
+    )
+    text = "ambiguous: " + "; ".join(map(str, rules))
+    return Step(Source.AMBIGUOUS, cls, _raising(error), text, error=error, rivals=tuple(rules))
+
+
+def _raising(error: Callable[[], Exception]) -> Callable[..., Any]:
+    """Return an answer that raises an error made anew each time."""
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise error()
+
+    return refuse

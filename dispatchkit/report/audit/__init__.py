@@ -1,0 +1,1 @@
+"""Who answers where types meet."""

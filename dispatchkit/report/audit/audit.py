@@ -1,0 +1,260 @@
+"""`audit`: who answers which pair of types, and what is wrong with the answers, before any call."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Form
+from dispatchkit.report.audit.findings import KINDS, Finding, ambiguities, asymmetries, cycles, losses
+from dispatchkit.report.audit.pairs import Call, Chains, Decision, Pair, calls_of_two, decided, decisions, names_of
+from dispatchkit.report.audit.picture import matrix_svg
+from dispatchkit.report.audit.tables import markdown_audit, text_audit
+from dispatchkit.report.audit.unreachable import Reach
+
+__all__ = ["Audit", "audit"]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Who answers which pair of types, and what was found; prints as a table.
+
+    Attributes
+    ----------
+    types : names of the types
+    pairs : one for each ordered pair, row by row
+    findings : what was found, the worst first
+    """
+
+    types: tuple[str, ...]
+    pairs: tuple[Pair, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """Number of findings of each kind, in the order of `KINDS`."""
+        counted = Counter(finding.kind for finding in self.findings)
+        return {kind: counted[kind] for kind in KINDS}
+
+    def __getitem__(self, types: tuple[str | type, str | type]) -> Pair:
+        """Return an ordered pair, by its types or their names.
+
+        Raises
+        ------
+        KeyError : if it was not audited
+        """
+        left, right = types
+        for pair in self.pairs:
+            if _is(left, pair.left) and _is(right, pair.right):
+                return pair
+        raise KeyError(f"the audit is of {', '.join(self.types)}, not of {types!r}")
+
+    def of_kind(self, kind: str) -> tuple[Finding, ...]:
+        """Return the findings of a kind.
+
+        Raises
+        ------
+        KeyError : if there is no such kind
+        """
+        if kind not in KINDS:
+            raise KeyError(f"no finding is of kind {kind!r}; kinds are {', '.join(KINDS)}")
+        return tuple(finding for finding in self.findings if finding.kind == kind)
+
+    def __str__(self) -> str:
+        return text_audit(self)
+
+    __repr__ = __str__
+
+    def to_json(self) -> str:
+        """Return the audit as JSON text.
+
+        Returns
+        -------
+        an object with ``types`` (names), ``totals`` (an object: kind to number of findings), ``findings`` (a list of
+        objects with ``kind``, ``operations``, ``types``, ``text`` and ``locations``) and ``pairs`` (a list of objects
+        with ``left``, ``right``, ``winners`` and ``shares`` (objects: type or share to number of calls) and
+        ``calls``: a list of objects with the attributes of `PairRow`)
+        """
+        pairs = [
+            {
+                "left": pair.left,
+                "right": pair.right,
+                "winners": pair.winners,
+                "shares": pair.shares,
+                "calls": [asdict(row) for row in pair.rows],
+            }
+            for pair in self.pairs
+        ]
+        findings = [asdict(finding) for finding in self.findings]
+        data = {"types": self.types, "totals": self.totals, "findings": findings, "pairs": pairs}
+        return json.dumps(data, indent=2)
+
+    def to_markdown(self) -> str:
+        """Return the audit as Markdown: a table of pairs, and the findings."""
+        return markdown_audit(self)
+
+    def to_svg(self) -> str:
+        """Return a picture of the pairs: a cell for each, coloured by how its calls are answered."""
+        return matrix_svg(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture to a file.
+
+        Raises
+        ------
+        ValueError : if its name does not end in ``.svg``
+        """
+        path = Path(path)
+        if path.suffix.lower() != ".svg":
+            raise ValueError(f"audit: cannot save as '{path.name}'; use a name that ends in .svg")
+        path.write_text(self.to_svg(), encoding="utf-8")
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
+
+def _is(asked: str | type, name: str) -> bool:
+    if isinstance(asked, type):
+        return name in (type_name(asked), f"{asked.__module__}.{type_name(asked)}")
+    return asked == name
+
+
+def audit(
+    types: type | Iterable[type],
+    *,
+    operations: str | Callable[..., Any] | Iterable[str | Callable[..., Any]] | None = None,
+    protocol: DispatchProtocol = tensor_protocol,
+) -> Audit:
+    """Tell for every ordered pair of types who answers, and what is wrong with it; no handler is called.
+
+    Parameters
+    ----------
+    types : types that take part in the protocol, plain arrays, and numbers or raw arrays if they are of interest; one
+        alone is compared with itself
+    operations : a function or its name, or several; all by default
+    protocol : whose functions are asked for
+
+    Returns
+    -------
+    a report with ``pairs`` and ``findings`` that prints as a table, with ``.to_json()``, ``.to_markdown()`` and
+    ``.to_svg()``
+
+    Raises
+    ------
+    TypeError : if something is no type, or one that neither takes part nor mixes with arrays
+    KeyError : for a name that no function has
+    ValueError : if there are no types
+
+    Notes
+    -----
+    A call is one with two arrays of the pair, which may stand in every two parameters of an operation that take one, or
+    as members of a sequence; further arrays are plain ones, what may be left out is, and indices are integers.
+
+    The findings, the worst first. *Ambiguity*: two rules fit a call equally well. *Unreachable*: no call of the audited
+    types gets to a handler, because it names an abstract class or more types than a call has, takes no call of the
+    operation, or what comes before it always raises. *Cycle*: a superclass goes before its subclass by its priority, or
+    in calls of three arrays another of two types answers than by themselves. *Lossy*: a conversion declared
+    ``lossy=True`` makes the answer. *Asymmetry*: of two arguments that play the same part (``x1`` and ``x2``) the
+    order decides who answers; rules for both orders are symmetric, and so are two types that become dense. *Shadowed*:
+    a handler is asked only where another one declines, for all audited types.
+
+    What becomes dense, is unwrapped or converted is called again, and answers if somebody answers that call; the first
+    field of a wrapper is taken for a plain array. Handlers may decline and bodies may meet calls that nobody answers,
+    which only a call shows: `otherwise` says who comes next. What modes do is not part of it.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> report = dk.audit([dk.types.ScalarTensor, dk.types.MetadataTensor, dk.Tensor])
+    >>> report["ScalarTensor", "MetadataTensor"]["add"].winner
+    'MetadataTensor'
+    >>> report["Tensor", "ScalarTensor"]["matmul"].outcome
+    'answers'
+    >>> report.of_kind("ambiguity"), report.of_kind("unreachable")
+    ((), ())
+    """
+    listed = [types] if isinstance(types, type) else list(dict.fromkeys(types))
+    _check(listed, protocol)
+    chosen = _operations(operations, protocol)
+    names = names_of(listed)
+    chains = Chains(protocol)
+    calls = [call for operation in chosen for call in calls_of_two(operation)]
+    of_pairs = list(decisions(chains, calls, listed, names))
+    rows: dict[tuple[type, ...], list[Decision]] = {(left, right): [] for left in listed for right in listed}
+    for one in of_pairs:
+        rows[one.types].append(one)
+    findings = [
+        *ambiguities(of_pairs, names),
+        *Reach(chains, listed, names).findings(chosen),
+        *cycles(protocol, chosen, listed, names),
+        *losses([*_alone(chains, chosen, listed, names), *of_pairs], names),
+        *asymmetries(_alike(calls, listed, of_pairs), names),
+    ]
+    worst = {kind: place for place, kind in enumerate(KINDS)}
+    return Audit(
+        tuple(names.values()),
+        tuple(
+            Pair(names[left], names[right], tuple(one.row(names) for one in found))
+            for (left, right), found in rows.items()
+        ),
+        tuple(sorted(findings, key=lambda finding: worst[finding.kind])),
+    )
+
+
+def _check(types: Sequence[Any], protocol: DispatchProtocol) -> None:
+    if not types:
+        raise ValueError("audit: there are no types; give those that meet, as in audit([A, B])")
+    for one in types:
+        if not isinstance(one, type) or not protocol.admits(one):
+            raise TypeError(
+                f"audit: {getattr(one, '__qualname__', one)!r} takes no part in {protocol.method}; decorate it with "
+                f"array_type, or define {protocol.method}"
+            )
+
+
+def _operations(
+    operations: str | Callable[..., Any] | Iterable[str | Callable[..., Any]] | None, protocol: DispatchProtocol
+) -> list[Overridable]:
+    listed = list(protocol.operations.values())
+    if operations is None:
+        return listed
+    asked = [operations] if isinstance(operations, str) or callable(operations) else operations
+    found: list[Overridable] = []
+    for one in asked:
+        if not isinstance(one, str):
+            found.append(protocol.operation(one))
+            continue
+        named = [op for op in listed if one in (op.qualified_name, op.qualified_name.partition(".")[2], op.name)]
+        if not named:
+            raise KeyError(f"audit: no overridable function is called {one!r}")
+        found += named[:1]
+    return list(dict.fromkeys(found))
+
+
+def _alike(calls: Sequence[Call], types: Sequence[type], found: Sequence[Decision]) -> dict[tuple[Any, ...], Decision]:
+    """Return the decisions on calls in which both arrays play the same part, by call and types."""
+    keys = [(call, left, right) for left in types for right in types for call in calls]
+    return {key: one for key, one in zip(keys, found, strict=True) if key[0].alike}
+
+
+def _alone(
+    chains: Chains, operations: Sequence[Overridable], types: Sequence[type], names: dict[type, str]
+) -> Iterator[Decision]:
+    """Yield who answers operations of one array, for the types that a conversion with a loss starts from."""
+    reachable = chains.protocol.conversions.reachable
+    for cls in types:
+        if not any(edge.lossy for _, _, path in reachable(cls) for edge in path):
+            continue
+        for operation in operations:
+            arrays = operation.parameters.arrays
+            if len(arrays) == 1 and arrays[0].form is Form.ONE:
+                given = {arrays[0].name: cls}
+                yield decided(chains, operation, (cls,), given, f"{operation.name}({names[cls]})")

@@ -1,0 +1,252 @@
+"""What an audit finds in the answers to pairs of types: ambiguities, cycles, asymmetries and lossy conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations
+from typing import Any, TypeAlias
+
+from dispatchkit.protocol.chain import candidates
+from dispatchkit.protocol.conversions import Conversion
+from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.explain import ANSWERS
+from dispatchkit.protocol.handlers import Rule, location_of
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Form, Key
+from dispatchkit.protocol.specificity import Source, Step
+from dispatchkit.report.audit.pairs import Decision
+
+__all__ = ["FAULTS", "KINDS", "Finding", "ambiguities", "asymmetries", "cycles", "distinct", "losses"]
+
+Names: TypeAlias = Mapping[type, str]
+# An operation, the answer that is asked first, and the one that another order asks first.
+Rival: TypeAlias = tuple[Overridable, Step, Step]
+ANSWERING = (Source.METHOD, Source.RULE, Source.KIND)
+# From the worst on; the reports keep the order.
+KINDS = {
+    "ambiguity": "two rules fit a call equally well: it raises",
+    "unreachable": "a handler that no call can reach",
+    "cycle": "an order of types that contradicts itself",
+    "lossy": "answered by way of a conversion that loses something",
+    "asymmetry": "the order of two arguments decides who answers",
+    "shadowed": "a handler that is asked only where another one declines",
+}
+# What is wrong whatever the types mean; the others may be meant.
+FAULTS = ("ambiguity", "unreachable", "cycle")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that an audit found.
+
+    Attributes
+    ----------
+    kind : one of `KINDS`
+    operations : qualified names of the operations it shows in; none for an order of types
+    types : names of types, in the order of the arguments, of each combination it shows in
+    text : what is found, and what would settle it
+    locations : file and line of the handlers and conversions that it is about
+    """
+
+    kind: str
+    operations: tuple[str, ...]
+    types: tuple[tuple[str, ...], ...]
+    text: str
+    locations: tuple[str, ...]
+
+
+def distinct(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the values without repetitions and without empty ones, in their order."""
+    return tuple(dict.fromkeys(value for value in values if value))
+
+
+def _finding(kind: str, found: Sequence[Decision], names: Names, text: str, locations: Iterable[str]) -> Finding:
+    operations = distinct(one.operation.qualified_name for one in found)
+    types = distinct(tuple(names[cls] for cls in one.types) for one in found)
+    return Finding(kind, operations, types, text, distinct(locations))
+
+
+def ambiguities(decisions: Iterable[Decision], names: Names) -> Iterator[Finding]:
+    """Yield each set of equally specific rules that some call meets, with the signature that settles it."""
+    met: dict[frozenset[int], tuple[Step, list[Decision]]] = {}
+    for one in decisions:
+        for place, step in enumerate(one.chain.steps):
+            # A more specific rule of the same type has settled it, though it may decline.
+            settled = any(other.cls is step.cls and other.rule is not None for other in one.chain.steps[:place])
+            if step.rivals and not settled:
+                met.setdefault(frozenset(map(id, step.rivals)), (step, []))[1].append(one)
+    for step, found in met.values():
+        assert step.error is not None
+        text = str(step.error())
+        first = next((one for one in found if one.step is not None and one.step.source is Source.AMBIGUOUS), None)
+        if first is None:
+            text += "\nit is met where what is asked before declines"
+        yield _finding("ambiguity", found, names, text, (rule.location for rule in step.rivals))
+
+
+def cycles(
+    protocol: DispatchProtocol, operations: Sequence[Overridable], types: Sequence[type], names: Names
+) -> Iterator[Finding]:
+    """Yield superclasses that are asked before a subclass, and threes of types whose order decides who answers.
+
+    Of three types two may be asked in another order than by themselves. That is a fault only where an operation takes
+    three arrays and both types have an answer to it.
+    """
+    asked = [cls for cls in types if cls is not protocol.base and protocol.records.participates(cls)]
+    priority = protocol.priority
+    for sub, above in permutations(asked, 2):
+        if issubclass(sub, above) and priority(above) > priority(sub):
+            text = (
+                f"{names[above]} (priority {priority(above):g}) is asked before its subclass {names[sub]} (priority "
+                f"{priority(sub):g}), though a subclass goes first\ngive {names[sub]} a priority of "
+                f"{priority(above):g} or more to settle it"
+            )
+            yield Finding("cycle", (), ((names[sub], names[above]),), text, ())
+    circles: dict[tuple[type, type], list[tuple[tuple[type, ...], list[Rival]]]] = {}
+    for order in permutations(asked, 3):
+        leap = _leap(order, priority)
+        rivals = [] if leap is None else list(_rivals(protocol, operations, order, *leap))
+        if leap is not None and rivals:
+            sub, _ = leap
+            above = next(cls for cls in order if cls is not sub and issubclass(sub, cls))
+            circles.setdefault((sub, above), []).append((order, rivals))
+    for (sub, above), found in circles.items():
+        others = distinct(cls for order, _ in found for cls in order if cls not in (sub, above))
+        operation, first, second = found[0][1][0]
+        text = (
+            f"{_circle(found[0][0], priority, names)}\n"
+            f"so {first.text} answers '{operation.qualified_name}' and not {second.text}\n"
+            f"give {names[sub]} a higher priority than {_told(others, names)} to settle it"
+        )
+        steps = [step for _, rivals in found for _, *two in rivals for step in two if step.rule is not None]
+        yield Finding(
+            "cycle",
+            distinct(one.qualified_name for _, rivals in found for one, _, _ in rivals),
+            tuple(tuple(names[cls] for cls in order) for order, _ in found),
+            text,
+            distinct(step.rule.location for step in steps if step.rule is not None),
+        )
+
+
+def _rivals(
+    protocol: DispatchProtocol, operations: Sequence[Overridable], order: tuple[type, ...], sub: type, other: type
+) -> Iterator[Rival]:
+    """Yield the operations of three arrays that two of the types answer, each with the two answers in their order."""
+    for operation in operations:
+        key = _key_of_three(operation, order)
+        steps = [] if key is None else [s for s in protocol.chain(operation, key).steps if s.source in ANSWERING]
+        second = next((step for step in steps if step.cls is other), None)
+        if second is not None and steps[0].cls is sub:
+            yield operation, steps[0], second
+
+
+def _key_of_three(operation: Overridable, types: tuple[type, ...]) -> Key | None:
+    """Return the types of a call with three arrays; None where an operation does not take as many."""
+    arrays = operation.parameters.arrays
+    if arrays and arrays[0].form in (Form.SEQUENCE, Form.STAR):
+        return (types, *(type(p.default) for p in arrays[1:]))
+    single = [p.form in (Form.ONE, Form.LOOSE) for p in arrays]
+    return (*types, *(type(p.default) for p in arrays[3:])) if len(arrays) > 2 and all(single) else None
+
+
+def _circle(order: tuple[type, ...], priority: Callable[[type], float], names: Names) -> str:
+    """Return in words which type goes before which by twos, and how all three of a call are asked."""
+    pairs = [candidates(two, priority) for two in combinations(order, 2)]
+    reasons = ", ".join(f"{names[a]} before {names[b]} ({_reason(a, b, priority)})" for a, b in pairs)
+    asked = _told(candidates(order, priority), names)
+    return f"of two arguments {reasons}; a call with ({_told(order, names)}) asks {asked}"
+
+
+def _leap(order: tuple[type, ...], priority: Callable[[type], float]) -> tuple[type, type] | None:
+    """Return two types of which the first goes first only because a third is in the call."""
+    together = candidates(order, priority)
+    for two in combinations(order, 2):
+        first, second = candidates(two, priority)
+        if together.index(second) < together.index(first):
+            return second, first
+    return None
+
+
+def _told(types: Sequence[type], names: Names) -> str:
+    return ", ".join(names[cls] for cls in types)
+
+
+def _reason(first: type, second: type, priority: Callable[[type], float]) -> str:
+    if priority(first) != priority(second):
+        return f"priority {priority(first):g} against {priority(second):g}"
+    return "a subclass" if issubclass(first, second) else "left to right"
+
+
+def asymmetries(decisions: Mapping[tuple[Any, ...], Decision], names: Names) -> Iterator[Finding]:
+    """Yield the pairs whose two orders are answered differently, though the two arguments play the same part.
+
+    Parameters
+    ----------
+    decisions : by call and types; only calls whose arguments are alike
+    names : of the types
+    """
+    found: dict[tuple[Any, ...], list[tuple[Decision, Decision]]] = {}
+    order = {cls: place for place, cls in enumerate(names)}
+    for (call, left, right), one in decisions.items():
+        if order[left] < order[right]:
+            other = decisions[call, right, left]
+            if not _symmetric(one, other):
+                how = (left, right, _how(one, names), _how(other, names))
+                found.setdefault(how, []).append((one, other))
+    for (left, right, first, second), both in found.items():
+        text = f"({names[left]}, {names[right]}) {first}; ({names[right]}, {names[left]}) {second}"
+        steps = [one.step for two in both for one in two if one.step is not None]
+        locations = [step.rule.location for step in steps if step.rule is not None]
+        yield _finding("asymmetry", [one for two in both for one in two], names, text, locations)
+
+
+def _symmetric(one: Decision, other: Decision) -> bool:
+    """Return whether two orders are answered alike, or it cannot be told before the call."""
+    a, b = one.step, other.step
+    if a is None or b is None:
+        return a is b
+    if {a.source, b.source} & {Source.METHOD, Source.AMBIGUOUS, Source.FOREIGN}:
+        return True
+    if a.rule is not None and b.rule is not None:
+        mirrored = _for_pair(a.rule) and _for_pair(b.rule)
+        return mirrored or a.rule.handler is b.rule.handler or (a.cls is b.cls and a.source is b.source)
+    # Whoever has it done: all become dense that can, and a body is run on both.
+    same = a.cls is b.cls or a.source in (Source.DENSE, Source.DECOMPOSE)
+    return a.source is b.source and same
+
+
+def _for_pair(rule: Rule) -> bool:
+    return not rule.anywhere and rule.demands() > 1
+
+
+def _how(one: Decision, names: Names) -> str:
+    """Return who answers, and how, in words."""
+    step = one.step
+    if step is None:
+        return "is answered by nobody"
+    if step.source is Source.DENSE:
+        return "becomes dense"
+    if step.source is Source.DECOMPOSE:
+        return "is decomposed"
+    return f"is answered by {names.get(step.cls) or step.cls.__name__} ({_WAYS.get(step.source) or one.share})"
+
+
+_WAYS = {Source.RULE: "a rule", Source.KIND: "a rule for the kind", Source.DEFAULT: "as plain tensors are"}
+
+
+def losses(decisions: Iterable[Decision], names: Names) -> Iterator[Finding]:
+    """Yield each path of conversions with a loss that is the answer to some call, with its cost."""
+    taken: dict[tuple[Conversion, ...], list[Decision]] = {}
+    for one in decisions:
+        if one.step is not None and any(edge.lossy for edge in one.step.path):
+            taken.setdefault(one.step.path, []).append(one)
+        elif one.otherwise is not None and one.verdict != ANSWERS and any(edge.lossy for edge in one.otherwise.path):
+            taken.setdefault(one.otherwise.path, []).append(one)
+    for path, found in taken.items():
+        step = next(
+            step for one in found for step in (one.step, one.otherwise) if step is not None and step.path == path
+        )
+        lossy = [edge for edge in path if edge.lossy]
+        where = " and ".join(f"{edge.function.__name__} at {location_of(edge.function)}" for edge in lossy)
+        yield _finding("lossy", found, names, f"{step.text} by {where}", map(location_of, (e.function for e in lossy)))

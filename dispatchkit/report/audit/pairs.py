@@ -1,0 +1,374 @@
+"""Calls of two arrays: how each operation can be called with a pair of types, and who would answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from dispatchkit.protocol.chain import Chain, build_chain
+from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.explain import ANSWERS, AT_RUN_TIME, RAISES, foretold
+from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters
+from dispatchkit.protocol.specificity import Source, Step
+
+__all__ = [
+    "AMBIGUOUS",
+    "SHARES",
+    "Call",
+    "Chains",
+    "Decision",
+    "Pair",
+    "PairRow",
+    "arguments",
+    "calls_of_two",
+    "decided",
+    "decisions",
+    "key_of",
+    "names_of",
+]
+
+AMBIGUOUS = "ambiguous"
+SEVERAL = (Form.SEQUENCE, Form.STAR)
+# How calls end, from the answer that is made for them to none; what the shares of a pair are counted by.
+SHARES = {
+    "rule": "a rule for the operation answers",
+    "kind rule": "a rule for the operation's kind answers",
+    "own method": "a __tensor_function__ decides at run time",
+    "default": "computed as plain tensors are",
+    "rewrap": "computed on the first field, rebuilt with the others",
+    "decompose": "the operation's body runs on it",
+    "convert": "a declared conversion, without loss",
+    "lossy": "a declared conversion that loses something",
+    "dense": "to_dense(), and plain tensors",
+    "ambiguous": "two rules fit equally well, and the call raises",
+    "raises": "nobody answers, and the call raises",
+}
+_SHARE_OF = {
+    Source.METHOD: "own method",
+    Source.RULE: "rule",
+    Source.KIND: "kind rule",
+    Source.DEFAULT: "default",
+    Source.AMBIGUOUS: "ambiguous",
+    Source.FOREIGN: "raises",
+    Source.DENSE: "dense",
+    Source.REWRAP: "rewrap",
+    Source.DECOMPOSE: "decompose",
+    Source.CONVERT: "convert",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PairRow:
+    """One call of an operation with a pair of types.
+
+    Attributes
+    ----------
+    operation : qualified name
+    call : the call in words, such as ``"where(Tensor, A, B)"``
+    outcome : ``"answers"``, ``"decides at run time"``, ``"ambiguous"`` or ``"raises"``
+    winner : name of the type that answers, or is asked first to decide; "" where the call raises
+    share : by what, one of `SHARES`
+    answer : the rule with file and line, or the fallback, as `explain` prints it; else why nobody answers
+    location : file and line of the rule, "" where none is behind the answer
+    otherwise : who comes next if the winner declines, "" where nobody does
+    """
+
+    operation: str
+    call: str
+    outcome: str
+    winner: str
+    share: str
+    answer: str
+    location: str
+    otherwise: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """All calls with one ordered pair of types.
+
+    Attributes
+    ----------
+    left, right : names of the types, in the order of the arguments
+    rows : one for each call
+    """
+
+    left: str
+    right: str
+    rows: tuple[PairRow, ...]
+
+    @property
+    def winners(self) -> dict[str, int]:
+        """Number of calls that each type wins, most first; calls that raise have no winner."""
+        return dict(Counter(row.winner for row in self.rows if row.winner).most_common())
+
+    @property
+    def shares(self) -> dict[str, int]:
+        """Number of calls that end in each way, in the order of `SHARES`; ways that none takes are left out."""
+        counted = Counter(row.share for row in self.rows)
+        return {share: counted[share] for share in SHARES if counted[share]}
+
+    def __getitem__(self, name: str) -> PairRow:
+        """Return the first row of an operation, by its name, qualified or not, or by the call.
+
+        Raises
+        ------
+        KeyError : if there is none
+        """
+        for row in self.rows:
+            inner, short = row.operation.partition(".")[2], row.operation.rpartition(".")[2]
+            if name in (row.call, row.operation, inner, short):
+                return row
+        raise KeyError(f"no call with ({self.left}, {self.right}) is of {name!r}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A way to call an operation with two arrays.
+
+    Attributes
+    ----------
+    operation : that is called
+    first, second : the parameters that take the two; the same where it takes both
+    """
+
+    operation: Overridable
+    first: ArrayParameter
+    second: ArrayParameter
+
+    @property
+    def alike(self) -> bool:
+        """Whether the two arrays play the same part, so that their order should not decide who answers."""
+        if self.first is self.second or not self.operation.parameters.strict:
+            return True
+        named = self.operation.parameters.signature.parameters
+        if any(named[p.name].default is not named[p.name].empty for p in (self.first, self.second)):
+            return False
+        stems = {p.name.rstrip("0123456789") for p in (self.first, self.second)}
+        return len(stems) == 1 or self.operation.kind is kinds.elementwise
+
+    def values(self, left: Any, right: Any, filler: Any) -> dict[str, Any]:
+        """Return what each array parameter is given; what may be left out is."""
+        named = self.operation.parameters.signature.parameters
+        found: dict[str, Any] = {}
+        for p in self.operation.parameters.arrays:
+            if p is self.first:
+                found[p.name] = (left, right) if p is self.second else left
+            elif p is self.second:
+                found[p.name] = right
+            elif named[p.name].default is named[p.name].empty and p.form is not Form.STAR:
+                found[p.name] = int if p.form is Form.INDEX else filler
+        return found
+
+    def text(self, left: str, right: str, filler: str) -> str:
+        """Return a call in words."""
+        values = self.values(left, right, filler)
+        for p in self.operation.parameters.arrays:
+            if p.form is Form.INDEX:
+                values[p.name] = p.name
+            elif p.form is Form.SEQUENCE and isinstance(values.get(p.name), tuple):
+                values[p.name] = f"[{', '.join(values[p.name])}]"
+        args, kwargs = arguments(self.operation.parameters, values)
+        told = [*map(str, args), *(f"{name}={value}" for name, value in kwargs.items())]
+        return f"{self.operation.name}({', '.join(told)})"
+
+
+def key_of(parameters: Parameters, given: Mapping[str, Any]) -> Key:
+    """Return the key of a call that gives arrays of some types, a tuple of types where it gives several."""
+    entries: list[Any] = []
+    for p in parameters.arrays:
+        entry = given.get(p.name, () if p.form is Form.STAR else type(None))
+        if p.form in (*SEVERAL, Form.INDEX) or isinstance(entry, tuple):
+            entry = tuple(dict.fromkeys(entry if isinstance(entry, tuple) else (entry,)))
+        entries.append(entry)
+    return tuple(entries)
+
+
+def arguments(parameters: Parameters, given: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the shortest call that gives some parameters a value.
+
+    Parameters
+    ----------
+    parameters : of an operation
+    given : values by parameter, a tuple for one that takes any number; required ones that are missing get their name
+    """
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    left_out = False
+    for p in parameters.signature.parameters.values():
+        if p.kind is p.VAR_POSITIONAL:
+            args += given.get(p.name, ())
+        elif p.kind is p.VAR_KEYWORD:
+            continue
+        elif p.name not in given and p.default is not p.empty:
+            left_out = True
+        elif p.kind is p.KEYWORD_ONLY or (left_out and p.kind is not p.POSITIONAL_ONLY):
+            kwargs[p.name] = given.get(p.name, p.name)
+        else:
+            args.append(given.get(p.name, p.name))
+    return tuple(args), kwargs
+
+
+def calls_of_two(operation: Overridable) -> list[Call]:
+    """Return the ways to call an operation with two arrays: every two of its array parameters, in their order.
+
+    A parameter that takes several arrays takes both. Indices are no arrays here; of a function made overridable without
+    naming its arrays, the parameters without a default count.
+    """
+    parameters = operation.parameters
+    named = parameters.signature.parameters
+    found = [Call(operation, p, p) for p in parameters.arrays if p.form in SEVERAL]
+    places: list[ArrayParameter] = []
+    for p in parameters.arrays:
+        own = named[p.name]
+        required = own.default is own.empty
+        if p.form in (*SEVERAL, Form.INDEX) or not (required or parameters.strict):
+            continue
+        if required or own.kind is not own.POSITIONAL_ONLY or own.name == _first_without_name(parameters):
+            places.append(p)
+    return [*found, *(Call(operation, first, second) for first, second in combinations(places, 2))]
+
+
+def _first_without_name(parameters: Parameters) -> str:
+    """Return the one optional parameter without a keyword that can be given while those after it are left out."""
+    own = parameters.signature.parameters.values()
+    return next((p.name for p in own if p.kind is p.POSITIONAL_ONLY and p.default is not p.empty), "")
+
+
+class Chains:
+    """The chains of a protocol, each built once, and without a trace in the protocol."""
+
+    def __init__(self, protocol: DispatchProtocol) -> None:
+        self.protocol = protocol
+        self._built: dict[tuple[Overridable, Key], Chain] = {}
+
+    def __call__(self, operation: Overridable, key: Key) -> Chain:
+        """Return who answers calls of an operation with arguments of these types."""
+        found = self._built.get((operation, key))
+        if found is None:
+            found = self._built[operation, key] = build_chain(operation, key)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Who answers a call.
+
+    Attributes
+    ----------
+    operation : that is called
+    types : of the arrays that the call is about, in the order of its arguments
+    chain : everything known of it
+    step : the first answer, or the type that decides at run time; None where nobody answers
+    verdict : of that step, as `explain` has it; "" where there is none
+    otherwise : the answer that comes next
+    call : the call in words
+    reason : why nobody answers
+    """
+
+    operation: Overridable
+    types: tuple[type, ...]
+    chain: Chain
+    step: Step | None
+    verdict: str
+    otherwise: Step | None
+    call: str
+    reason: str
+
+    @property
+    def outcome(self) -> str:
+        """What comes of the call."""
+        if self.step is None:
+            return RAISES
+        return AMBIGUOUS if self.step.source is Source.AMBIGUOUS else self.verdict
+
+    @property
+    def share(self) -> str:
+        """By what it is answered."""
+        if self.step is None:
+            return RAISES
+        return "lossy" if any(edge.lossy for edge in self.step.path) else _SHARE_OF[self.step.source]
+
+    def row(self, names: Mapping[type, str]) -> PairRow:
+        """Return what the report says of the call."""
+        step, rule = self.step, None if self.step is None else self.step.rule
+        wins = self.outcome in (ANSWERS, AT_RUN_TIME)
+        return PairRow(
+            self.operation.qualified_name,
+            self.call,
+            self.outcome,
+            _named(step, names) if step is not None and wins else "",
+            self.share,
+            self.reason if step is None else step.text,
+            "" if rule is None else rule.location,
+            "" if self.otherwise is None else f"{_named(self.otherwise, names)}: {self.otherwise.text}",
+        )
+
+
+def _named(step: Step, names: Mapping[type, str]) -> str:
+    return names.get(step.cls) or type_name(step.cls)
+
+
+def decided(
+    chains: Chains, operation: Overridable, types: tuple[type, ...], given: Mapping[str, Any], call: str
+) -> Decision:
+    """Return who answers the shortest call that gives some parameters arrays of some types; nothing is called."""
+    args, kwargs = arguments(operation.parameters, given)
+    key = key_of(operation.parameters, given)
+    steps, reason = _steps(chains, operation, key, args, kwargs)
+    step, verdict = steps[0] if steps else (None, "")
+    otherwise = steps[1][0] if len(steps) > 1 and verdict != RAISES else None
+    seen = {key}
+    turn = step
+    told: list[str] = []
+    # What becomes another call is answered by whoever answers that one.
+    while turn is not None and turn.then is not None and turn.then not in seen:
+        seen.add(turn.then)
+        told.append(turn.text)
+        following, reason = _steps(chains, operation, turn.then, args, kwargs)
+        turn, further = following[0] if following else (None, RAISES)
+        if further == RAISES:
+            reason = reason if turn is None else turn.text
+            return Decision(operation, types, chains(operation, key), None, "", None, call, "; ".join([*told, reason]))
+    return Decision(operation, types, chains(operation, key), step, verdict, otherwise, call, reason)
+
+
+def _steps(
+    chains: Chains, operation: Overridable, key: Key, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[list[tuple[Step, str]], str]:
+    """Return the answers that a call may get with their verdicts, and why others cannot come."""
+    chain = chains(operation, key)
+    steps = [
+        (entry, verdict)
+        for entry, verdict in foretold(chain, args, kwargs)
+        if isinstance(entry, Step) and not verdict.startswith("passed over")
+    ]
+    return steps, "; ".join(f"{type_name(cls)}: {text}" for cls, text in chain.passed)
+
+
+def decisions(
+    chains: Chains, calls: Sequence[Call], types: Sequence[type], names: Mapping[type, str]
+) -> Iterator[Decision]:
+    """Yield who answers, for every ordered pair of types and every call of two arrays."""
+    base = chains.protocol.base
+    for left in types:
+        filler = left if base is None else base
+        for right in types:
+            for call in calls:
+                text = call.text(names[left], names[right], names.get(filler) or type_name(filler))
+                given = call.values(left, right, filler)
+                yield decided(chains, call.operation, (left, right), given, text)
+
+
+def names_of(types: Sequence[type]) -> dict[type, str]:
+    """Return a name for each type: its own, with its module where two have the same."""
+    counted = Counter(map(type_name, types))
+    return {
+        cls: type_name(cls) if counted[type_name(cls)] == 1 else f"{cls.__module__}.{type_name(cls)}" for cls in types
+    }

@@ -1,0 +1,239 @@
+"""Measured coverage: every overridable function is called, and sorted by what comes of it."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.errors import NoImplementationError, RegistrationError
+from dispatchkit.ops.random.generator import default_generator
+from dispatchkit.protocol.annotations import classes_of, resolved_hints
+from dispatchkit.protocol.densify import densify, separate_ledger
+from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Form
+from dispatchkit.protocol.specificity import Source, Step
+from dispatchkit.report.coverage.calls import calls_of
+from dispatchkit.report.coverage.compare import densified, gradient_mismatch, mismatch
+from dispatchkit.report.coverage.operands import Call, Operand, Subject
+from dispatchkit.report.coverage.rows import FAULTS, MeasuredRow, rank
+from dispatchkit.report.coverage.survey import BY_SOURCE
+
+__all__ = ["measured_row", "measuring"]
+
+# Whose elements are whatever the memory held.
+UNDETERMINED = ("empty_like",)
+REPEATS = 3
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What came of one call."""
+
+    call: Call
+    bucket: str
+    step: Step | None = None
+    problem: str = ""
+    densified: int = 0
+
+
+@contextmanager
+def measuring() -> Iterator[None]:
+    """Silence warnings, count densifications apart, and put random numbers back to where they were."""
+    source = default_generator.source
+    default_generator.source = np.random.Generator(np.random.PCG64(0))
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"), densify(on="allow"), separate_ledger():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        default_generator.source = source
+
+
+def measured_row(
+    protocol: DispatchProtocol,
+    operation: Overridable,
+    cls: type,
+    subjects: Sequence[Subject],
+    companions: Sequence[Subject],
+) -> MeasuredRow:
+    """Make the calls of an operation with samples of a type, inside `measuring`; return what came of them."""
+    place = (operation.name, operation.namespace, operation.kind.name)
+    if not any(p.form is not Form.INDEX for p in operation.parameters.arrays):
+        return MeasuredRow(*place, "no array argument")
+    calls = [call for subject in subjects for call in calls_of(operation, subject, companions)]
+    outcomes = [_outcome(protocol, cls, call) for call in calls]
+    if not outcomes:
+        return MeasuredRow(*place, "never reached")
+    deciding = _deciding(outcomes)
+    rule = None if deciding.step is None else deciding.step.rule
+    bad = next((one for one in (deciding, *outcomes) if one.problem), None)
+    return MeasuredRow(
+        *place,
+        deciding.bucket,
+        location="" if rule is None else rule.location,
+        note=_note(deciding),
+        calls=len(outcomes),
+        outcomes=dict(Counter(one.bucket for one in sorted(outcomes, key=lambda one: rank(one.bucket)))),
+        takes_keywords=_takes_keywords(cls, operation, outcomes),
+        time_ratio=_time_ratio(protocol, deciding),
+        densified=sum(one.densified for one in outcomes),
+        problem="" if bad is None else f"{bad.call.text}: {bad.problem}",
+    )
+
+
+def _deciding(outcomes: Sequence[_Outcome]) -> _Outcome:
+    """Return the worst fault; where there is none the best answer, of calls without further types where there are."""
+    faults = [one for one in outcomes if one.bucket in FAULTS]
+    if faults:
+        return max(faults, key=lambda one: rank(one.bucket))
+    alone = [one for one in outcomes if not one.call.mixed]
+    return min(alone or outcomes, key=lambda one: rank(one.bucket))
+
+
+def _note(one: _Outcome) -> str:
+    notes = []
+    others = dict.fromkeys(type_name(operand.cls) for operand in one.call.operands() if not operand.own)
+    if others and one.bucket != "refused":
+        notes.append(f"with {', '.join(others)}")
+    if any(_to_dense(one.call.operation.protocol, operand) is None for operand in one.call.operands()):
+        notes.append("values not compared: no dense form")
+    return ", ".join(notes)
+
+
+def _to_dense(protocol: DispatchProtocol, operand: Operand) -> Any:
+    """Return what makes an operand dense; True where it is plain."""
+    if not protocol.records.participates(operand.cls) or protocol.takes_default(operand.cls):
+        return True
+    return protocol.records.to_dense(operand.cls)
+
+
+def _takes_keywords(cls: type, operation: Overridable, outcomes: Sequence[_Outcome]) -> bool | None:
+    rules = {id(one.step.rule): one.step.rule for one in outcomes if one.step is not None and one.step.rule is not None}
+    own = [rule for rule in rules.values() if cls in rule.types]
+    return all(rule.takes_everything(operation.parameters) for rule in own) if own else None
+
+
+def _attempt(protocol: DispatchProtocol, call: Call, args: Any, kwargs: Any) -> tuple[Any, Step | None]:
+    """Make a call; return the result and who gave it, None where nobody did."""
+    chain = protocol.chain(call.operation, call.operation.parameters.key(args, kwargs))
+    result, declined = chain.attempt(args, kwargs)
+    if result is NotImplemented:
+        raise chain.error(args, kwargs, declined)
+    return result, chain.steps[len(declined)]
+
+
+def _outcome(protocol: DispatchProtocol, cls: type, call: Call) -> _Outcome:
+    """Make one call, and compare it with the same on plain tensors."""
+    args, kwargs = call.arguments(lambda operand: operand.make())
+    with separate_ledger() as book:
+        try:
+            result, step = _attempt(protocol, call, args, kwargs)
+        except NoImplementationError as error:
+            return _Outcome(call, "refused", problem=error.headline())
+        except Exception as error:  # noqa: BLE001  # whatever a rule raises is what is reported
+            return _Outcome(call, "raises", problem=_first_line(error))
+    size = sum(entry.nbytes for entry in book.values())
+    assert step is not None
+    fault = _fault(protocol, call, step, result, (args, kwargs))
+    if fault is None:
+        return _Outcome(call, _answered(cls, step), step, densified=size)
+    return _Outcome(call, fault[0], step, fault[1], size)
+
+
+def _answered(cls: type, step: Step) -> str:
+    if step.source is Source.RULE:
+        return "native" if step.rule is not None and cls in step.rule.types else "inherited"
+    return BY_SOURCE[step.source]
+
+
+def _fault(
+    protocol: DispatchProtocol, call: Call, step: Step, result: Any, after: tuple[Any, Any]
+) -> tuple[str, str] | None:
+    """Return bucket and description of what is wrong with a result; None where nothing is."""
+    broken = _broken_promise(step, result)
+    if broken:
+        return "wrong type", broken
+    operation = call.operation
+    comparable = all(_to_dense(protocol, operand) is not None for operand in call.operands())
+    drawn = operation.kind is kinds.random or operation.name in UNDETERMINED
+    want, plain_after = call.on_plain()
+    try:
+        got = densified(protocol, result)
+        found = mismatch(operation.name, got, densified(protocol, want), values=comparable and not drawn)
+        if found is None and comparable:
+            found = _changed(protocol, operation, after, plain_after)
+    except Exception as error:  # noqa: BLE001  # a result that cannot become dense is no result
+        return "raises", f"the result cannot become dense: {_first_line(error)}"
+    # What became dense was computed as the reference is, derivatives included.
+    differentiable = getattr(operation, "differentiable", True) and step.source is not Source.DENSE
+    if found is not None or not comparable or drawn or not differentiable:
+        return found
+    wrong = gradient_mismatch(call, lambda args, kwargs: _attempt(protocol, call, args, kwargs)[0])
+    return ("wrong gradient", wrong) if wrong else None
+
+
+def _changed(
+    protocol: DispatchProtocol, operation: Overridable, after: tuple[Any, Any], plain_after: tuple[Any, Any]
+) -> tuple[str, str] | None:
+    """Return which argument a call left other than the same call leaves a plain tensor."""
+    for (p, value), (_, plain) in zip(
+        operation.parameters.values(*after), operation.parameters.values(*plain_after), strict=True
+    ):
+        if protocol.records.participates(type(value)):
+            found = mismatch("", densified(protocol, value), densified(protocol, plain))
+            if found is not None:
+                return "wrong value", f"argument '{p.name}' is left changed: {found[1]}"
+    return None
+
+
+def _broken_promise(step: Step, result: Any) -> str:
+    """Return how a result differs from what the rule's annotation promises."""
+    if step.rule is None:
+        return ""
+    try:
+        hint = resolved_hints(step.rule.handler, skip=()).get("return", Any)
+        promised = classes_of(hint, Form.ONE, step.rule.location)
+    except (RegistrationError, AttributeError):
+        return ""  # an annotation that cannot be read promises nothing
+    if isinstance(result, tuple(promised)):
+        return ""
+    return f"a {type_name(type(result))} where {' or '.join(map(type_name, promised))} is promised"
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _time_ratio(protocol: DispatchProtocol, one: _Outcome) -> float | None:
+    """Return how long a call takes by how long the same takes on plain tensors."""
+    if one.step is None:
+        return None
+    function = one.call.operation.function
+    own = _seconds(one.call, lambda operand: operand.make(), function)
+    plain = _seconds(one.call, lambda operand: operand.plain(), function)
+    return None if own is None or not plain else own / plain
+
+
+def _seconds(call: Call, make: Callable[[Operand], Any], function: Callable[..., Any]) -> float | None:
+    """Return the shortest time of a few calls; None where one raises."""
+    best = float("inf")
+    for _ in range(REPEATS):
+        args, kwargs = call.arguments(make)
+        start = perf_counter()
+        try:
+            function(*args, **kwargs)
+        except Exception:  # noqa: BLE001  # what it raises has been reported
+            return None
+        best = min(best, perf_counter() - start)
+    return best

@@ -1,0 +1,125 @@
+"""Coverage as one HTML page: a heat map of types by functions, with search and filters, that needs nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from dispatchkit.report.coverage.rows import MeasuredRow, Row, short_name
+from dispatchkit.report.coverage.tables import LETTERS, all_buckets, measurements, short_location, side_by_side
+
+if TYPE_CHECKING:
+    from dispatchkit.report.coverage.coverage import Coverage
+
+__all__ = ["page"]
+
+
+def page(reports: Sequence[Coverage]) -> str:
+    """Return the page of several reports, a column for each; what comes from names or messages is escaped."""
+    table = list(side_by_side(reports))
+    title = f"Coverage of {', '.join(report.type for report in reports)}"
+    cells: list[dict[str, Any]] = []
+    parts = {
+        "title": escape(title),
+        "cards": "\n".join(map(_card, reports)),
+        "kinds": "".join(f"<option>{escape(kind)}</option>" for kind in sorted({_first(rows).kind for rows in table})),
+        "chips": "\n".join(_chips(reports)),
+        # So many columns fit on a screen that the table need not scroll in itself.
+        "few": " few" if len(reports) <= 6 else "",
+        "count": str(len(table)),
+        "heads": "".join(f'<th scope="col">{escape(report.type)}</th>' for report in reports),
+        "groups": "\n".join(_groups(reports, table, cells)),
+        # Inside a script element only the start of a tag could end it.
+        "data": json.dumps(cells).replace("<", "\\u003c"),
+    }
+    text = files("dispatchkit.report").joinpath("page.html").read_text(encoding="utf-8")
+    before, *pieces = text.split("{{")
+    filled = [before]
+    for piece in pieces:
+        name, _, rest = piece.partition("}}")
+        filled += [parts[name], rest]
+    return "".join(filled)
+
+
+def _first(rows: Iterable[Row | None]) -> Row:
+    return next(row for row in rows if row is not None)
+
+
+def _class(bucket: str) -> str:
+    return "b-" + bucket.replace(" ", "-")
+
+
+def _card(report: Coverage) -> str:
+    """Return what stands above the table of one type: shares, and a bar of the buckets."""
+    counted = {bucket: count for bucket, count in report.totals.items() if count and bucket != "no array argument"}
+    words = ", ".join(f"{count} {bucket}" for bucket, count in counted.items())
+    spans = "".join(f'<span class="{_class(bucket)}" style="flex:{count}"></span>' for bucket, count in counted.items())
+    samples = ", ".join(getattr(report, "samples", ()))
+    shares = f"{report.percent:.0f} % answer, {report.structured_percent:.0f} % keep the structure"
+    note = f'<p class="soft">Measured on {escape(samples)}</p>' if samples else '<p class="soft">Nothing was called</p>'
+    return (
+        f'<div class="card"><h2 class="name">{escape(report.type)}</h2><p>{shares}</p>'
+        f'<div class="bar" role="img" aria-label="{escape(words)}">{spans}</div>{note}</div>'
+    )
+
+
+def _chips(reports: Sequence[Coverage]) -> Iterator[str]:
+    """Yield a switch for each bucket that holds a function; it also explains the bucket."""
+    for bucket, meaning in all_buckets(reports).items():
+        count = sum(report.totals.get(bucket, 0) for report in reports)
+        if count:
+            letter = f'<i class="{_class(bucket)}" aria-hidden="true">{escape(LETTERS[bucket].strip())}</i>'
+            yield (
+                f'<li><button class="chip" type="button" aria-pressed="true" data-bucket="{bucket}" '
+                f'title="{escape(meaning)}">{letter}{bucket} {count}</button></li>'
+            )
+
+
+def _groups(reports: Sequence[Coverage], table: list[list[Row | None]], cells: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the rows of each kind under a heading; what a cell shows when it is chosen is put on the list."""
+    for kind in dict.fromkeys(_first(rows).kind for rows in table):
+        lines = [f'<tbody><tr class="group"><th colspan="{len(reports) + 1}" scope="rowgroup">{escape(kind)}</th></tr>']
+        for rows in table:
+            first = _first(rows)
+            if first.kind != kind:
+                continue
+            name = escape(short_name(first))
+            columns = "".join(_cell(report, row, cells) for report, row in zip(reports, rows, strict=True))
+            lines.append(
+                f'<tr data-name="{escape(first.qualified_name.lower())}" data-kind="{escape(kind)}">'
+                f'<th scope="row" class="name">{name}</th>{columns}</tr>'
+            )
+        yield "".join(lines) + "</tbody>"
+
+
+def _cell(report: Coverage, row: Row | None, cells: list[dict[str, Any]]) -> str:
+    if row is None:
+        return "<td></td>"
+    cells.append({"title": f"{row.qualified_name} of {report.type}", "lines": list(_lines(report, row))})
+    letter = escape(LETTERS[row.bucket].strip()) or "&nbsp;"
+    return (
+        f'<td><button type="button" tabindex="-1" class="cell {_class(row.bucket)}" data-bucket="{row.bucket}" '
+        f'data-cell="{len(cells) - 1}"><b aria-hidden="true">{letter}</b><span>{row.bucket}</span></button></td>'
+    )
+
+
+def _lines(report: Coverage, row: Row) -> Iterator[tuple[str, str]]:
+    """Yield what is said of a function and a type, with headings."""
+    yield "bucket", row.bucket
+    yield "meaning", report.buckets[row.bucket]
+    for heading, text in (("handler", short_location(row.location)), ("note", row.note)):
+        if text:
+            yield heading, text
+    if isinstance(row, MeasuredRow):
+        if row.takes_keywords is not None:
+            yield "keywords", "all taken" if row.takes_keywords else "not all taken"
+        if row.calls:
+            yield "calls", ", ".join(f"{count} {bucket}" for bucket, count in row.outcomes.items())
+        found = [text for text in measurements(row) if text.endswith(("dense time", "densified"))]
+        if found:
+            yield "cost", ", ".join(found)
+        if row.problem:
+            yield "problem", row.problem

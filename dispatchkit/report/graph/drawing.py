@@ -1,0 +1,270 @@
+"""`draw`: a picture of the graph behind a tensor, as SVG and as DOT."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dispatchkit.graph.storage import Storage, Vertex, vertex_of
+from dispatchkit.report.graph.layout import Layout, arranged
+from dispatchkit.report.graph.picture import Box, Picture, picture_of
+
+__all__ = ["Drawing", "draw"]
+
+
+def draw(
+    tensors: Any, *, params: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None, max_nodes: int = 100
+) -> Drawing:
+    r"""Draw the graph behind tensors: operations, shapes and leaves.
+
+    Parameters
+    ----------
+    tensors : a tensor, a sequence of them, or a dict of them by name
+    params : names of tensors in the graph, leaves above all: a dict, or pairs like those of ``named_parameters()``
+    max_nodes : how many operations and leaves are drawn at most, those nearest to `tensors`
+
+    Returns
+    -------
+    the drawing; a notebook shows it, ``save`` writes it, ``svg`` and ``dot`` are its texts
+
+    Raises
+    ------
+    TypeError : for what is no tensor
+    ValueError : if there is nothing to draw, or `max_nodes` is below 1
+
+    Notes
+    -----
+    The arrows are the edges that gradients flow back along, drawn in the direction of the forward pass. Arguments that
+    need no gradient are not part of the graph. No program or library is needed beside Python.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> w = dk.ones((3, 2), requires_grad=True)
+    >>> loss = dk.sum(dk.tanh(dk.ones((4, 3)) @ w))
+    >>> print(dk.draw({"loss": loss}, params={"w": w}))
+    digraph {
+      node [shape=box, fontname=monospace]
+      0 [label="sum\n() float64", style=rounded]
+      1 [label="tanh\n(4, 2) float64", style=rounded]
+      2 [label="matmul\n(4, 2) float64", style=rounded]
+      3 [label="w\n(3, 2) float64", style="rounded,filled"]
+      4 [label="loss", shape=plaintext]
+      1 -> 0
+      2 -> 1
+      3 -> 2
+      0 -> 4
+    }
+    """
+    if max_nodes < 1:
+        raise ValueError(f"draw: max_nodes must be at least 1, found {max_nodes}")
+    roots = _roots(tensors)
+    if not roots:
+        raise ValueError("draw: there is no tensor to draw")
+    names: dict[Vertex, str] = {}
+    for name, tensor in dict(params or ()).items():
+        if not isinstance(tensor, Storage):
+            raise TypeError(f"draw: params[{name!r}] is a {type(tensor).__name__}, not a tensor")
+        vertex = vertex_of(tensor)
+        if vertex is not None:
+            names[getattr(vertex, "main", vertex)] = str(name)
+    return Drawing(picture_of(roots, names, max_nodes))
+
+
+def _roots(tensors: Any) -> list[tuple[str, Storage]]:
+    """Return the tensors to draw with their names."""
+    if isinstance(tensors, Mapping):
+        roots = [(str(name), tensor) for name, tensor in tensors.items()]
+    elif isinstance(tensors, (list, tuple)):
+        several = len(tensors) > 1
+        roots = [(f"output {index}" if several else "output", tensor) for index, tensor in enumerate(tensors)]
+    else:
+        roots = [("output", tensors)]
+    for name, tensor in roots:
+        if not isinstance(tensor, Storage) or tensor.lifted:
+            what = f"tensors[{name!r}]" if isinstance(tensors, Mapping) else name
+            raise TypeError(f"draw: {what} is a {type(tensor).__name__}, not a tensor of a graph")
+    return roots
+
+
+class Drawing:
+    """A graph drawn: text in two languages, shown by notebooks.
+
+    Attributes
+    ----------
+    picture : the boxes and arrows
+    """
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+
+    @property
+    def svg(self) -> str:
+        """The drawing as SVG."""
+        return _Svg(self.picture).text()
+
+    @property
+    def dot(self) -> str:
+        """The graph in the language of Graphviz."""
+        return _dot(self.picture)
+
+    def save(self, path: str | Path) -> None:
+        """Write the drawing to a file: SVG to ``.svg``, DOT to ``.dot`` and ``.gv``.
+
+        Raises
+        ------
+        ValueError : for another suffix
+        """
+        path = Path(path)
+        suffix = path.suffix.lower()
+        if suffix not in (".svg", ".dot", ".gv"):
+            raise ValueError(f"draw: cannot save as '{path.name}'; use a name that ends in .svg, .dot or .gv")
+        path.write_text(self.svg if suffix == ".svg" else self.dot, encoding="utf-8")
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __str__(self) -> str:
+        return self.dot
+
+    def __repr__(self) -> str:
+        counts = {sort: sum(box.sort == sort for box in self.picture.boxes) for sort in ("operation", "leaf")}
+        return f"<Drawing: {counts['operation']} operations, {counts['leaf']} leaves>"
+
+
+DOT_STYLES = {
+    "operation": "style=rounded",
+    "leaf": 'style="rounded,filled"',
+    "constant": 'style="rounded,dashed"',
+    "output": "shape=plaintext",
+    "more": "shape=plaintext",
+}
+
+
+def _dot(picture: Picture) -> str:
+    lines = ["digraph {", "  node [shape=box, fontname=monospace]"]
+    for number, box in enumerate(picture.boxes):
+        label = r"\n".join(_quoted(text) for text in (box.title, *box.lines))
+        lines.append(f'  {number} [label="{label}", {DOT_STYLES[box.sort]}]')
+    for arrow in picture.arrows:
+        label = f' [label="{_quoted(arrow.label)}"]' if arrow.label else ""
+        lines.append(f"  {arrow.source} -> {arrow.target}{label}")
+    if picture.note:
+        lines.append(f'  label="{_quoted(picture.note)}"')
+    return "\n".join([*lines, "}"])
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', r"\"").replace("\n", " ")
+
+
+# Width of a character of a monospaced font in units of its size, with some room.
+ASPECT = 0.61
+TITLE, LINE = 13, 11
+MARGIN = 20.0
+STYLE = """
+.dk-graph { --paper: #ffffff; --ink: #1f2328; --faint: #656d76; --line: #8c959f; --box: #f6f8fa; --edge: #d0d7de;
+  --leaf: #ddf4ff; --leaf-edge: #54aeff; --out: #dafbe1; --out-edge: #4ac26b;
+  font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+@media (prefers-color-scheme: dark) {
+  .dk-graph { --paper: #0d1117; --ink: #e6edf3; --faint: #9198a1; --line: #6e7681; --box: #161b22; --edge: #3d444d;
+    --leaf: #0c2d6b; --leaf-edge: #388bfd; --out: #04260f; --out-edge: #2ea043; } }
+.dk-graph .paper { fill: var(--paper); }
+.dk-graph .operation rect { fill: var(--box); stroke: var(--edge); }
+.dk-graph .leaf rect { fill: var(--leaf); stroke: var(--leaf-edge); }
+.dk-graph .constant rect { fill: var(--paper); stroke: var(--line); stroke-dasharray: 4 3; }
+.dk-graph .output rect { fill: var(--out); stroke: var(--out-edge); }
+.dk-graph .more rect { fill: none; stroke: none; }
+.dk-graph text { fill: var(--faint); font-size: 11px; text-anchor: middle; }
+.dk-graph .title { fill: var(--ink); font-size: 13px; font-weight: 600; }
+.dk-graph .arrow { fill: none; stroke: var(--line); stroke-width: 1.3; }
+.dk-graph .head { fill: var(--line); }
+.dk-graph .label { text-anchor: start; paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
+"""
+
+
+class _Svg:
+    """Writes a picture as SVG."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.sizes = [_size(box) for box in picture.boxes]
+        self.layout: Layout = arranged(self.sizes, [(arrow.source, arrow.target) for arrow in picture.arrows])
+
+    def text(self) -> str:
+        """Return the whole document."""
+        note = html.escape(self.picture.note)
+        width = max(self.layout.width, ASPECT * LINE * len(note)) + 2 * MARGIN
+        height = self.layout.height + 2 * MARGIN + (LINE + 12 if note else 0)
+        left = (width - self.layout.width) / 2
+        size = f'width="{width:.0f}" height="{height:.0f}"'
+        box = f'viewBox="0 0 {width:.0f} {height:.0f}"'
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="dk-graph" {size} {box} role="img">',
+            f"<title>{html.escape(self._summary())}</title>",
+            f"<style>{STYLE}</style>",
+            f'<rect class="paper" {size} rx="8"/>',
+            f'<g transform="translate({left:.1f} {MARGIN:.1f})">',
+            *map(self._arrow, range(len(self.picture.arrows))),
+            *map(self._box, range(len(self.picture.boxes))),
+            "</g>",
+        ]
+        if note:
+            parts.append(f'<text x="{width / 2:.1f}" y="{height - MARGIN + 4:.1f}">{note}</text>')
+        return "\n".join([*parts, "</svg>"])
+
+    def _summary(self) -> str:
+        outputs = [box.title for box in self.picture.boxes if box.sort == "output"]
+        return f"graph of {', '.join(outputs)}"
+
+    def _box(self, number: int) -> str:
+        box, (width, height), (x, y) = self.picture.boxes[number], self.sizes[number], self.layout.centres[number]
+        radius = 7 if box.sort in ("operation", "constant") else height / 2
+        top = y - height / 2
+        baseline = y + TITLE * 0.35 if not box.lines else top + 20
+        texts = [f'<text class="title" x="{x:.1f}" y="{baseline:.1f}">{html.escape(box.title)}</text>']
+        for line in box.lines:
+            baseline += LINE + 5
+            texts.append(f'<text x="{x:.1f}" y="{baseline:.1f}">{html.escape(line)}</text>')
+        return (
+            f'<g class="{box.sort}"><rect x="{x - width / 2:.1f}" y="{top:.1f}" width="{width:.1f}" '
+            f'height="{height:.1f}" rx="{radius:.1f}"/>{"".join(texts)}</g>'
+        )
+
+    def _arrow(self, number: int) -> str:
+        arrow, route = self.picture.arrows[number], self.layout.routes[number]
+        x, y = route[-1]
+        path = _path([*route[:-1], (x, y - 6)])
+        parts = [
+            f'<path class="arrow" d="{path}"/>',
+            f'<path class="head" d="M{x:.1f} {y:.1f}l-4 -8l4 1.5l4 -1.5z"/>',
+        ]
+        if arrow.label:
+            x, y = route[0]
+            label = html.escape(arrow.label)
+            parts.append(f'<text class="label" x="{x + 4:.1f}" y="{y + 13:.1f}">{label}</text>')
+        return "".join(parts)
+
+
+def _size(box: Box) -> tuple[float, float]:
+    """Return width and height of a box that its text fits into."""
+    characters = max([TITLE * len(box.title), *(LINE * len(line) for line in box.lines)]) * ASPECT
+    pill = box.sort in ("leaf", "output")
+    width = max(characters + (34 if pill else 24), 44.0)
+    return width, 30.0 if not box.lines else 30.0 + (LINE + 5) * len(box.lines)
+
+
+def _path(route: Sequence[tuple[float, float]]) -> str:
+    """Return a path: straight within layers, bent between them."""
+    (x, y), *rest = route
+    parts = [f"M{x:.1f} {y:.1f}"]
+    for place, (nx, ny) in enumerate(rest):
+        if place % 2 == 0 or abs(nx - x) < 0.5:
+            parts.append(f"L{nx:.1f} {ny:.1f}")
+        else:
+            bend = (ny - y) / 2
+            parts.append(f"C{x:.1f} {y + bend:.1f} {nx:.1f} {ny - bend:.1f} {nx:.1f} {ny:.1f}")
+        x, y = nx, ny
+    return "".join(parts)

@@ -1,0 +1,208 @@
+"""`trace`: a record of every call made inside a `with` block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from time import perf_counter_ns
+from types import TracebackType
+from typing import Any, Literal, overload
+
+from dispatchkit.errors import ModeError
+from dispatchkit.graph.node import Node
+from dispatchkit.graph.node_wrapper import Around, is_around
+from dispatchkit.graph.storage import Vertex
+from dispatchkit.linalg import trace as sum_of_diagonal
+from dispatchkit.protocol.observers import Observer, Seen, active_observer, observe, observers, set_observers
+from dispatchkit.report.record.call import TracedCall, begun, finish
+from dispatchkit.report.record.chrome import chrome_trace
+from dispatchkit.report.record.summary import Order, Summary, summarised
+from dispatchkit.report.record.timeline import Timeline
+
+__all__ = ["Trace", "trace"]
+
+MAX_CALLS = 100_000
+
+
+class Trace(Observer):
+    """What a `trace` recorded.
+
+    Attributes
+    ----------
+    calls : a `TracedCall` for each call, in the order they began; those that calls make inside of them follow it
+    max_calls : how many are kept, the first ones
+    dropped : how many were not
+    duration : nanoseconds from the first call of `__enter__` to the last `__exit__`, or to now
+    """
+
+    def __init__(self, max_calls: int = MAX_CALLS) -> None:
+        if max_calls < 1:
+            raise ValueError(f"trace: max_calls must be at least 1, found {max_calls}")
+        self.max_calls = max_calls
+        self.calls: list[TracedCall] = []
+        self.dropped = 0
+        self._origin = self._left = 0
+        self._blocks = 0
+        self._lock = Lock()
+        self._under_way: dict[Seen, tuple[int, TracedCall]] = {}
+
+    def __enter__(self) -> Trace:
+        if self in observers():
+            raise ModeError("trace: this trace is recording here already; make another one")
+        set_observers((*observers(), self))
+        self._origin = self._origin or perf_counter_ns()
+        self._blocks += 1
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._blocks -= 1
+        self._left = perf_counter_ns()
+        set_observers([one for one in observers() if one is not self])
+
+    @property
+    def duration(self) -> int:
+        """Nanoseconds from entering the block to leaving it, or to now."""
+        return (perf_counter_ns() if self._blocks else self._left) - self._origin
+
+    def begins(self, call: Seen) -> None:
+        """Make a record of a call."""
+        if not self._blocks:
+            return  # in a thread or task that was started inside of the block, and outlives it
+        if len(self.calls) >= self.max_calls:
+            self.dropped += 1
+            return
+        outer = call.outer
+        while outer is not None and outer not in self._under_way:
+            outer = outer.outer
+        parent, above = (None, None) if outer is None else self._under_way[outer]
+        record = begun(call, parent, 0 if above is None else above.depth + 1)
+        record.start = perf_counter_ns() - self._origin
+        with self._lock:  # threads that share the context write into the same list
+            self._under_way[call] = len(self.calls), record
+            self.calls.append(record)
+
+    def ends(self, call: Seen, result: Any, error: BaseException | None) -> None:
+        """Complete the record of a call."""
+        found = self._under_way.pop(call, None)
+        if found is not None:
+            finish(found[1], call, self._origin, result, error)
+
+    def sweeps(self, vertices: Iterable[Vertex]) -> None:
+        """Have the nodes of a backward pass tell when their rules run."""
+        for vertex in vertices:
+            if isinstance(vertex, Node) and not is_around(_Told, vertex):
+                vertex.operation = _Told(vertex.operation)
+
+    def summary(self, by: Literal["function", "line"] = "function", sort: Order = "self") -> Summary:
+        """Return a table of the calls, by function or by the line of the program that led to them.
+
+        Parameters
+        ----------
+        by : ``"function"`` or ``"line"``
+        sort : the column that decides the order: ``"self"``, ``"total"``, ``"calls"``, ``"bytes"`` or ``"name"``
+
+        Raises
+        ------
+        ValueError : for another `by` or `sort`
+        """
+        return summarised(self.calls, by, sort, self.dropped)
+
+    def timeline(self, width: int = 1000) -> Timeline:
+        """Return a picture of the calls over time, those made inside of another below it.
+
+        Parameters
+        ----------
+        width : of the picture, in pixels
+
+        Raises
+        ------
+        ValueError : if `width` is below 200
+        """
+        return Timeline(self.calls, width, self.dropped)
+
+    def to_chrome(self, path: str | Path | None = None) -> str:
+        """Return the calls in the Trace Event Format, which Perfetto and ``chrome://tracing`` open.
+
+        Parameters
+        ----------
+        path : of a file to write it to
+
+        Returns
+        -------
+        a JSON object with a complete event (``"ph": "X"``) for each call, times in microseconds
+        """
+        text = chrome_trace(self.calls, self.dropped)
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    def __repr__(self) -> str:
+        more = f", {self.dropped} more not kept" if self.dropped else ""
+        return f"<Trace: {len(self.calls)} calls{more}>"
+
+
+class _Told(Around):
+    """The operation of a node whose rules traces are told of."""
+
+    __slots__ = ()
+
+    def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
+        """Return the raw cotangents of a node's inputs."""
+        return self._observed(partial(self.inner.pull_raw, node, g))
+
+    def pull_live(self, node: Any, g: Any) -> Sequence[Any]:
+        """Return the cotangents of a node's inputs as tensors."""
+        return self._observed(partial(self.inner.pull_live, node, g))
+
+    def _observed(self, pull: partial[Sequence[Any]]) -> Sequence[Any]:
+        return pull() if active_observer(Trace) is None else observe(Seen(self.node_name), pull)
+
+
+@overload
+def trace(*, max_calls: int = ...) -> Trace: ...
+@overload
+def trace(x: Any, /, *, offset: int = ..., dtype: Any = ...) -> Any: ...
+def trace(*x: Any, max_calls: int = MAX_CALLS, **kwargs: Any) -> Any:
+    """Record every call made inside a `with` block: ``with dk.trace() as t:``.
+
+    With an array it is PyTorch's function of this name instead: a view of `dispatchkit.linalg.trace`.
+
+    Parameters
+    ----------
+    max_calls : how many calls are kept; later ones are counted alone
+    *x, **kwargs : an array, and the parameters of `dispatchkit.linalg.trace`
+
+    Returns
+    -------
+    the `Trace`, to enter: it has ``calls``, ``summary()``, ``timeline()`` and ``to_chrome()``
+
+    Raises
+    ------
+    ValueError : if `max_calls` is below 1
+    ModeError : on entering a trace that is recording here already
+
+    Notes
+    -----
+    A trace belongs to its context: it sees the calls of the thread or asyncio task it was entered in, and of what was
+    started inside with a copy of the context (asyncio tasks, ``asyncio.to_thread``) until the block is left. It keeps
+    no argument alive. Without a trace, calls have nothing to look at for it.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> with dk.trace() as t:
+    ...     y = dk.exp(dk.ones(3)).sum()
+    >>> [(call.name, call.types, call.how) for call in t.calls]
+    [('ones', (), 'plain'), ('exp', ('Tensor',), 'plain'), ('sum', ('Tensor',), 'plain')]
+    """
+    if x or kwargs:
+        return sum_of_diagonal(*x, **kwargs)
+    return Trace(max_calls)
+
+
+# The operation behind it is found by this name, as that of a method is.
+trace.__overridable__ = sum_of_diagonal.__overridable__  # type: ignore[attr-defined]

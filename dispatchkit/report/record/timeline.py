@@ -1,0 +1,314 @@
+"""A picture of traced calls over time: a row for each depth, a group of rows for each thread and task."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from dispatchkit.errors import format_bytes
+from dispatchkit.report.coverage.tables import short_location
+from dispatchkit.report.record.call import HOWS, TracedCall
+from dispatchkit.report.record.summary import format_time
+
+__all__ = ["Timeline"]
+
+MARGIN, ROW, GAP = 16.0, 20.0, 2.0
+# Width of a character of the font, in pixels.
+CHARACTER = 6.75
+# Calls that are narrower are drawn in one box with their neighbours, as long as that is not wider than the other.
+NARROW, WIDE = 2.0, 90.0
+DEEPEST = 40
+# Fill and edge of the boxes, light and dark.
+COLOURS = {
+    "plain": ("#eaeef2", "#afb8c1", "#21262d", "#484f58"),
+    "default": ("#d8dee4", "#8c959f", "#2d333b", "#6e7681"),
+    "rule": ("#aceebb", "#4ac26b", "#033a16", "#2ea043"),
+    "rule for the kind": ("#b6e3ff", "#54aeff", "#0c2d6b", "#388bfd"),
+    "own method": ("#d8b9ff", "#a475f9", "#3c1e70", "#8957e5"),
+    "mode": ("#ffd3eb", "#e85aad", "#5e103e", "#bf4b8a"),
+    "decompose": ("#b3f0ff", "#4ac6d9", "#0a3a42", "#1b9aaa"),
+    "rewrap": ("#c8e1ff", "#79b8ff", "#05264c", "#2f81f7"),
+    "convert": ("#e2e5a9", "#a8ad3a", "#3a3d0b", "#8f9430"),
+    "dense": ("#fae17d", "#d4a72c", "#4b2900", "#bb8009"),
+    "backward": ("#ffe2cc", "#f0883e", "#4d2d10", "#bd561d"),
+    "nobody": ("#ffcecb", "#ff8182", "#67060c", "#f85149"),
+    "several": ("#f6f8fa", "#afb8c1", "#161b22", "#484f58"),
+}
+
+
+def _kind(how: str) -> str:
+    return (how or "plain").replace(" ", "-")
+
+
+def _coloured(how: str, fill: str, edge: str) -> str:
+    """Return the rules of style for a way of answering; in a box of several calls its band has the stronger colour."""
+    kind = _kind(how)
+    return (
+        f".dk-trace .{kind} > rect {{ fill: {fill}; stroke: {edge}; }}\n"
+        f".dk-trace .several .{kind} > rect {{ fill: {edge}; stroke: none; }}\n"
+    )
+
+
+def _style() -> str:
+    light = "".join(_coloured(how, fill, edge) for how, (fill, edge, _, _) in COLOURS.items())
+    dark = "".join(_coloured(how, fill, edge) for how, (_, _, fill, edge) in COLOURS.items())
+    return f"""
+.dk-trace {{ --paper: #ffffff; --ink: #1f2328; --faint: #656d76; --line: #d0d7de; --bad: #cf222e;
+  font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: 11px; }}
+{light}@media (prefers-color-scheme: dark) {{
+.dk-trace {{ --paper: #0d1117; --ink: #e6edf3; --faint: #9198a1; --line: #30363d; --bad: #f85149; }}
+{dark}}}
+.dk-trace .paper {{ fill: var(--paper); }}
+.dk-trace text {{ fill: var(--ink); }}
+.dk-trace .faint {{ fill: var(--faint); }}
+.dk-trace .tick {{ stroke: var(--line); }}
+.dk-trace .several > rect {{ stroke-dasharray: 2 2; }}
+.dk-trace .raised > rect {{ stroke: var(--bad); stroke-width: 2; }}
+"""
+
+
+Lane: TypeAlias = tuple[int, str, str]
+
+
+@dataclass(slots=True)
+class _Block:
+    """What is drawn as one box: a call, or neighbours each of which is too narrow for one."""
+
+    start: int
+    end: int
+    calls: list[TracedCall] = field(default_factory=list)
+
+
+class Timeline:
+    """Calls over time, drawn; a notebook shows it.
+
+    Parameters
+    ----------
+    calls : to draw
+    width : of the picture in pixels
+    dropped : how many calls the trace did not keep
+
+    Raises
+    ------
+    ValueError : if `width` is below 200
+    """
+
+    def __init__(self, calls: Sequence[TracedCall], width: int = 1000, dropped: int = 0) -> None:
+        if width < 200:
+            raise ValueError(f"timeline: width must be at least 200 pixels, found {width}")
+        self._calls = list(calls)
+        self._width = width
+        self._dropped = dropped
+        self._from = min((call.start for call in calls), default=0)
+        self._span = max(max((call.start + call.duration for call in calls), default=0) - self._from, 1)
+        self._scale = (width - 2 * MARGIN) / self._span
+
+    @property
+    def svg(self) -> str:
+        """The picture as SVG."""
+        groups = {lane: self._rows(lane) for lane in dict.fromkeys(call.lane for call in self._calls)}
+        parts: list[str] = []
+        y = MARGIN + 12
+        for line in self._heads(groups):
+            parts.append(f'<text x="{MARGIN}" y="{y:.0f}">{html.escape(line)}</text>')
+            y += 16
+        y += 4
+        for row in self._legend():
+            parts.append(f'<g transform="translate({MARGIN:.1f} {y - 4:.1f})">{row}</g>')
+            y += 18
+        y += 16
+        top = y
+        boxes: list[str] = []
+        for lane, rows in groups.items():
+            boxes.append(f'<text class="faint" x="{MARGIN}" y="{y + 14:.1f}">{html.escape(_lane_text(lane))}</text>')
+            y += ROW
+            for blocks in rows:
+                boxes += [self._box(block, y) for block in blocks]
+                y += ROW + GAP
+            y += 8
+        parts += [*self._axis(top, y), *boxes]
+        size = f'width="{self._width}" height="{y + MARGIN:.0f}"'
+        view = f'viewBox="0 0 {self._width} {y + MARGIN:.0f}"'
+        head = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="dk-trace" {size} {view} role="img">',
+            f"<title>{html.escape(next(self._heads(groups)))}</title>",
+            f"<style>{_style()}</style>",
+            f'<rect class="paper" {size} rx="8"/>',
+        ]
+        return "\n".join([*head, *parts, "</svg>"])
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture to a file.
+
+        Raises
+        ------
+        ValueError : if its name does not end in ``.svg``
+        """
+        path = Path(path)
+        if path.suffix.lower() != ".svg":
+            raise ValueError(f"timeline: cannot save as '{path.name}'; use a name that ends in .svg")
+        path.write_text(self.svg, encoding="utf-8")
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __repr__(self) -> str:
+        return f"<Timeline: {len(self._calls)} calls, {format_time(self._span)}>"
+
+    def _rows(self, lane: Lane) -> list[list[_Block]]:
+        """Return the boxes of a lane by depth, neighbours that are too narrow joined."""
+        rows: list[list[_Block]] = []
+        for call in sorted((call for call in self._calls if call.lane == lane), key=lambda call: call.start):
+            if call.depth >= DEEPEST:
+                continue
+            while len(rows) <= call.depth:
+                rows.append([])
+            row, end = rows[call.depth], call.start + call.duration
+            if row and call.duration * self._scale < NARROW:
+                last = row[-1]
+                narrow = len(last.calls) > 1 or (last.end - last.start) * self._scale < NARROW
+                near = (call.start - last.end) * self._scale < NARROW and (end - last.start) * self._scale <= WIDE
+                if narrow and near:
+                    last.calls.append(call)
+                    last.end = max(last.end, end)
+                    continue
+            row.append(_Block(call.start, end, [call]))
+        return rows
+
+    def _heads(self, groups: dict[Lane, list[list[_Block]]]) -> Iterator[str]:
+        count = len(self._calls)
+        yield f"{count:,} call{'' if count == 1 else 's'} in {format_time(self._span)}" if count else "no calls"
+        joined = [block for rows in groups.values() for row in rows for block in row if len(block.calls) > 1]
+        if joined:
+            calls = sum(len(block.calls) for block in joined)
+            boxes = "1 dashed box" if len(joined) == 1 else f"{len(joined):,} dashed boxes"
+            yield f"{calls:,} calls that are too short to see are drawn together, in {boxes}"
+        deep = sum(call.depth >= DEEPEST for call in self._calls)
+        if deep:
+            yield f"{deep:,} calls inside of more than {DEEPEST} others are not drawn"
+        if self._dropped:
+            yield f"{self._dropped:,} later calls were not kept"
+
+    def _legend(self) -> Iterator[str]:
+        """Yield rows of the colours that are used, with what they mean."""
+        used = {call.how for call in self._calls}
+        said = {_kind(how): f"{how}: {text}" for how, text in HOWS.items() if how in used}
+        if any(call.error for call in self._calls):
+            said["several raised"] = "raised an exception"
+        x, row = 0.0, ""
+        for names, text in said.items():
+            length = 18 + CHARACTER * len(text) + 18
+            if row and x + length > self._width - 2 * MARGIN:
+                yield row
+                x, row = 0.0, ""
+            row += (
+                f'<g class="{names}"><rect x="{x:.1f}" y="-8" width="12" height="12" rx="2"/>'
+                f'<text class="faint" x="{x + 18:.1f}" y="2">{html.escape(text)}</text></g>'
+            )
+            x += length
+        if row:
+            yield row
+
+    def _axis(self, top: float, bottom: float) -> Iterator[str]:
+        """Yield lines at round times."""
+        step = _round_step(self._span * 90 / (self._width - 2 * MARGIN))
+        for tick in range(int(self._span // step) + 1):
+            x = MARGIN + tick * step * self._scale
+            text = "0" if tick == 0 else _round_time(tick * step)
+            yield f'<line class="tick" x1="{x:.1f}" x2="{x:.1f}" y1="{top:.1f}" y2="{bottom:.1f}"/>'
+            if x + CHARACTER * len(text) < self._width:
+                yield f'<text class="faint" x="{x + 2:.1f}" y="{top - 3:.1f}">{text}</text>'
+
+    def _box(self, block: _Block, y: float) -> str:
+        """Return the box of a call, or of several."""
+        x = MARGIN + (block.start - self._from) * self._scale
+        width = max((block.end - block.start) * self._scale, 1.0)
+        if len(block.calls) == 1:
+            call = block.calls[0]
+            names, said = [_kind(call.how)], _details(call)
+            label = next(
+                (text for text in (f"{call.name} {format_time(call.duration)}", call.name) if _fits(text, width)),
+                _shortened(call.name, width),
+            )
+        else:
+            names, said = ["several"], _details_of_several(block.calls)
+            label = next(
+                (text for text in (f"{len(block.calls)} calls", f"×{len(block.calls)}") if _fits(text, width)), ""
+            )
+        if any(call.error for call in block.calls):
+            names.append("raised")
+        parts = "" if len(block.calls) == 1 else "".join(_shares(block, x, y, width))
+        baseline = y + (14 if len(block.calls) == 1 else 12)
+        text = f'<text x="{x + 4:.1f}" y="{baseline:.1f}">{html.escape(label)}</text>' if label else ""
+        return (
+            f'<g class="{" ".join(names)}"><title>{html.escape(said)}</title>'
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{ROW:.0f}" rx="{min(3.0, width / 3):.1f}"/>'
+            f"{parts}{text}</g>"
+        )
+
+
+def _lane_text(lane: Lane) -> str:
+    _, thread, task = lane
+    return f"{thread}, task {task}" if task else thread
+
+
+def _fits(text: str, width: float) -> bool:
+    return CHARACTER * len(text) + 8 <= width
+
+
+def _shortened(text: str, width: float) -> str:
+    count = int((width - 8) / CHARACTER)
+    return f"{text[: count - 1]}…" if count >= 4 else ""
+
+
+def _shares(block: _Block, x: float, y: float, width: float) -> Iterator[str]:
+    """Yield for each way in which the calls of a box were answered a band that is as wide as its share of the time."""
+    times: Counter[str] = Counter()
+    for call in block.calls:
+        times[call.how] += call.duration
+    scale = width / max(sum(times.values()), 1)
+    for how in sorted(times):
+        own = times[how] * scale
+        yield f'<g class="{_kind(how)}"><rect x="{x:.1f}" y="{y + 15:.1f}" width="{own:.1f}" height="5"/></g>'
+        x += own
+
+
+def _details(call: TracedCall) -> str:
+    """Return what is shown of a call where the pointer rests on it."""
+    answered = ": ".join(text for text in (call.how, call.what) if text)
+    times = f"{format_time(call.duration)}, {format_time(call.self_time)} without the calls inside"
+    lines = [f"{call.name}({', '.join(call.arrays())})", answered]
+    if call.location:
+        lines.append(short_location(call.location))
+    lines.append(times)
+    if call.densified:
+        lines.append(f"{format_bytes(call.densified)} densified")
+    if call.error:
+        lines.append(f"raised {call.error}")
+    return "\n".join([*lines, f"called from {short_location(call.place)}"])
+
+
+def _details_of_several(calls: Sequence[TracedCall]) -> str:
+    counts = Counter(call.name for call in calls)
+    total = format_time(sum(call.duration for call in calls))
+    most = [f"{name} ×{count}" for name, count in counts.most_common(8)]
+    rest = len(counts) - len(most)
+    return "\n".join([f"{len(calls)} calls, {total} together", *most, *([f"{rest} more functions"] if rest else [])])
+
+
+def _round_step(least: float) -> int:
+    """Return the smallest of 1, 2, 5, 10, 20, ... that is not below a number."""
+    power = int(10 ** math.floor(math.log10(max(least, 1.0))))
+    return next(step for step in (power, 2 * power, 5 * power, 10 * power) if step >= least)
+
+
+def _round_time(nanoseconds: int) -> str:
+    for unit, size in (("s", 10**9), ("ms", 10**6), ("µs", 10**3)):
+        if nanoseconds >= size:
+            return f"{nanoseconds / size:g} {unit}"
+    return f"{nanoseconds} ns"

@@ -1,0 +1,100 @@
+"""The check of what a type does with types that it does not know: it declines, so that they are asked."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.members import REFLECTED
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Form
+from dispatchkit.testing.calls import Call
+from dispatchkit.testing.examination import examination
+from dispatchkit.testing.findings import Failure, described
+from dispatchkit.testing.subject import Subject
+
+__all__ = ["strangers"]
+
+ANSWER = "answered by the stranger"
+COMPARISONS = ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__")
+
+
+class Stranger:
+    """A type of the protocol that answers every call, whoever else is in it."""
+
+    @classmethod
+    def __tensor_function__(
+        cls, func: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        return ANSWER
+
+    def __repr__(self) -> str:
+        return "Stranger()"
+
+
+class Foreigner:
+    """A class outside the protocol whose operators answer."""
+
+    def __repr__(self) -> str:
+        return "Foreigner()"
+
+
+def _answer(self: Any, other: Any) -> Any:
+    return ANSWER
+
+
+for _name in (*REFLECTED.values(), *COMPARISONS):
+    setattr(Foreigner, _name, _answer)
+
+
+def strangers(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
+    """Types that the type does not know are asked in their turn: handlers decline, and raise nothing."""
+    if sum(p.form is not Form.INDEX for p in operation.parameters.arrays) < 2:
+        return
+    for call in examination(subject, operation).some(1):
+        for seat in range(len(call.sample.arrays(operation.parameters))):
+            yield _with_stranger(subject, replace(call, seats=frozenset({seat})))
+        for member in tensor_protocol.surface:
+            if member.operation is operation and member.name in (*REFLECTED, *COMPARISONS):
+                yield from _with_foreigner(subject, call, member.name)
+
+
+def _with_stranger(subject: Subject, call: Call) -> Failure | None:
+    args, kwargs = call.make(subject, _stranger)
+    try:
+        subject.call(call.operation, args, kwargs)
+    except Exception as error:  # noqa: BLE001  # whatever a handler raises, the stranger was not asked
+        text = call.text(subject, _stranger)
+        return _failure(call.operation, text, error, "a decline (dk.decline or NotImplemented), then its answer")
+    return None
+
+
+def _stranger(value: Any) -> Stranger:
+    return Stranger()
+
+
+def _with_foreigner(subject: Subject, call: Call, name: str) -> Iterator[Failure | None]:
+    form: Callable[[Any, Any], Any] = getattr(operator, name)
+    (x, *_), _ = call.make(subject)
+    try:
+        yield None if form(x, Foreigner()) == ANSWER else _unasked(call, name, subject)
+    except Exception as error:  # noqa: BLE001  # whatever the operator raises, the other operand was not asked
+        yield _failure(call.operation, f"{subject.name}.{name}(Foreigner())", error, "NotImplemented, then its answer")
+    try:
+        form(x, object())
+    except TypeError:
+        yield None
+    except Exception as error:  # noqa: BLE001  # Python's own answer would be a TypeError
+        yield _failure(call.operation, f"{subject.name}.{name}(object())", error, "NotImplemented, so a TypeError")
+
+
+def _unasked(call: Call, name: str, subject: Subject) -> Failure:
+    operation = call.operation.qualified_name
+    return Failure("strangers", operation, f"{subject.name}.{name}(Foreigner())", "an answer of its own", ANSWER)
+
+
+def _failure(operation: Overridable, text: str, error: Exception, expected: str) -> Failure:
+    return Failure("strangers", operation.qualified_name, text, described(error), expected)

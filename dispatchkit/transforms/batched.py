@@ -1,0 +1,183 @@
+"""`Batched`: many arrays of one shape computed as one, which is how `vmap` works."""
+
+from __future__ import annotations
+
+import warnings
+from contextvars import ContextVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.errors import LoopWarning, RandomnessError, TransformError
+from dispatchkit.protocol.frames import caller
+from dispatchkit.transforms.batching.rules import BY_KIND, BY_NAME, Batch
+from dispatchkit.transforms.tracer import Lifted
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from dispatchkit.protocol.overridable import Overridable
+
+__all__ = [
+    "ActiveBatch",
+    "Batched",
+    "active",
+    "batched_everywhere",
+    "in_batch",
+    "in_element",
+    "in_front",
+    "randomness_at",
+]
+
+
+class ActiveBatch(NamedTuple):
+    """A batch that a function under `vmap` is inside of."""
+
+    level: int
+    size: int
+    randomness: str
+
+
+# Outermost first.
+active: ContextVar[tuple[ActiveBatch, ...]] = ContextVar("dispatchkit.batches", default=())
+
+
+class Batched(Lifted):
+    """A tensor of a function under `vmap`: what it is to the function has one axis less than what is inside.
+
+    Parameters
+    ----------
+    value : array of shape (B, ...), the batch first
+    level : of the transformation
+    """
+
+    __slots__ = ()
+    transformation = "vmap"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes, without that of the batch."""
+        return tuple(self.value.shape[1:])
+
+    def rebuilt(self, value: Any) -> Self:
+        """Return another batch of this level."""
+        return type(self)(value, self.level)
+
+    def detach(self) -> Self:
+        """Return the batch outside the graph."""
+        return self.rebuilt(self.value.detach())
+
+    def item(self) -> Any:
+        """Refuse: there is one number for each element of the batch.
+
+        Raises
+        ------
+        TransformError : always
+        """
+        raise TransformError(
+            "vmap: a batch has no single value, so item(), bool(), int() and float() cannot follow it; "
+            "branch with where(condition, x1, x2), and index with take or take_along_axis"
+        )
+
+    def tolist(self) -> Any:
+        """Refuse, as `item` does."""
+        return self.item()
+
+    def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Compute a call for the whole batch at once."""
+        batch = Batch(self.level, self.value.shape[0], type(self), operation)
+        rule = BY_NAME.get(operation.qualified_name)
+        if rule is None and isinstance(operation, DeclaredOperation) and not operation.composite:
+            rule = BY_KIND.get(operation.kind)
+        if rule is not None:
+            result = rule(batch, *args, **kwargs)
+            if result is not NotImplemented:
+                return batch.wrapped(result)
+        body = operation.decomposition()
+        if body is not None:
+            try:
+                return body(*args, **kwargs)
+            except RandomnessError:
+                raise
+            except TransformError:
+                pass
+        return one_by_one(batch, args, kwargs)
+
+
+def one_by_one(batch: Batch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Compute a call for each element of a batch, and stack what comes out."""
+    operation = batch.operation
+    _, _, depth = caller()
+    warnings.warn(
+        f"vmap: {operation.qualified_name} has no rule for batches and no body that a batch can go through, so it is "
+        f"called {batch.size} times",
+        LoopWarning,
+        stacklevel=depth,
+    )
+    results = []
+    for index in range(batch.size):
+        own, keywords = operation.parameters.replace(args, kwargs, partial(_element, batch, index))
+        results.append(operation.function(*own, **keywords))
+    return batch.wrapped(stacked(results))
+
+
+def _element(batch: Batch, index: int, name: str, x: Any) -> Any:
+    return batch.element(x, index)
+
+
+def stacked(results: list[Any]) -> Any:
+    """Return several results of one form as one, each array stacked."""
+    first = results[0]
+    if isinstance(first, (tuple, list)):
+        members = [stacked(list(parts)) for parts in zip(*results, strict=True)]
+        return type(first)(*members) if hasattr(first, "_fields") else type(first)(members)
+    return tensor_namespace.stack(results)
+
+
+def in_front(x: Any, level: int, size: int) -> Any:
+    """Return an array with the batch of a level as its first axis; one outside the batch is stretched.
+
+    What is lifted at a higher level stays so.
+    """
+    if not in_batch(x, level):
+        return tensor_namespace.broadcast_to(x, (size, *x.shape))
+    if x.level == level:
+        return x.value
+    if isinstance(x, Batched):
+        # Inside, the batch of the higher level comes first.
+        return x.rebuilt(tensor_namespace.moveaxis(in_front(x.value, level, size), 0, 1))
+    return x.mapped(lambda part: in_front(part, level, size))
+
+
+def in_batch(x: Any, level: int) -> bool:
+    """Return whether an array differs within the batch of a level."""
+    return isinstance(x, Lifted) and (x.level == level or any(in_batch(part, level) for part in x.parts()))
+
+
+def in_element(x: Any, level: int, index: int) -> Any:
+    """Return what an array is for one element of the batch of a level."""
+    if isinstance(x, Lifted):
+        return x.value[index] if x.level == level else x.mapped(lambda one: in_element(one, level, index))
+    return x
+
+
+def batched_everywhere(x: Any) -> Any:
+    """Return an array as a batch of every level that is active, so that each element has a derivative of its own."""
+    for batch in active.get():
+        x = _batched_at(x, batch.level, batch.size)
+    return x
+
+
+def randomness_at(level: int) -> str:
+    """Return what random functions do inside the batch of a level."""
+    return next((batch.randomness for batch in active.get() if batch.level == level), "error")
+
+
+def _batched_at(x: Any, level: int, size: int) -> Any:
+    if isinstance(x, Lifted):
+        if x.level > level:
+            return x.mapped(lambda one: _batched_at(one, level, size))
+        if x.level == level:
+            return x
+    return Batched(tensor_namespace.broadcast_to(x, (size, *x.shape)), level)

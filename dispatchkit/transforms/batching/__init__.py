@@ -1,0 +1,1 @@
+"""How operations act on batches."""

@@ -1,0 +1,246 @@
+"""`Dual`: a tensor and its tangent, with which derivatives flow forward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dispatchkit.backends.arrays import SCALARS, foreign, raw_array
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.declare.jvp import push
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.wrapping import wrapped
+from dispatchkit.errors import TransformError
+from dispatchkit.graph.recording import is_grad_enabled
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.modes import live
+from dispatchkit.protocol.parameters import ArrayParameter, Form
+from dispatchkit.tensor import Tensor
+from dispatchkit.transforms.tracer import Lifted, as_tensor
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from dispatchkit.protocol.overridable import Overridable
+
+__all__ = ["Dual"]
+
+# Kinds whose results never share memory with their arguments.
+COPYING = frozenset({kinds.elementwise, kinds.reduction, kinds.linalg})
+
+
+class Dual(Lifted):
+    """A tensor with its tangent: the derivative in the direction that forward mode follows.
+
+    Parameters
+    ----------
+    value : the tensor
+    tangent : of the shape and dtype of `value`; None stands for zeros
+    level : of the transformation
+    """
+
+    __slots__ = ("tangent",)
+    transformation = "jvp"
+
+    tangent: Any
+
+    def __init__(self, value: Any, tangent: Any, level: int) -> None:
+        super().__init__(value, level)
+        self.tangent = tangent
+
+    def rebuilt(self, value: Any) -> Self:
+        """Return a tensor of this level without a tangent."""
+        return type(self)(value, None, self.level)
+
+    def parts(self) -> tuple[Any, ...]:
+        """Return value and tangent."""
+        return (self.value,) if self.tangent is None else (self.value, self.tangent)
+
+    def mapped(self, change: Callable[[Any], Any]) -> Self:
+        """Return a dual of this level with value and tangent changed."""
+        return type(self)(change(self.value), None if self.tangent is None else change(self.tangent), self.level)
+
+    def detach(self) -> Any:
+        """Return the value without its tangent, outside the graph."""
+        return self.value.detach()
+
+    def item(self) -> Any:
+        """Return the one element as a Python number, without derivative."""
+        return self.value.item()
+
+    def tolist(self) -> Any:
+        """Return the elements as nested lists of Python numbers, without derivative."""
+        return self.value.tolist()
+
+    def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Compute a call on the values, and the tangent of its result by the operation's rules."""
+        level = self.level
+        special = SPECIAL.get(operation.qualified_name)
+        if special is not None:
+            return special(level, *args, **kwargs)
+        if not isinstance(operation, DeclaredOperation) or operation.composite:
+            return _through_body(operation, args, kwargs)
+        values, keywords = operation.parameters.replace(args, kwargs, lambda _, x: value_at(x, level))
+        if not operation.differentiable:
+            y = operation.function(*values, **keywords)
+            return Dual(y, None, level) if operation.kind is kinds.creation else y
+        tangents = _tangents(operation, args, kwargs, level)
+        if operation.kind in COPYING:
+            found = _on_raw_arrays(operation, values, keywords, tangents, level)
+            if found is not None:
+                return found
+        y = operation.function(*values, **keywords)
+        if not tangents:
+            return y
+        return _paired(y, push(operation, operation.function, tensor_namespace, y, values, keywords, tangents), level)
+
+
+def value_at(x: Any, level: int) -> Any:
+    """Return the value of a tensor that is dual at a level, and anything else as it is."""
+    if isinstance(x, Lifted):
+        if x.level == level:
+            return x.value
+        if x.level > level:
+            return x.mapped(lambda one: value_at(one, level))
+    return x
+
+
+def tangent_at(x: Any, level: int) -> Any:
+    """Return the tangent of a tensor that is dual at a level, None where it has none."""
+    if isinstance(x, Dual) and x.level == level:
+        return x.tangent
+    return None
+
+
+def _paired(y: Any, t: Any, level: int) -> Any:
+    """Return a result, or each of several, with its tangent."""
+    if isinstance(y, (tuple, list)):
+        members = [one if part is None else Dual(one, part, level) for one, part in zip(y, t, strict=True)]
+        return type(y)(*members) if hasattr(y, "_fields") else type(y)(members)
+    return y if t is None else Dual(y, t, level)
+
+
+def _tangents(
+    operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], level: int
+) -> list[tuple[ArrayParameter, Any]]:
+    """Return the array parameters whose arguments have tangents, with these."""
+    found: list[tuple[ArrayParameter, Any]] = []
+    for p in operation.parameters.arrays:
+        if p.form is Form.INDEX:
+            continue
+        argument = p.find(args, kwargs)
+        if p.form is Form.ONE or not p.holds_several(argument):
+            t: Any = tangent_at(argument, level)
+            if t is not None:
+                found.append((p, t))
+        else:
+            parts = [tangent_at(member, level) for member in argument]
+            if any(part is not None for part in parts):
+                found.append((p, parts))
+    return found
+
+
+def _through_body(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Compute an operation without rules by its body, whose inner calls carry the tangents."""
+    body = operation.decomposition()
+    if body is None:
+        raise TransformError(f"jvp: {operation.qualified_name} has neither rules for tangents nor a body to follow")
+    return body(*args, **kwargs)
+
+
+def _on_raw_arrays(
+    operation: DeclaredOperation,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    tangents: list[tuple[ArrayParameter, Any]],
+    level: int,
+) -> Any:
+    """Compute value and tangent without wrapping between the steps; None where an argument is no plain tensor."""
+    raw_tangents = [(p, _raw(t)) for p, t in tangents]
+    if live or foreign or not tangents or any(t is None for _, t in raw_tangents):
+        return None
+    plain = True
+
+    def opened(_: str, x: Any) -> Any:
+        nonlocal plain
+        found = _raw(x)
+        plain = plain and found is not None
+        return found
+
+    own, keywords = operation.parameters.replace(args, kwargs, opened)
+    if not plain:
+        return None
+    body = operation.body_of_namespace
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return body(numpy_namespace, *args, **kwargs)
+
+    try:
+        y = call(*own, **keywords)
+    except Exception:  # noqa: BLE001  # the longer way raises it again, with the words of the operation
+        return None
+    if isinstance(y, (tuple, list)):
+        return None
+    y = raw_array(y)
+    t = push(operation, call, numpy_namespace, y, own, keywords, raw_tangents)
+    base = tensor_namespace.Tensor
+    return _paired(wrapped(base, y), None if t is None else wrapped(base, t), level)
+
+
+def _raw(x: Any) -> Any:
+    """Return the array of a plain tensor outside any graph, a scalar as it is; None for anything else."""
+    cls = type(x)
+    if cls is Tensor:
+        return x.array if x._node is None or not is_grad_enabled() else None
+    return x if cls in SCALARS or cls is np.ndarray else None
+
+
+def _assign(level: int, x: Any, key: Any, value: Any) -> None:
+    """Assign value and tangent; `x` must be dual if `value` is."""
+    key = tuple(value_at(part, level) for part in key) if isinstance(key, tuple) else value_at(key, level)
+    t = tangent_at(value, level)
+    if not (isinstance(x, Dual) and x.level == level):
+        if t is not None:
+            raise TransformError(
+                "setitem: a value with a tangent cannot be assigned into a tensor made outside of what jvp follows; "
+                "make the target with zeros_like of an input, or use index_put"
+            )
+        tensor_namespace.setitem(x, key, value_at(value, level))
+        return
+    tangent = x.tangent
+    if tangent is not None or t is not None:
+        if _is_shared(x.value):
+            raise TransformError(
+                "setitem: the tensor shares memory with views of it, whose tangents would become wrong; change a copy "
+                "(x = x.clone()), or use index_put"
+            )
+        before = tensor_namespace.zeros_like(x.value) if tangent is None else tangent
+        tangent = tensor_namespace.index_put(before, key, 0.0 if t is None else t)
+    tensor_namespace.setitem(x.value, key, value_at(value, level))
+    # Others may hold the tangent that was: it is replaced, not changed.
+    x.tangent = tangent
+
+
+def _is_shared(x: Any) -> bool:
+    """Return whether another living tensor looks at the memory of one."""
+    if isinstance(x, Lifted):
+        return any(map(_is_shared, x.parts()))
+    return x._memory is not None and bool(x._memory.relatives(x))
+
+
+def _as_dual(level: int, obj: Any, /, **kwargs: Any) -> Any:
+    """Convert value and tangent; of a list, stack its members."""
+    if isinstance(obj, (list, tuple)):
+        made = tensor_namespace.stack([as_tensor(member) for member in obj])
+        return tensor_namespace.asarray(made, **kwargs)
+    t = tangent_at(obj, level)
+    y = tensor_namespace.asarray(value_at(obj, level), **kwargs)
+    return y if t is None else Dual(y, tensor_namespace.asarray(t, **kwargs), level)
+
+
+SPECIAL: dict[str, Callable[..., Any]] = {"dispatchkit.setitem": _assign, "dispatchkit.asarray": _as_dual}
+assert tensor_protocol.operations.keys() >= SPECIAL.keys()

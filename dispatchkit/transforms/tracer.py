@@ -1,0 +1,288 @@
+"""`Lifted`: tensors that stand for more than one array while a transformation runs.
+
+Forward mode lifts a tensor to a pair of value and tangent, `vmap` to a batch. Each use of a transformation has a level,
+later ones a higher one; a call is answered by the highest level among its arguments, which calls the operation again
+on what is inside. So transformations nest to any depth, and what is inside may be a plain tensor of a graph, a
+subclass, or another lifted tensor.
+"""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+from dispatchkit.backends.arrays import foreign, making_with, namespace_of
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.errors import TransformError
+from dispatchkit.graph.storage import Storage
+from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.type_registry import Declaration
+from dispatchkit.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Self
+
+    from dispatchkit.protocol.overridable import Overridable
+
+__all__ = ["Lifted", "as_tensor", "level_of", "new_level", "reopened", "top_level"]
+
+_numbers = itertools.count(1)
+
+
+class Level(int):
+    """The number of one use of a transformation.
+
+    Attributes
+    ----------
+    ended : whether the function has returned, after which no tensor of this level may be used
+    """
+
+    ended = False
+
+
+@contextmanager
+def reopened(level: int) -> Iterator[None]:
+    """Let tensors of a level be used where a backward pass goes on with what its transformation began."""
+    before = getattr(level, "ended", False)
+    if before:
+        level.ended = False  # type: ignore[attr-defined]  # a Level
+    try:
+        yield
+    finally:
+        if before:
+            level.ended = True  # type: ignore[attr-defined]
+
+
+def new_level() -> Level:
+    """Return the level of a transformation that begins, higher than all before."""
+    return Level(next(_numbers))
+
+
+ENDED = (
+    "{operation}: a tensor from inside a function under {name} was used after {name} had ended; give it out of the "
+    "function as a result or with has_aux, rather than by a variable or a list from elsewhere"
+)
+# Types of users, which know what they hold, are asked first.
+LAST = -1_000_000
+
+
+class Lifted(Tensor):
+    """A tensor that a transformation has put in the place of another.
+
+    Attributes
+    ----------
+    value : the array inside
+    level : of the transformation
+    """
+
+    __slots__ = ("level", "value")
+    lifted = True
+    transformation: ClassVar[str] = ""
+
+    value: Any
+    level: int
+
+    def __init__(self, value: Any, level: int) -> None:
+        self.value = value
+        self.level = level
+        self._node = self._memory = None
+
+    @classmethod
+    def __tensor_function__(
+        cls, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Let the highest level among the arguments answer."""
+        if not all(issubclass(one, Storage) for one in types):
+            return decline(f"another type holds what {cls.transformation} cannot look into")
+        operation = tensor_protocol.operation(func)
+        keywords = dict(kwargs) if kwargs else {}
+        parameters = operation.parameters
+        alone = not keywords and len(args) == parameters.positional
+        top = top_level(args if alone else [value for _, value in parameters.values(args, keywords)])
+        assert top is not None
+        if getattr(top.level, "ended", False):
+            raise TransformError(ENDED.format(name=cls.transformation, operation=operation.qualified_name))
+        if not foreign:
+            return top.answered(operation, args, keywords)
+        with making_with(namespace_of(top._innermost().array)):
+            return top.answered(operation, args, keywords)
+
+    def answered(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Let an operation that knows the transformation answer, else its rules and body."""
+        result = operation.transformed(self, args, kwargs)
+        return self.answer(operation, args, kwargs) if result is NotImplemented else result
+
+    def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Compute a call in which this level is the highest."""
+        raise NotImplementedError
+
+    def rebuilt(self, value: Any) -> Self:
+        """Return a tensor of this level around another array."""
+        raise NotImplementedError
+
+    def mapped(self, change: Callable[[Any], Any]) -> Self:
+        """Return a tensor of this level with every array inside changed."""
+        return self.rebuilt(change(self.value))
+
+    def parts(self) -> tuple[Any, ...]:
+        """Return the arrays inside."""
+        return (self.value,)
+
+    def _innermost(self) -> Storage:
+        found: Storage = self.value._innermost()
+        return found
+
+    @property
+    def array(self) -> Any:
+        """Nothing: what reads a raw array would lose what is lifted.
+
+        Raises
+        ------
+        TransformError : always
+        """
+        raise TransformError(
+            f"a tensor inside {self.transformation} has no array of its own: write the function in terms of "
+            f"dispatchkit's operations, or call the part that needs NumPy outside of {self.transformation}"
+        )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        shape: tuple[int, ...] = self.value.shape
+        return shape
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the elements."""
+        return self.value.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        count = 1
+        for length in self.shape:
+            count *= length
+        return count
+
+    @property
+    def device(self) -> Any:
+        """Where the data is."""
+        return self.value.device
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return int(self.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to what is inside."""
+        return bool(self.value.requires_grad)
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Refuse: what is to be differentiated is said by the transformation.
+
+        Raises
+        ------
+        TransformError : always
+        """
+        raise TransformError(
+            f"requires_grad cannot be set inside {self.transformation}; use dispatchkit.func.grad there"
+        )
+
+    def backward(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse: the graph is that of the tensors inside.
+
+        Raises
+        ------
+        TransformError : always
+        """
+        raise TransformError(
+            f"backward, hooks and retained gradients belong to tensors outside of {self.transformation}; inside, use "
+            f"dispatchkit.func.grad or dispatchkit.func.vjp"
+        )
+
+    register_hook = register_post_accumulate_grad_hook = retain_grad = backward
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made what is inside."""
+        return bool(self.value.is_leaf)
+
+    @property
+    def grad_fn(self) -> Any:
+        """The recorded operation that made what is inside."""
+        return self.value.grad_fn
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(level={self.level}, {self.value!r})"
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Self:
+        """Return the tensor on a device."""
+        return self.rebuilt(self.value.to_device(device, stream=stream))
+
+    def cpu(self) -> Self:
+        """Return the tensor in main memory."""
+        return self.rebuilt(self.value.cpu())
+
+    def is_contiguous(self) -> bool:
+        """Return whether the elements lie one after the other in memory."""
+        return True
+
+    def is_floating_point(self) -> bool:
+        """Return whether the elements are real floating-point numbers."""
+        return bool(tensor_namespace.isdtype(self.dtype, "real floating"))
+
+    def is_complex(self) -> bool:
+        """Return whether the elements are complex numbers."""
+        return bool(tensor_namespace.isdtype(self.dtype, "complex floating"))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TransformError(
+            f"a tensor inside {self.transformation} cannot be pickled or copied; it is gone afterwards"
+        )
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+
+tensor_protocol.declare(Lifted, Declaration(priority=LAST))
+
+
+def level_of(value: Any) -> int:
+    """Return the level of a lifted tensor, 0 for anything else."""
+    return value.level if isinstance(value, Lifted) else 0
+
+
+def top_level(values: Sequence[Any]) -> Lifted | None:
+    """Return a tensor of the highest level among arguments, None where none is lifted."""
+    found: Lifted | None = None
+    for value in values:
+        if isinstance(value, Lifted) and (found is None or value.level > found.level):
+            found = value
+    return found
+
+
+def as_tensor(value: Any) -> Any:
+    """Return an array or number as a tensor; tensors and array types as they are."""
+    return value if tensor_protocol.records.participates(type(value)) else tensor_namespace.asarray(value)
