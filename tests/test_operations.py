@@ -24,7 +24,7 @@ def test_memory_that_a_result_shares_is_known(entry: DeclaredOperation, sample: 
     tensors = [value for _, value in entry.parameters.values(args, kwargs) if isinstance(value, dk.Tensor)]
     results = [y for y in flat(entry.function(*args, **kwargs)) if isinstance(y, dk.Tensor)]
     for x, y in itertools.product(tensors, results):
-        if np.may_share_memory(x.array, y.array):
+        if x is not y and np.may_share_memory(x.array, y.array):
             assert x._memory is not None
             assert y._memory is not None
             assert x._memory.version is y._memory.version
@@ -44,7 +44,8 @@ def test_a_result_is_none_of_the_arguments(entry: DeclaredOperation, sample: Sam
     if tracked and not any(x.requires_grad for x in tensors):
         return
     results = [y for y in flat(entry.function(*args, **kwargs)) if isinstance(y, dk.Tensor)]
-    assert not {id(x) for x in tensors} & {id(y) for y in results}
+    given_back = {id(x) for x in tensors} & {id(y) for y in results}
+    assert not given_back or entry.name == "asarray"  # documented: a tensor that is as asked is given back
 
 
 HANDING_ON: dict[str, Callable[[Any], Any]] = {

@@ -287,6 +287,7 @@ def test_a_superclass_that_goes_before_its_subclass_is_found() -> None:
 
 
 def a_member_that_is_abstract(a: Any) -> Any:
+    @dk.array_type()
     class Abstract(abc.ABC):
         @abc.abstractmethod
         def value(self) -> float: ...

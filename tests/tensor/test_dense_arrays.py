@@ -202,6 +202,9 @@ def test_a_type_keeps_its_own_way_to_an_array_and_its_own_length() -> None:
     class Own:
         shape, dtype = (2,), dk.float64
 
+        def to_dense(self) -> Any:
+            raise AssertionError("its own __array__ answers")
+
         def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
             return np.asarray([7.0, 7.0], dtype=dtype)
 

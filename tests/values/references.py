@@ -236,6 +236,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "pinv": lambda x, rtol=None: np.linalg.pinv(inexact(x), rtol=rtol),
     "eig": complex_eig,
     "eigvals": complex_eigvals,
+    "diag": lambda x, offset=0: np.diag(x, offset),
     "tril": matrices(np.tril),
     "triu": matrices(np.triu),
     "unique_values": lambda x: np.unique(x, equal_nan=False),
