@@ -75,7 +75,7 @@ def sweep(  # noqa: C901, PLR0915  # the loop is written out: each call in it wo
         g = grads.pop(vertex, None)
         if g is not None:
             extras = vertex.extras
-            if extras is not None and (extras.hooks or extras.retains):
+            if extras is not None and (extras.hooks or extras.retains) and (needed is None or vertex in needed):
                 g = _arrived(vertex, g, wrap, create_graph, outside)
         if vertex.is_leaf:
             if g is not None and (wanted is None or vertex in wanted):

@@ -44,9 +44,7 @@ def test_random_programs_agree_with_pytorch() -> None:
     report = fuzz(400, 0, dk, torch)
     assert report.programs == 400
     assert report.steps > 4000
-    # Gradients retained at leaves, and through changes in place, are not right yet.
-    found = [one for one in report.differences if "retain_grad" not in str(one.steps)]
-    assert not found, "\n".join(map(pasteable, found))
+    assert not report.differences, "\n".join(map(pasteable, report.differences))
 
 
 def test_a_wrong_rule_is_found_and_its_program_shrunk() -> None:

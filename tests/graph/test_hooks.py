@@ -313,3 +313,16 @@ def test_recording_is_as_before_where_a_hook_raises() -> None:
     with pytest.raises(KeyError, match="mine"):
         x.sum().backward()
     assert (x * 1).requires_grad
+
+
+def test_a_tensor_that_is_not_on_the_way_to_the_inputs_retains_nothing() -> None:
+    v = dk.tensor([1.0, 2.0], requires_grad=True)
+    w = dk.tensor([3.0, 4.0], requires_grad=True)
+    seen: list[object] = []
+    aside = w * 1.0
+    aside.retain_grad()
+    aside.register_hook(seen.append)
+    (found,) = dk.autograd.grad((aside * v).sum(), v)
+    assert found.tolist() == [3.0, 4.0]
+    assert aside.grad is None
+    assert seen == []
