@@ -12,7 +12,7 @@ from dispatchkit.graph.numpy_namespace import numpy_namespace
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.declare import conversion, creation
 from dispatchkit.ops.dtypes import get_default_dtype
-from dispatchkit.ops.mistakes import MISTAKES, NUMBERS, restated, shown
+from dispatchkit.ops.mistakes import MISTAKES, NUMBERS, dtype_fault, in_plain_words, restated, shown
 from dispatchkit.ops.namespace import enter
 from dispatchkit.ops.samples import draw, sample
 from dispatchkit.ops.typing import Array, ArrayLike, DType, Namespace
@@ -62,8 +62,9 @@ def to_raw(
     except MISTAKES as error:
         given = {"dtype": dtype, "copy": copy, "device": device}
         options = "".join([f", {option} = {value!r}" for option, value in given.items() if value is not None])
-        text = f"dispatchkit.{name}: {error}\n  {parameter} = {shown(data)}{options}; wanted: {WANTED}"
-        raise restated(error, text) from error
+        fault = "" if dtype is None else dtype_fault(dtype)
+        text = fault or f"{in_plain_words(str(error))}\n  called with {parameter} = {shown(data)}{options}"
+        raise restated(error, f"dispatchkit.{name}: {text}") from error
 
 
 def _array_of(name: str, parameter: str, data: Any, dtype: DType, copy: bool | None, device: Any, xp: Any) -> Any:
@@ -95,7 +96,7 @@ def _numpy_array(
     if array.dtype.kind not in NUMBERS:
         if dtype is not None:
             raise TypeError(f"dtype must be of numbers or booleans, found {array.dtype}")
-        found = f"{type(data).__name__} of {array.dtype}"
+        found = type(data).__name__ if data is None else f"{type(data).__name__} of {array.dtype}"
         raise ForeignArgumentError(f"dispatchkit.{name}", parameter, found, wanted=WANTED)
     return array
 

@@ -109,13 +109,13 @@ def recorder_of_one(operation: DeclaredOperation) -> Callable[[Any, Any], Node |
     return record
 
 
-def binary_function(operation: DeclaredOperation, as_operator: bool = False) -> Handler:
+def binary_function(operation: DeclaredOperation, reflected: str = "") -> Handler:
     """Return the public function of an operation of two arrays: plain tensors at once, all else by the table.
 
     Parameters
     ----------
     operation : to compute
-    as_operator : whether it is the operator, which leaves strangers to Python
+    reflected : of the operator, the method that Python asks next
     """
     table = operation.table
     base: Any = None
@@ -141,7 +141,7 @@ def binary_function(operation: DeclaredOperation, as_operator: bool = False) -> 
         try:
             first = table[t][type(x2)]
         except KeyError:
-            if as_operator and operation.protocol.is_stranger(type(x2)):
+            if reflected and operation.protocol.leaves(type(x2), reflected):
                 return NotImplemented
             first = decide(operation, (x1, x2), {}, t, type(x2))
         result = first(x1, x2)

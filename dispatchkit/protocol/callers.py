@@ -87,20 +87,20 @@ def _general(operation: Overridable) -> Function:
     return call
 
 
-def make_operator(operation: Overridable) -> Function:
-    """Return the method behind a binary operator, `__add__` of `add`; strangers are left to Python."""
+def make_operator(operation: Overridable, reflected: str) -> Function:
+    """Return the method behind a binary operator, `__add__` of `add`; a stranger's `__radd__` gets its turn."""
     function = operation.function
 
     def operator(x1: Any, x2: Any, /) -> Any:
-        if operation.protocol.is_stranger(type(x2)):
+        if operation.protocol.leaves(type(x2), reflected):
             return NotImplemented
         return function(x1, x2)
 
     return operator
 
 
-def make_reflected(operation: Overridable) -> Function:
-    """Return the method behind a reflected operator: `__radd__` of `add`."""
+def make_reflected(operation: Overridable, operator: str) -> Function:
+    """Return the method behind a reflected operator: `__radd__` of `add`, whose operator is `__add__`."""
     function, table = operation.function, operation.table
 
     def reflected(x2: Any, x1: Any, /) -> Any:
@@ -111,7 +111,7 @@ def make_reflected(operation: Overridable) -> Function:
                 first = None
             if first is not None and (result := first(x1, x2)) is not NotImplemented:
                 return result if result is not None else ask_the_rest(operation, first, (x1, x2), {}, None)
-        if operation.protocol.is_stranger(type(x1)):
+        if operation.protocol.leaves(type(x1), operator):
             return NotImplemented
         return function(x1, x2)
 

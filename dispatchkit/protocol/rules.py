@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import TypeAliasType
 
 from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.hints import ELSEWHERE
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.parameters import Form, Key, Parameters
 
@@ -42,17 +43,6 @@ WIDENING: dict[type, tuple[type, ...]] = {
     numbers.Integral: (int, float, complex),
     numbers.Real: (float, complex),
     numbers.Complex: (complex,),
-}
-
-# What PyTorch calls parameters, and what they are called here.
-ELSEWHERE = {
-    "dim": ("axis", "axes"),
-    "dims": ("axes", "axis", "shift"),
-    "keepdim": ("keepdims",),
-    "input": ("x", "x1"),
-    "other": ("x2",),
-    "unbiased": ("correction",),
-    "size": ("shape",),
 }
 
 

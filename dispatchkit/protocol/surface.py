@@ -68,9 +68,9 @@ class Surface:
     def add_operator(self, name: str, operation: Overridable) -> None:
         """Enter an operator, and with it the reflected one where Python has one."""
         if operation.parameters.binary:
-            self._enter(name, operation, _named(operation.make_operator(), name, operation))
+            self._enter(name, operation, _named(operation.make_operator(REFLECTED.get(name, name)), name, operation))
             if name in REFLECTED:
-                reflected = _named(make_reflected(operation), REFLECTED[name], operation)
+                reflected = _named(make_reflected(operation, name), REFLECTED[name], operation)
                 self._enter(REFLECTED[name], operation, reflected)
         else:
             self._enter(name, operation, operation.function)
