@@ -19,6 +19,7 @@ from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.ops.mistakes import MISTAKES, reraise
 from dispatchkit.ops.wrapping import spec_of
 from dispatchkit.protocol.callers import ask_the_rest, decide
+from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.modes import ask_modes, live
 
 if TYPE_CHECKING:
@@ -47,29 +48,33 @@ def unary_function(operation: DeclaredOperation) -> Handler:
     record: Any = None
 
     def call(x: Any, /) -> Any:
-        if live and (answer := ask_modes(operation, (x,), {})) is not NotImplemented:
-            return answer
-        t = type(x)
-        if t is base and not foreign:
-            try:
-                r = kernel(x.array)
-            except MISTAKES as error:
-                reraise(operation, error, (x,), {})
-            if type(r) is not ndarray:
-                r = raw_array(r)
-            y = new(t)
-            y.array = r
-            y._memory = None
-            y._node = None if x._node is None else record(r, x)
-            return y
         try:
-            first = table[t]
-        except KeyError:
-            first = decide(operation, (x,), {}, t)
-        result = first(x)
-        if result is NotImplemented or result is None:
-            return ask_the_rest(operation, first, (x,), {}, result)
-        return result
+            if live and (answer := ask_modes(operation, (x,), {})) is not NotImplemented:
+                return answer
+            t = type(x)
+            if t is base and not foreign:
+                try:
+                    r = kernel(x.array)
+                except MISTAKES as error:
+                    reraise(operation, error, (x,), {})
+                if type(r) is not ndarray:
+                    r = raw_array(r)
+                y = new(t)
+                y.array = r
+                y._memory = None
+                y._node = None if x._node is None else record(r, x)
+                return y
+            try:
+                first = table[t]
+            except KeyError:
+                first = decide(operation, (x,), {}, t)
+            result = first(x)
+            if result is NotImplemented or result is None:
+                return ask_the_rest(operation, first, (x,), {}, result)
+            return result
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def settle() -> None:
         nonlocal base, kernel, record
@@ -123,31 +128,35 @@ def binary_function(operation: DeclaredOperation, reflected: str = "") -> Handle
     record: Any = None
 
     def call(x1: Any, x2: Any, /) -> Any:
-        if live and (answer := ask_modes(operation, (x1, x2), {})) is not NotImplemented:
-            return answer
-        t = type(x1)
-        if t is base and type(x2) is t and not foreign:
-            try:
-                r = kernel(x1.array, x2.array)
-            except MISTAKES as error:
-                reraise(operation, error, (x1, x2), {})
-            if type(r) is not ndarray:
-                r = raw_array(r)
-            y = new(t)
-            y.array = r
-            y._memory = None
-            y._node = None if x1._node is None and x2._node is None else record(r, x1, x2)
-            return y
         try:
-            first = table[t][type(x2)]
-        except KeyError:
-            if reflected and operation.protocol.leaves(type(x2), reflected):
-                return NotImplemented
-            first = decide(operation, (x1, x2), {}, t, type(x2))
-        result = first(x1, x2)
-        if result is NotImplemented or result is None:
-            return ask_the_rest(operation, first, (x1, x2), {}, result)
-        return result
+            if live and (answer := ask_modes(operation, (x1, x2), {})) is not NotImplemented:
+                return answer
+            t = type(x1)
+            if t is base and type(x2) is t and not foreign:
+                try:
+                    r = kernel(x1.array, x2.array)
+                except MISTAKES as error:
+                    reraise(operation, error, (x1, x2), {})
+                if type(r) is not ndarray:
+                    r = raw_array(r)
+                y = new(t)
+                y.array = r
+                y._memory = None
+                y._node = None if x1._node is None and x2._node is None else record(r, x1, x2)
+                return y
+            try:
+                first = table[t][type(x2)]
+            except KeyError:
+                if reflected and operation.protocol.leaves(type(x2), reflected):
+                    return NotImplemented
+                first = decide(operation, (x1, x2), {}, t, type(x2))
+            result = first(x1, x2)
+            if result is NotImplemented or result is None:
+                return ask_the_rest(operation, first, (x1, x2), {}, result)
+            return result
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def settle() -> None:
         nonlocal base, kernel, record
