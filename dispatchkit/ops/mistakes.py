@@ -99,8 +99,8 @@ def _fault(operation: DeclaredOperation, reason: str, given: Mapping[str, Any]) 
         return dtype_fault(given["dtype"])
     if UNFIT.search(reason) is None:
         return ""
-    given_arrays = {p.name: given.get(p.name) for p in operation.parameters.arrays}
-    arrays = {name: tuple(x.shape) for name, x in given_arrays.items() if hasattr(x, "shape")}
+    named = {p.name: given[p.name] for p in operation.parameters.arrays if p.name in given}
+    arrays = {name: tuple(x.shape) for name, x in named.items() if hasattr(x, "shape")}
     along = given.get("axis", -1) if "axis" in operation.parameters.signature.parameters else None
     return _product_fault(arrays, along) if len(arrays) == 2 else ""
 
