@@ -66,6 +66,10 @@ __all__ = [
 ]
 
 
+# Of no use to advise the conversion of.
+INCONVERTIBLE = frozenset({"NoneType", "bytes", "dict", "frozenset", "set", "str"})
+
+
 class DispatchError(Exception):
     """Base of everything the dispatch protocol raises."""
 
@@ -193,8 +197,9 @@ class ForeignArgumentError(DispatchError, TypeError):
     function : qualified name of the operation
     parameter : name of the argument
     found : name of the argument's type
-    advice : what to do about it
+    advice : what to do about it, where the type is one that can be converted
     wanted : what the argument is to be
+    member : whether the argument holds what was found, among others
     """
 
     function: str
@@ -202,10 +207,14 @@ class ForeignArgumentError(DispatchError, TypeError):
     found: str
     advice: str = ""
     wanted: str = "an array"
+    member: bool = False
 
     def __str__(self) -> str:
-        text = f"{self.function}: argument '{self.parameter}' is a {self.found}, not {self.wanted}"
-        return f"{text}; {self.advice}" if self.advice else text
+        article = "an" if self.found[:1] in set("aeiou") else "a"
+        found = "None" if self.found == "NoneType" else f"{article} {self.found}"
+        verb = "holds" if self.member else "is"
+        text = f"{self.function}: argument '{self.parameter}' {verb} {found}, not {self.wanted}"
+        return f"{text}; {self.advice}" if self.advice and self.found not in INCONVERTIBLE else text
 
 
 @dataclass(eq=False)

@@ -1,7 +1,8 @@
-"""What a failed call says: the operation, the reason, each argument, and what the documentation asks of it.
+"""What a failed call says: the operation, the reason, and what it was called with.
 
 Bodies compute on raw arrays by functions of array libraries, whose errors name neither the operation nor its
 arguments. Whoever calls a body passes what it raises through `reraise`, which costs nothing where nothing is raised.
+Where the fault is known, a dtype that is none or matrices that do not fit, only the arguments at fault are named.
 What handlers, modes and bodies of users raise stays as it is.
 """
 
@@ -9,9 +10,8 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from inspect import getdoc
-from itertools import groupby
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -30,6 +30,8 @@ __all__ = [
     "add_context",
     "can_be_restated",
     "check_numbers",
+    "dtype_fault",
+    "in_plain_words",
     "numbers_only",
     "reraise",
     "restated",
@@ -41,6 +43,16 @@ MISTAKES = (TypeError, ValueError, IndexError, OverflowError, RuntimeError)
 REASON = "__dispatchkit_reason__"
 RAISED = "raised in "
 NUMBERS = frozenset("biufc")
+DTYPES = [np.dtype(char).name for char in "?bhilBHILefdFD"]
+# What NumPy says, and the same in plain words.
+PLAIN = [
+    (r"out of bounds for array of dimension 1\b", "out of bounds for an array with 1 dimension"),
+    (r"out of bounds for array of dimension (\d+)", r"out of bounds for an array with \1 dimensions"),
+    (r"Calling nonzero on 0d arrays.*", "the array must have at least one axis"),
+    (r"setting an array element with a sequence.*", "the nested sequences of one level must have the same length"),
+]
+# What NumPy says of arrays that do not fit in a product, in terms of its universal functions.
+UNFIT = re.compile("gufunc|remapped shapes|not aligned")
 
 
 def reraise(
@@ -66,15 +78,75 @@ def reraise(
     reason = getattr(error, REASON, None)
     if (inner and reason is None) or not _is_to_be_explained(operation, error):
         raise error
+    given = operation.parameters.signature.bind_partial(*args, **kwargs).arguments
     if reason is None:
         reason = str(error).strip().removeprefix(f"{operation.qualified_name}: ").removeprefix(f"{operation.name}: ")
-    described = _described(operation, args, kwargs)
+        reason = in_plain_words(reason)
+    fault = _fault(operation, reason, given)
+    called = ", ".join(f"{name} = {shown(value)}" for name, value in given.items())
     if not can_be_restated(error):
-        add_context(error, operation.qualified_name, *described)
+        add_context(error, operation.qualified_name, fault or f"called with {called}")
         raise error
-    made = restated(error, "\n".join([f"{operation.qualified_name}: {reason}", *described]))
+    text = fault or (f"{reason}\n  called with {called}" if called else reason)
+    made = restated(error, f"{operation.qualified_name}: {text}")
     setattr(made, REASON, reason)
     raise made from error
+
+
+def in_plain_words(reason: str) -> str:
+    """Return what an array library says without the terms of its inside."""
+    for pattern, words in PLAIN:
+        reason = re.sub(pattern, words, reason)
+    return reason
+
+
+def _fault(operation: DeclaredOperation, reason: str, given: Mapping[str, Any]) -> str:
+    """Say which arguments are at fault and why; "" where only the array library knows."""
+    if "dtype" in given and re.search("dtype|data type", reason):
+        return dtype_fault(given["dtype"])
+    if UNFIT.search(reason) is None:
+        return ""
+    named = {p.name: given[p.name] for p in operation.parameters.arrays if p.name in given}
+    arrays = {name: tuple(x.shape) for name, x in named.items() if hasattr(x, "shape")}
+    along = given.get("axis", -1) if "axis" in operation.parameters.signature.parameters else None
+    return _product_fault(arrays, along) if len(arrays) == 2 else ""
+
+
+def dtype_fault(dtype: Any) -> str:
+    """Say why a dtype cannot be that of an array of numbers; "" where it can."""
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        near = get_close_matches(dtype, DTYPES, n=1) if isinstance(dtype, str) else []
+        return f"{dtype!r} is no dtype; " + (f"did you mean {near[0]!r}?" if near else "one is 'float64'")
+    return "" if found.kind in NUMBERS else f"dtype must be of numbers or booleans, found {found}"
+
+
+def _product_fault(arrays: Mapping[str, tuple[int, ...]], along: int | None) -> str:
+    """Say why two arrays cannot be multiplied; "" where their shapes fit.
+
+    Parameters
+    ----------
+    arrays : names and shapes of the two
+    along : axis of the vectors in both; None for a product of matrices
+    """
+    (name1, shape1), (name2, shape2) = arrays.items()
+    for name, shape in arrays.items():
+        if not shape:
+            return f"{name} must have at least one axis, found shape (); multiply takes numbers"
+    axis1, axis2 = (-1, -min(2, len(shape2))) if along is None else (along, along)
+    try:
+        length1, length2 = shape1[axis1], shape2[axis2]
+    except IndexError:
+        return ""
+    text = f"shapes {shape1} and {shape2} do not fit: "
+    if length1 != length2:
+        last = {-1: "the last axis", -2: "the last but one"}
+        where1, where2 = (last.get(axis, f"axis {axis}") for axis in (axis1, axis2))
+        return f"{text}{where1} of {name1} ({length1}) must equal {where2} of {name2} ({length2})"
+    if along is not None:
+        return ""
+    return f"{text}the batch axes {shape1[:-2]} of {name1} and {shape2[:-2]} of {name2} do not broadcast"
 
 
 def _is_to_be_explained(operation: DeclaredOperation, error: Exception) -> bool:
@@ -113,26 +185,6 @@ def restated(error: Exception, text: str) -> Exception:
         if str(made) == text:
             return made
     raise AssertionError("Exception itself is made of a text")
-
-
-def _described(operation: DeclaredOperation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[str]:
-    """Yield lines for the arguments of a call: names, what was found, and what the documentation asks of them."""
-    asked = dict(_documented(getdoc(operation.function) or ""))
-    given = operation.parameters.signature.bind_partial(*args, **kwargs).arguments
-    for wanted, names in groupby(given, key=asked.get):
-        found = ", ".join(f"{name} = {shown(given[name])}" for name in names)
-        yield f"  {found}" + (f"; wanted: {wanted}" if wanted else "")
-
-
-def _documented(doc: str) -> Iterator[tuple[str, str]]:
-    """Yield the name of each parameter that a docstring documents, and what it says of it."""
-    _, _, section = doc.partition("Parameters\n----------\n")
-    lines = section.partition("\n\n")[0]
-    for entry in re.split(r"\n(?=\S)", lines):
-        names, colon, text = entry.partition(" : ")
-        if colon:
-            for name in names.split(","):
-                yield name.strip(" *"), " ".join(text.split())
 
 
 def shown(value: Any) -> str:

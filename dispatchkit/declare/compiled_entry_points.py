@@ -26,6 +26,7 @@ from dispatchkit.declare.random_state import drawer
 from dispatchkit.declare.wrapping import wrapped
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.protocol.callers import ask_the_rest, decide
+from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.modes import live
 from dispatchkit.protocol.parameters import Form
 
@@ -52,6 +53,7 @@ NAMES = {
     "__ndarray": np.ndarray,
     "__drawer": drawer.get,
     "__foreign": foreign,
+    "__hide_frames": hide_frames,
     "__is_held": is_held,
     "__live": live,
     "__MISSING": MISSING,
@@ -174,8 +176,12 @@ def _made(
 
 def _first_call(*args: Any, **kwargs: Any) -> Any:
     """Compile the function that is called, and call it; its code takes the place of this."""
-    __install()  # type: ignore[name-defined]  # noqa: F821  # among the names of the function
-    return __call(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
+    try:
+        __install()  # type: ignore[name-defined]  # noqa: F821  # among the names of the function
+        return __call(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
+    except Exception as __error:
+        __hide_frames(__error)  # type: ignore[name-defined]  # noqa: F821
+        raise
 
 
 def _given(

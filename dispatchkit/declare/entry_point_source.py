@@ -24,22 +24,26 @@ STAR, NAMED = Parameter.VAR_POSITIONAL, Parameter.KEYWORD_ONLY
 SEVERAL = """
 def call(<taken>):
     <at_once>
-    if <apart>:
-        return __rest(<given>)
-    <looking>
     try:
-        __r = __compute(<arguments>)
-        <checking>
-    except __MISTAKES as __error:
-        __fail(__error, <given>)
-    <computed>
-    if type(__r) is not __ndarray:
-        return __of_no_array(__base, __r, (<sources>))
-    __y = __new(__base)
-    __y.array = __r
-    __y._node = __y._memory = None
-    <sharing>
-    return __y
+        if <apart>:
+            return __rest(<given>)
+        <looking>
+        try:
+            __r = __compute(<arguments>)
+            <checking>
+        except __MISTAKES as __error:
+            __fail(__error, <given>)
+        <computed>
+        if type(__r) is not __ndarray:
+            return __of_no_array(__base, __r, (<sources>))
+        __y = __new(__base)
+        __y.array = __r
+        __y._node = __y._memory = None
+        <sharing>
+        return __y
+    except Exception as __error:
+        __hide_frames(__error)
+        raise
 
 def settle():
     global __base, __compute
@@ -47,42 +51,46 @@ def settle():
 """
 LEADING = """
 def call(<taken>):
-    if __live:
-        return __rest(<given>)
-    <either>
-    __type = type(__value0)
-    if __type is __base and <whole_call> and (__records or (<untracked>)):
-        __array0 = __value0.array
-        try:
-            <computing>
-            <checking>
-        except __MISTAKES as __error:
-            __fail(__error, <given>)
-        if type(__r) is not __ndarray:
-            <collecting>
-            return __of_no_array(__record, __r, __value0, __args, __unknown)
-        __y = __new(__base)
-        __y.array = __r
-        __y._node = __y._memory = None
-        if __value0._node is not None:
-            <collecting>
-            __y._node = __record(__r, __value0, __args, __unknown)
-        if __r.base is not None or __r is __array0:
-            __note_view(__y, __value0)
-        return __y
     try:
-        __first = __table[__type]
-    except KeyError:
-        if __value0 is __MISSING:
+        if __live:
             return __rest(<given>)
-        __first = __decide(<given>)
-    if <wrong>:
-        return __rest(<given>)
-    <collecting>
-    __result = __first(__value0, *__args, **__unknown) if __args or __unknown else __first(__value0)
-    if __result is NotImplemented or __result is None:
-        return __ask_the_rest(__operation, __first, (__value0, *__args), __unknown, __result)
-    return __result
+        <either>
+        __type = type(__value0)
+        if __type is __base and <whole_call> and (__records or (<untracked>)):
+            __array0 = __value0.array
+            try:
+                <computing>
+                <checking>
+            except __MISTAKES as __error:
+                __fail(__error, <given>)
+            if type(__r) is not __ndarray:
+                <collecting>
+                return __of_no_array(__record, __r, __value0, __args, __unknown)
+            __y = __new(__base)
+            __y.array = __r
+            __y._node = __y._memory = None
+            if __value0._node is not None:
+                <collecting>
+                __y._node = __record(__r, __value0, __args, __unknown)
+            if __r.base is not None or __r is __array0:
+                __note_view(__y, __value0)
+            return __y
+        try:
+            __first = __table[__type]
+        except KeyError:
+            if __value0 is __MISSING:
+                return __rest(<given>)
+            __first = __decide(<given>)
+        if <wrong>:
+            return __rest(<given>)
+        <collecting>
+        __result = __first(__value0, *__args, **__unknown) if __args or __unknown else __first(__value0)
+        if __result is NotImplemented or __result is None:
+            return __ask_the_rest(__operation, __first, (__value0, *__args), __unknown, __result)
+        return __result
+    except Exception as __error:
+        __hide_frames(__error)
+        raise
 
 def settle():
     global __base, __compute, __whole, __record, __records

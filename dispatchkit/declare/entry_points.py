@@ -20,6 +20,7 @@ from dispatchkit.graph.node import CallNode, Node, note_versions
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import vertex_of
 from dispatchkit.protocol.callers import ask_the_rest, decide
+from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.modes import ask_modes, live
 
 if TYPE_CHECKING:
@@ -48,29 +49,33 @@ def unary_function(operation: DeclaredOperation) -> Handler:
     record: Any = None
 
     def call(x: Any, /) -> Any:
-        if live and (answer := ask_modes(operation, (x,), {})) is not NotImplemented:
-            return answer
-        t = type(x)
-        if t is base and not foreign:
-            try:
-                r = kernel(x.array)
-            except MISTAKES as error:
-                reraise(operation, error, (x,), {})
-            if type(r) is not ndarray:
-                r = raw_array(r)
-            y = new(t)
-            y.array = r
-            y._memory = None
-            y._node = None if x._node is None else record(r, x)
-            return y
         try:
-            first = table[t]
-        except KeyError:
-            first = decide(operation, (x,), {}, t)
-        result = first(x)
-        if result is NotImplemented or result is None:
-            return ask_the_rest(operation, first, (x,), {}, result)
-        return result
+            if live and (answer := ask_modes(operation, (x,), {})) is not NotImplemented:
+                return answer
+            t = type(x)
+            if t is base and not foreign:
+                try:
+                    r = kernel(x.array)
+                except MISTAKES as error:
+                    reraise(operation, error, (x,), {})
+                if type(r) is not ndarray:
+                    r = raw_array(r)
+                y = new(t)
+                y.array = r
+                y._memory = None
+                y._node = None if x._node is None else record(r, x)
+                return y
+            try:
+                first = table[t]
+            except KeyError:
+                first = decide(operation, (x,), {}, t)
+            result = first(x)
+            if result is NotImplemented or result is None:
+                return ask_the_rest(operation, first, (x,), {}, result)
+            return result
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def settle() -> None:
         nonlocal base, kernel, record
@@ -112,13 +117,13 @@ def recorder_of_one(operation: DeclaredOperation) -> Callable[[Any, Any], Node |
     return record
 
 
-def binary_function(operation: DeclaredOperation, as_operator: bool = False) -> Handler:
+def binary_function(operation: DeclaredOperation, reflected: str = "") -> Handler:
     """Return the public function of an operation of two arrays: plain tensors at once, all else by the table.
 
     Parameters
     ----------
     operation : to compute
-    as_operator : whether it is the operator, which leaves strangers to Python
+    reflected : of the operator, the method that Python asks next
     """
     table = operation.table
     base: Any = None
@@ -126,31 +131,35 @@ def binary_function(operation: DeclaredOperation, as_operator: bool = False) -> 
     record: Any = None
 
     def call(x1: Any, x2: Any, /) -> Any:
-        if live and (answer := ask_modes(operation, (x1, x2), {})) is not NotImplemented:
-            return answer
-        t = type(x1)
-        if t is base and type(x2) is t and not foreign:
-            try:
-                r = kernel(x1.array, x2.array)
-            except MISTAKES as error:
-                reraise(operation, error, (x1, x2), {})
-            if type(r) is not ndarray:
-                r = raw_array(r)
-            y = new(t)
-            y.array = r
-            y._memory = None
-            y._node = None if x1._node is None and x2._node is None else record(r, x1, x2)
-            return y
         try:
-            first = table[t][type(x2)]
-        except KeyError:
-            if as_operator and operation.protocol.is_stranger(type(x2)):
-                return NotImplemented
-            first = decide(operation, (x1, x2), {}, t, type(x2))
-        result = first(x1, x2)
-        if result is NotImplemented or result is None:
-            return ask_the_rest(operation, first, (x1, x2), {}, result)
-        return result
+            if live and (answer := ask_modes(operation, (x1, x2), {})) is not NotImplemented:
+                return answer
+            t = type(x1)
+            if t is base and type(x2) is t and not foreign:
+                try:
+                    r = kernel(x1.array, x2.array)
+                except MISTAKES as error:
+                    reraise(operation, error, (x1, x2), {})
+                if type(r) is not ndarray:
+                    r = raw_array(r)
+                y = new(t)
+                y.array = r
+                y._memory = None
+                y._node = None if x1._node is None and x2._node is None else record(r, x1, x2)
+                return y
+            try:
+                first = table[t][type(x2)]
+            except KeyError:
+                if reflected and operation.protocol.leaves(type(x2), reflected):
+                    return NotImplemented
+                first = decide(operation, (x1, x2), {}, t, type(x2))
+            result = first(x1, x2)
+            if result is NotImplemented or result is None:
+                return ask_the_rest(operation, first, (x1, x2), {}, result)
+            return result
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def settle() -> None:
         nonlocal base, kernel, record

@@ -21,6 +21,7 @@ from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import extras_of
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, Vertex, memory_of, vertex_of
+from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.modes import live
 
 __all__ = [
@@ -205,21 +206,25 @@ def make_inplace(operation: DeclaredOperation, base: Any, as_operator: bool) -> 
     plain = (int, float, complex, np.ndarray)
 
     def inplace(self: Any, other: Any, /) -> Any:
-        cls: Any = type(other)
-        if (
-            direct
-            and type(self) is base
-            and (cls is base or cls in plain)
-            and not live
-            and type(self.array) is np.ndarray
-        ):
-            b = other.array if cls is base else other
-            if (type(b) is np.ndarray or cls is not base) and not in_graph(self, other):
-                _compute_into(operation, self, b)
-                return self
-        if as_operator and operation.protocol.is_stranger(cls):
-            return NotImplemented
-        return apply_in_place(operation, self, (other,), {})
+        try:
+            cls: Any = type(other)
+            if (
+                direct
+                and type(self) is base
+                and (cls is base or cls in plain)
+                and not live
+                and type(self.array) is np.ndarray
+            ):
+                b = other.array if cls is base else other
+                if (type(b) is np.ndarray or cls is not base) and not in_graph(self, other):
+                    _compute_into(operation, self, b)
+                    return self
+            if as_operator and operation.protocol.is_stranger(cls):
+                return NotImplemented
+            return apply_in_place(operation, self, (other,), {})
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     inplace.__name__ = inplace.__qualname__ = f"{operation.name}_"
     inplace.__doc__ = f"{operation.name}, written back into the tensor."

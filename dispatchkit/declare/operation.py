@@ -120,8 +120,8 @@ class DeclaredOperation(Overridable):
         return super().make_function()
 
     @override
-    def make_operator(self) -> Callable[..., Any]:
-        return binary_function(self, as_operator=True)
+    def make_operator(self, reflected: str) -> Callable[..., Any]:
+        return binary_function(self, reflected)
 
     def compute_on_numpy_by(self, way: Callable[..., Any]) -> None:
         """Compute NumPy arrays by a function of the same parameters in place of the body."""

@@ -12,6 +12,7 @@ from dispatchkit.declare.call_errors import MISTAKES, reraise
 from dispatchkit.declare.outputs import is_held, note_sharing
 from dispatchkit.declare.wrapping import wrapped
 from dispatchkit.protocol.callers import ask_the_rest, decide
+from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.modes import ask_modes, live
 
 if TYPE_CHECKING:
@@ -31,23 +32,27 @@ def gathering_function(operation: DeclaredOperation) -> Function:
     compute: Any = None
 
     def call(arrays: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if live and (answer := ask_modes(operation, (arrays, *args), kwargs)) is not NotImplemented:
-            return answer
-        if not foreign and (raw := _arrays_of(arrays, base)):
-            return at_once(raw, arrays, args, kwargs)
-        if (args or kwargs or needs_more) and not allows((arrays, *args), kwargs):
-            operation.check_call((arrays, *args), kwargs)
-        types: Any = set(map(type, arrays)) if type(arrays) is list or type(arrays) is tuple else ()
-        key: Any = types.pop() if len(types) == 1 else None
         try:
-            first = table[key]
-        except KeyError:
-            # Members of several types, or none at all, are decided each time: the order of the types counts.
-            first = decide(operation, (arrays, *args), kwargs, *(() if key is None else (key,)))
-        result = first(arrays, *args, **kwargs) if args or kwargs else first(arrays)
-        if result is NotImplemented or result is None:
-            return ask_the_rest(operation, first, (arrays, *args), kwargs, result)
-        return result
+            if live and (answer := ask_modes(operation, (arrays, *args), kwargs)) is not NotImplemented:
+                return answer
+            if not foreign and (raw := _arrays_of(arrays, base)):
+                return at_once(raw, arrays, args, kwargs)
+            if (args or kwargs or needs_more) and not allows((arrays, *args), kwargs):
+                operation.check_call((arrays, *args), kwargs)
+            types: Any = set(map(type, arrays)) if type(arrays) is list or type(arrays) is tuple else ()
+            key: Any = types.pop() if len(types) == 1 else None
+            try:
+                first = table[key]
+            except KeyError:
+                # Members of several types, or none at all, are decided each time: the order of the types counts.
+                first = decide(operation, (arrays, *args), kwargs, *(() if key is None else (key,)))
+            result = first(arrays, *args, **kwargs) if args or kwargs else first(arrays)
+            if result is NotImplemented or result is None:
+                return ask_the_rest(operation, first, (arrays, *args), kwargs, result)
+            return result
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def at_once(raw: list[Any], arrays: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute on the arrays of plain tensors outside the graph."""

@@ -13,6 +13,7 @@ from dispatchkit.func.containers import is_floating, mapped
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn.hooks import HookMethods, call_with_hooks, everywhere
 from dispatchkit.nn.state import StateMethods
+from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.tensor.conversion import parse_to
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Module(HookMethods, StateMethods):
             return self.forward(*args, **kwargs)
         except Exception as error:
             _note_place(self, error)
+            hide_frames(error)
             raise
 
     if TYPE_CHECKING:

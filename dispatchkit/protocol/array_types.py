@@ -71,8 +71,15 @@ class Population:
         return self.is_companion(cls) or self.records.participates(cls)
 
     def is_stranger(self, cls: type) -> bool:
-        """Return whether operators leave values of this type to Python."""
+        """Return whether values of this type are neither arrays nor mix with them."""
         return not self.admits(cls)
+
+    def leaves(self, cls: type, method: str) -> bool:
+        """Return whether an operator leaves values of a type to Python, which asks their method next.
+
+        None has none but for comparisons, and is a mistake of which the operation can say more.
+        """
+        return self.is_stranger(cls) and (cls is not type(None) or hasattr(cls, method))
 
     def wrapped_always(self, cls: type) -> bool:
         """Return whether values of a type reach handlers as instances of the base type."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.modes import ask_modes, live
 from dispatchkit.protocol.observers import note_asked
 
@@ -34,16 +35,20 @@ def _making(operation: Overridable) -> Function:
     table = operation.table
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if live and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
-            return answer
         try:
-            first = table[()]
-        except KeyError:
-            first = decide(operation, args, kwargs, ())
-        result = first(*args, **kwargs)
-        if result is NotImplemented or result is None:
-            return ask_the_rest(operation, first, args, kwargs, result)
-        return result
+            if live and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
+                return answer
+            try:
+                first = table[()]
+            except KeyError:
+                first = decide(operation, args, kwargs, ())
+            result = first(*args, **kwargs)
+            if result is NotImplemented or result is None:
+                return ask_the_rest(operation, first, args, kwargs, result)
+            return result
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return call
 
@@ -54,19 +59,23 @@ def _positional(operation: Overridable) -> Function:
     least, most, allows = parameters.least, parameters.most, parameters.allows
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if live and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
-            return answer
-        if (kwargs or not least <= len(args) <= most) and not allows(args, kwargs):
-            operation.check_call(args, kwargs)
-        key = tuple(map(type, args)) if len(args) == count else key_of(args, kwargs)
         try:
-            first = table[key]
-        except KeyError:
-            first = decide(operation, args, kwargs, key)
-        result = first(*args, **kwargs)
-        if result is NotImplemented or result is None:
-            return ask_the_rest(operation, first, args, kwargs, result)
-        return result
+            if live and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
+                return answer
+            if (kwargs or not least <= len(args) <= most) and not allows(args, kwargs):
+                operation.check_call(args, kwargs)
+            key = tuple(map(type, args)) if len(args) == count else key_of(args, kwargs)
+            try:
+                first = table[key]
+            except KeyError:
+                first = decide(operation, args, kwargs, key)
+            result = first(*args, **kwargs)
+            if result is NotImplemented or result is None:
+                return ask_the_rest(operation, first, args, kwargs, result)
+            return result
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return call
 
@@ -77,50 +86,62 @@ def _general(operation: Overridable) -> Function:
     least, most, allows = parameters.least, parameters.most, parameters.allows
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if live and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
-            return answer
-        if (kwargs or not least <= len(args) <= most) and not allows(args, kwargs):
-            operation.check_call(args, kwargs)
-        key = key_of(args, kwargs)
         try:
-            first = table[key]
-        except KeyError:
-            first = decide(operation, args, kwargs, key)
-        result = first(*args, **kwargs)
-        if result is NotImplemented or result is None:
-            return ask_the_rest(operation, first, args, kwargs, result)
-        return result
+            if live and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
+                return answer
+            if (kwargs or not least <= len(args) <= most) and not allows(args, kwargs):
+                operation.check_call(args, kwargs)
+            key = key_of(args, kwargs)
+            try:
+                first = table[key]
+            except KeyError:
+                first = decide(operation, args, kwargs, key)
+            result = first(*args, **kwargs)
+            if result is NotImplemented or result is None:
+                return ask_the_rest(operation, first, args, kwargs, result)
+            return result
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return call
 
 
-def make_operator(operation: Overridable) -> Function:
-    """Return the method behind a binary operator, `__add__` of `add`; strangers are left to Python."""
+def make_operator(operation: Overridable, reflected: str) -> Function:
+    """Return the method behind a binary operator, `__add__` of `add`; a stranger's `__radd__` gets its turn."""
     function = operation.function
 
     def operator(x1: Any, x2: Any, /) -> Any:
-        if operation.protocol.is_stranger(type(x2)):
-            return NotImplemented
-        return function(x1, x2)
+        try:
+            if operation.protocol.leaves(type(x2), reflected):
+                return NotImplemented
+            return function(x1, x2)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return operator
 
 
-def make_reflected(operation: Overridable) -> Function:
-    """Return the method behind a reflected operator: `__radd__` of `add`."""
+def make_reflected(operation: Overridable, operator: str) -> Function:
+    """Return the method behind a reflected operator: `__radd__` of `add`, whose operator is `__add__`."""
     function, table = operation.function, operation.table
 
     def reflected(x2: Any, x1: Any, /) -> Any:
-        if not live:
-            try:
-                first = table[type(x1)][type(x2)]
-            except KeyError:
-                first = None
-            if first is not None and (result := first(x1, x2)) is not NotImplemented:
-                return result if result is not None else ask_the_rest(operation, first, (x1, x2), {}, None)
-        if operation.protocol.is_stranger(type(x1)):
-            return NotImplemented
-        return function(x1, x2)
+        try:
+            if not live:
+                try:
+                    first = table[type(x1)][type(x2)]
+                except KeyError:
+                    first = None
+                if first is not None and (result := first(x1, x2)) is not NotImplemented:
+                    return result if result is not None else ask_the_rest(operation, first, (x1, x2), {}, None)
+            if operation.protocol.leaves(type(x1), operator):
+                return NotImplemented
+            return function(x1, x2)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return reflected
 

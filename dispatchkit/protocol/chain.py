@@ -298,16 +298,27 @@ def _stranger(operation: Overridable, key: Key) -> Step | None:
         optional = parameters.signature.parameters[p.name].default is None
         for cls in flatten((entry,)):
             if not protocol.admits(cls) and not (optional and cls is type(None)):
-                return Step(Source.FOREIGN, cls, _refusal(operation, p.name, cls), f"{cls.__name__} is no array")
+                refusal = _refusal(operation, p.name, cls, isinstance(entry, tuple))
+                return Step(Source.FOREIGN, cls, refusal, f"{cls.__name__} is no array")
     return None
 
 
-def _refusal(operation: Overridable, parameter: str, cls: type) -> Callable[..., Any]:
-    """Return an answer that raises for an argument that is no array, or is not there at all."""
+def _refusal(operation: Overridable, parameter: str, cls: type, member: bool) -> Callable[..., Any]:
+    """Return an answer that raises for an argument that is no array, or is not there at all.
+
+    Parameters
+    ----------
+    operation, parameter : that the argument is for
+    cls : its type
+    member : whether it is one of several in a sequence
+    """
+    library = cls.__module__.partition(".")[0]
+    found = cls.__name__ if library in ("builtins", "__main__") else f"{library}.{cls.__name__}"
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
         operation.check_call(args, kwargs)
-        raise ForeignArgumentError(operation.qualified_name, parameter, cls.__name__, operation.protocol.advice)
+        advice = operation.protocol.advice
+        raise ForeignArgumentError(operation.qualified_name, parameter, found, advice, member=member)
 
     return refuse
 

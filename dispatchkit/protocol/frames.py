@@ -6,16 +6,56 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
+from typing import Any, cast
 
-__all__ = ["caller", "stack"]
+__all__ = ["caller", "hide_frames", "stack"]
 
 PACKAGE = f"{Path(__file__).parent.parent}{os.sep}"
+# Whether tracebacks show the library's frames, too.
+FULL = os.environ.get("DISPATCHKIT_TRACEBACK") == "full"
+# What the library does not mean to raise: where it does, its frames are what is asked for.
+UNMEANT = (AssertionError, AttributeError, KeyError, NameError)
 
 
 def _is_own(frame: FrameType) -> bool:
     """Return whether a frame runs code of the library."""
     return frame.f_code.co_filename.startswith(PACKAGE)
+
+
+def hide_frames(error: BaseException) -> None:
+    """Take the library's frames out of the traceback of an error that leaves one of its functions.
+
+    The function has to raise the error again by a bare ``raise``, which does not put its own frame back. Frames of
+    users, of their handlers and bodies, stay.
+    """
+    if FULL or (isinstance(error, UNMEANT) and _is_own(_innermost(error))):
+        return
+    error.__traceback__ = _outside(error.__traceback__)
+    for earlier in (error.__cause__, error.__context__):
+        if earlier is not None:
+            earlier.__traceback__ = _outside(earlier.__traceback__)
+    if error.__context__ is not None and error.__context__.__traceback__ is None:
+        error.__suppress_context__ = True
+
+
+def _innermost(error: BaseException) -> FrameType:
+    trace: Any = error.__traceback__
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return cast("FrameType", trace.tb_frame)
+
+
+def _outside(trace: TracebackType | None) -> TracebackType | None:
+    """Return a traceback without the library's frames; None where there are no others."""
+    kept = []
+    while trace is not None:
+        if not _is_own(trace.tb_frame):
+            kept.append(trace)
+        trace = trace.tb_next
+    for one, following in zip(kept, [*kept[1:], None], strict=False):
+        one.tb_next = following
+    return kept[0] if kept else None
 
 
 def _outward(frame: FrameType | None) -> Iterator[FrameType]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dispatchkit.protocol.hints import ELSEWHERE
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.parameters import Key, Parameters
 
@@ -41,17 +42,6 @@ WIDENING: dict[type, tuple[type, ...]] = {
     numbers.Integral: (int, float, complex),
     numbers.Real: (float, complex),
     numbers.Complex: (complex,),
-}
-
-# What PyTorch calls parameters, and what they are called here.
-ELSEWHERE = {
-    "dim": ("axis", "axes"),
-    "dims": ("axes", "axis", "shift"),
-    "keepdim": ("keepdims",),
-    "input": ("x", "x1"),
-    "other": ("x2",),
-    "unbiased": ("correction",),
-    "size": ("shape",),
 }
 
 

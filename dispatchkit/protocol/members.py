@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dispatchkit.protocol.callers import make_reflected
+from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.overridable import Overridable
 
 __all__ = ["REFLECTED", "Member", "Property", "Surface"]
@@ -68,9 +69,9 @@ class Surface:
     def add_operator(self, name: str, operation: Overridable) -> None:
         """Enter an operator, and with it the reflected one where Python has one."""
         if operation.parameters.binary:
-            self._enter(name, operation, _named(operation.make_operator(), name, operation))
+            self._enter(name, operation, _named(operation.make_operator(REFLECTED.get(name, name)), name, operation))
             if name in REFLECTED:
-                reflected = _named(make_reflected(operation), REFLECTED[name], operation)
+                reflected = _named(make_reflected(operation, name), REFLECTED[name], operation)
                 self._enter(REFLECTED[name], operation, reflected)
         else:
             self._enter(name, operation, operation.function)
@@ -139,20 +140,26 @@ def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
     spreads = varargs is not None and varargs == first
 
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if not args:
-            if kwargs and not names.issuperset(kwargs):
-                # NumPy's functions call the methods with every keyword that they know, None where it was not given.
-                kwargs = {name: value for name, value in kwargs.items() if value is not None or name in names}
-            return function(self, **kwargs) if kwargs else function(self)
-        if len(args) == 1 and first is not None:
-            value = args if spreads and not isinstance(args[0], (tuple, list)) else args[0]
-            return function(self, **{first: value}, **kwargs) if kwargs else function(self, **{first: value})
-        rest = args[fixed:]
-        if varargs is not None and rest and not isinstance(rest[0], (tuple, list)):
-            return function(self, *args[:fixed], **{varargs: rest}, **kwargs)
-        if len(rest) > len(named):
-            raise TypeError(f"{operation.name}() takes at most {fixed + len(named)} arguments, {len(args)} were given")
-        return function(self, *args[:fixed], **dict(zip(named, rest, strict=False)), **kwargs)
+        try:
+            if not args:
+                if kwargs and not names.issuperset(kwargs):
+                    # NumPy's functions call the methods with every keyword that they know, None where it was not given.
+                    kwargs = {name: value for name, value in kwargs.items() if value is not None or name in names}
+                return function(self, **kwargs) if kwargs else function(self)
+            if len(args) == 1 and first is not None:
+                value = args if spreads and not isinstance(args[0], (tuple, list)) else args[0]
+                return function(self, **{first: value}, **kwargs) if kwargs else function(self, **{first: value})
+            rest = args[fixed:]
+            if varargs is not None and rest and not isinstance(rest[0], (tuple, list)):
+                return function(self, *args[:fixed], **{varargs: rest}, **kwargs)
+            if len(rest) > len(named):
+                raise TypeError(
+                    f"{operation.name}() takes at most {fixed + len(named)} arguments, {len(args)} were given"
+                )
+            return function(self, *args[:fixed], **dict(zip(named, rest, strict=False)), **kwargs)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return method
 

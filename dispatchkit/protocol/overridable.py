@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.protocol.callers import make_function, make_operator
+from dispatchkit.protocol.hints import call_meant
 from dispatchkit.protocol.modes import ask_modes
 from dispatchkit.protocol.observers import note_asked
 from dispatchkit.protocol.parameters import Key, Parameters, flatten
@@ -127,9 +128,14 @@ class Overridable:
         """Return the public function."""
         return make_function(self)
 
-    def make_operator(self) -> Handler:
-        """Return the method behind the operator that the function is."""
-        return make_operator(self)
+    def make_operator(self, reflected: str) -> Handler:
+        """Return the method behind the operator that the function is.
+
+        Parameters
+        ----------
+        reflected : name of the method that Python asks next
+        """
+        return make_operator(self, reflected)
 
     def participating(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[type, ...]:
         """Return the distinct types of a call that take part in the protocol, in signature order."""
@@ -147,7 +153,9 @@ class Overridable:
             signature.bind(*args, **kwargs)
         except TypeError as error:
             shown = str(signature.replace(return_annotation=inspect.Signature.empty)).replace("'", "")
-            raise TypeError(f"{self.qualified_name}: {error}; its signature is {self.name}{shown}") from None
+            meant = call_meant(self.name, signature, args, kwargs)
+            hint = f"; {meant}" if meant else ""
+            raise TypeError(f"{self.qualified_name}: {error}{hint}; its signature is {self.name}{shown}") from None
 
     def clear(self) -> None:
         """Forget every decision."""

@@ -15,14 +15,14 @@ E = dk.zeros((0, 3))
 
 SHAPES: dict[str, Refusal] = {
     "concat": (lambda: dk.concat([X, V]), ValueError, "concat", ("arrays = [float64 array of shape (2, 3), ",)),
-    "concat of nothing": (lambda: dk.concat([]), ValueError, "concat", ("arrays = []", "wanted: list or tuple")),
+    "concat of nothing": (lambda: dk.concat([]), ValueError, "concat", ("called with arrays = []",)),
     "concat of numbers": (lambda: dk.concat([1, 2]), ValueError, "concat", ("arrays = [1, 2]",)),
-    "stack": (lambda: dk.stack([X, V]), ValueError, "stack", ("of shape (3,)]", "arrays of one shape")),
+    "stack": (lambda: dk.stack([X, V]), ValueError, "stack", ("of shape (3,)]", "must have the same shape")),
     "stack of nothing": (lambda: dk.stack([]), ValueError, "stack", ("arrays = []",)),
     "broadcast_to": (lambda: dk.broadcast_to(X, (2, 2)), ValueError, "broadcast_to", ("shape = (2, 2)",)),
     "broadcast_arrays": (lambda: dk.broadcast_arrays(X, dk.ones(2)), ValueError, "broadcast_arrays", ("arrays = ",)),
     "expand": (lambda: dk.expand(X, (2, 2)), ValueError, "expand", ("x = float64 array of shape (2, 3)", "(2, 2)")),
-    "reshape": (lambda: dk.reshape(X, (4,)), ValueError, "reshape", ("shape = (4,)", "as many elements")),
+    "reshape": (lambda: dk.reshape(X, (4,)), ValueError, "reshape", ("size 6 into shape (4,)", "shape = (4,)")),
     "view of what needs a copy": (lambda: X.T.view(6), ValueError, "view", ("shape = (6,)",)),
     "reshape twice -1": (lambda: dk.reshape(X, (-1, -1)), ValueError, "reshape", ("shape = (-1, -1)",)),
     "squeeze": (lambda: dk.squeeze(X, axis=0), ValueError, "squeeze", ("axis = 0",)),
@@ -64,7 +64,7 @@ SHAPES: dict[str, Refusal] = {
         ("x1 = uint8 array", "x2 = 300"),
     ),
     "index out of range": (lambda: X[5], IndexError, "getitem", ("x = float64 array of shape (2, 3)", "key = 5")),
-    "too many indices": (lambda: X[0, 0, 0], IndexError, "getitem", ("key = (0, 0, 0)", "wanted: integers, slices")),
+    "too many indices": (lambda: X[0, 0, 0], IndexError, "getitem", ("too many indices", "key = (0, 0, 0)")),
     "index by a float": (lambda: X[1.5], IndexError, "getitem", ("key = 1.5",)),
     "index by a string": (lambda: X["a"], IndexError, "getitem", ("key = 'a'",)),
     "index by a float tensor": (lambda: X[dk.tensor([1.0])], IndexError, "getitem", ("key = float64 array of",)),
@@ -73,7 +73,7 @@ SHAPES: dict[str, Refusal] = {
     "assignment": (lambda: X.__setitem__(5, 1.0), IndexError, "setitem", ("key = 5", "value = 1.0")),
     "assignment of a shape": (lambda: X.__setitem__(0, dk.ones(2)), ValueError, "setitem", ("(2,)", "(3,)")),
     "assignment of a string": (lambda: X.__setitem__(0, "a"), TypeError, "setitem", ("'value' is a str",)),
-    "assignment of nothing": (lambda: X.__setitem__(0, None), TypeError, "setitem", ("'value' is a NoneType",)),
+    "assignment of nothing": (lambda: X.__setitem__(0, None), TypeError, "setitem", ("'value' is None",)),
     "index_put": (lambda: dk.index_put(X, 5, 1.0), IndexError, "index_put", ("key = 5",)),
     "index_put of a shape": (lambda: dk.index_put(X, 0, dk.ones(2)), ValueError, "index_put", ("value = float64",)),
     "take": (lambda: dk.take(V, dk.tensor([7])), IndexError, "take", ("indices = int64 array of shape (1,)",)),
@@ -118,9 +118,9 @@ def test_refused_in_place(case: str) -> None:
 @pytest.mark.parametrize("make", [dk.asarray, dk.tensor, dk.Tensor])
 def test_what_no_tensor_is_made_of(make: Any) -> None:
     name, parameter = make.__name__, {"asarray": "obj"}.get(make.__name__, "data")
-    ragged = refuses(lambda: make([[1], [1, 2]]), ValueError, name, f"{parameter} = [[1], [1, 2]]", "nested sequence")
+    ragged = refuses(lambda: make([[1], [1, 2]]), ValueError, name, f"{parameter} = [[1], [1, 2]]", "same length")
     assert ragged.__cause__ is not None
-    refuses(lambda: make([1.0], dtype="no such dtype"), TypeError, name, "dtype = 'no such dtype'")
+    refuses(lambda: make([1.0], dtype="no such dtype"), TypeError, name, "'no such dtype' is no dtype; one is")
     refuses(lambda: make([1.0], dtype=object), TypeError, name, "dtype must be of numbers", "found object")
     refuses(lambda: make([1.0], device="cuda"), ValueError, name, "device = 'cuda'", '"cpu"')
     refuses(lambda: make([1.0, None]), TypeError, name, f"'{parameter}' is a list of object")

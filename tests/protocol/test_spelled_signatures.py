@@ -139,7 +139,8 @@ def test_a_default_is_the_bodys_own() -> None:
     assert defaulted(X, given=None).tolist() == [3.0, 4.0]
 
 
-def test_a_traceback_shows_the_compiled_line() -> None:
+def test_a_full_traceback_shows_the_compiled_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dispatchkit.protocol.frames.FULL", True)
     foreign.clear()  # arrays of other libraries, which other tests may have made, send calls another way
 
     @dk.operation

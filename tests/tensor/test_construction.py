@@ -229,9 +229,9 @@ def test_something_with_array_is_taken_in_by_asarray() -> None:
 @pytest.mark.parametrize("data", ["a", ["a", "b"], None, object(), {"a": 1}, {1, 2}, [None]])
 def test_what_is_no_number_is_refused(data: Any) -> None:
     wanted = "not an array of any library, a number, or a nested sequence of numbers"
-    with pytest.raises(dk.ForeignArgumentError, match=f"dispatchkit.tensor: argument 'data' is a .*, {wanted}"):
+    with pytest.raises(dk.ForeignArgumentError, match=f"dispatchkit.tensor: argument 'data' is .*, {wanted}"):
         dk.tensor(data)
-    with pytest.raises(dk.ForeignArgumentError, match=f"dispatchkit.Tensor: argument 'data' is a .*, {wanted}"):
+    with pytest.raises(dk.ForeignArgumentError, match=f"dispatchkit.Tensor: argument 'data' is .*, {wanted}"):
         dk.Tensor(data)
 
 

@@ -10,7 +10,16 @@ from typing_extensions import override
 
 from dispatchkit.backends.arrays import DTYPES, advice_for_subclass, is_raw, namespace_of, raw_array
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.declare.call_errors import MISTAKES, NUMBERS, add_context, can_be_restated, restated, shown
+from dispatchkit.declare.call_errors import (
+    MISTAKES,
+    NUMBERS,
+    add_context,
+    can_be_restated,
+    dtype_fault,
+    in_plain_words,
+    restated,
+    shown,
+)
 from dispatchkit.declare.compiled_entry_points import several_function
 from dispatchkit.declare.decorators import conversion, creation
 from dispatchkit.declare.entry_point_source import converting_source
@@ -69,11 +78,12 @@ def to_raw(
     except MISTAKES as error:
         given = {"dtype": dtype, "copy": copy, "device": device}
         options = "".join([f", {option} = {value!r}" for option, value in given.items() if value is not None])
-        described = f"  {parameter} = {shown(data)}{options}; wanted: {WANTED}"
+        fault = "" if dtype is None else dtype_fault(dtype)
         if not can_be_restated(error):
-            add_context(error, f"dispatchkit.{name}", described)
+            add_context(error, f"dispatchkit.{name}", fault or f"called with {parameter} = {shown(data)}{options}")
             raise
-        raise restated(error, f"dispatchkit.{name}: {error}\n{described}") from error
+        text = fault or f"{in_plain_words(str(error))}\n  called with {parameter} = {shown(data)}{options}"
+        raise restated(error, f"dispatchkit.{name}: {text}") from error
 
 
 def _array_of(name: str, parameter: str, data: Any, dtype: DType, copy: bool | None, device: Any, xp: Any) -> Any:
@@ -107,7 +117,7 @@ def _numpy_array(
     if array.dtype.kind not in NUMBERS:
         if dtype is not None:
             raise TypeError(f"dtype must be of numbers or booleans, found {array.dtype}")
-        found = f"{type(data).__name__} of {array.dtype}"
+        found = type(data).__name__ if data is None else f"{type(data).__name__} of {array.dtype}"
         raise ForeignArgumentError(f"dispatchkit.{name}", parameter, found, wanted=WANTED)
     return array
 

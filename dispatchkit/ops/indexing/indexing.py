@@ -22,6 +22,7 @@ from dispatchkit.declare.wrapping import wrapped
 from dispatchkit.errors import ForeignArgumentError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, share_memory, vertex_of
+from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.modes import live
 from dispatchkit.protocol.parameters import Key
 
@@ -45,26 +46,30 @@ class Selection(DeclaredOperation):
         base: Any = None
 
         def call(x: Any, key: Any, /) -> Any:
-            if type(x) is not base or live or foreign:
-                return general(x, key)
-            if not (type(key) in BASIC or _is_basic(key)):
-                raw = _raw_selection(base, key) if x._node is None else None
-                return general(x, key) if raw is None else selected(x, raw, key)
-            a = x.array
             try:
-                r = a[key, ...] if type(key) is int else a[key]
-            except MISTAKES as error:
-                reraise(self, error, (x, key), {})
-            if type(r) is not ndarray:
-                r = raw_array(_as_view(a, key, r))
-            y = new(base)
-            y.array = r
-            y._node = y._memory = None
-            if x._node is not None and is_grad_enabled():
-                y._node = n = call_node(self, (x, key), {})
-                n.shape, n.dtype = r.shape, r.dtype
-            share_memory(y, x)
-            return y
+                if type(x) is not base or live or foreign:
+                    return general(x, key)
+                if not (type(key) in BASIC or _is_basic(key)):
+                    raw = _raw_selection(base, key) if x._node is None else None
+                    return general(x, key) if raw is None else selected(x, raw, key)
+                a = x.array
+                try:
+                    r = a[key, ...] if type(key) is int else a[key]
+                except MISTAKES as error:
+                    reraise(self, error, (x, key), {})
+                if type(r) is not ndarray:
+                    r = raw_array(_as_view(a, key, r))
+                y = new(base)
+                y.array = r
+                y._node = y._memory = None
+                if x._node is not None and is_grad_enabled():
+                    y._node = n = call_node(self, (x, key), {})
+                    n.shape, n.dtype = r.shape, r.dtype
+                share_memory(y, x)
+                return y
+            except Exception as error:
+                hide_frames(error)
+                raise
 
         def selected(x: Any, raw: Any, key: Any) -> Any:
             """Select from a tensor outside the graph by arrays of integers or booleans."""
@@ -230,18 +235,22 @@ class Assignment(DeclaredOperation):
         base: Any = None
 
         def call(x: Any, key: Any, value: Any, /) -> None:
-            if type(x) is base and x._node is None and not live and not foreign and is_alone(x):
-                given = value.array if type(value) is base and value._node is None else value
-                raw = key if type(key) in BASIC or _is_basic(key) else _raw_selection(base, key)
-                if raw is not None and type(given) in NUMBERS:
-                    try:
-                        x.array[raw] = given
-                    except MISTAKES:
-                        pass  # said below
-                    else:
-                        touch(x)
-                        return
-            general(x, key, value)
+            try:
+                if type(x) is base and x._node is None and not live and not foreign and is_alone(x):
+                    given = value.array if type(value) is base and value._node is None else value
+                    raw = key if type(key) in BASIC or _is_basic(key) else _raw_selection(base, key)
+                    if raw is not None and type(given) in NUMBERS:
+                        try:
+                            x.array[raw] = given
+                        except MISTAKES:
+                            pass  # said below
+                        else:
+                            touch(x)
+                            return
+                general(x, key, value)
+            except Exception as error:
+                hide_frames(error)
+                raise
 
         def settle() -> None:
             nonlocal base

@@ -342,7 +342,7 @@ def bmm(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     require_ndim(bmm, "x1", x1, 3, "matmul")
     require_ndim(bmm, "x2", x2, 3, "matmul")
     if x1.shape[0] != x2.shape[0]:
-        raise ValueError(f"{bmm.__name__}: wants batches of the same length, found {x1.shape[0]} and {x2.shape[0]}")
+        raise ValueError(f"{bmm.__name__}: batches must have the same length, found {x1.shape[0]} and {x2.shape[0]}")
     return xp.matmul(x1, x2)
 
 
