@@ -15,10 +15,11 @@ from dispatchkit.func.containers import (
     arrays_of,
     as_array,
     fitted,
-    is_floating,
     mapped,
+    variables_in,
     with_floats,
     with_numbers,
+    with_variables,
     zipped,
 )
 from dispatchkit.graph.node import Leaf
@@ -65,9 +66,9 @@ class Recording:
     def __init__(self, name: str, func: Callable[..., Any], primals: tuple[Any, ...], *, has_aux: bool = False) -> None:
         self.name = name
         outer = is_grad_enabled()
-        self._primals = mapped(_entered, with_floats(primals))
+        self._primals = with_variables(_entered, with_floats(primals))
         # The function may change its arguments in place; the gradients are those of what they were.
-        self._inputs = [_as_given(x) for x in arrays_of(self._primals) if is_floating(x)]
+        self._inputs = [_as_given(x) for x in variables_in(self._primals)]
         with enable_grad():
             output = func(*self._primals)
         if has_aux and not (isinstance(output, tuple) and len(output) == 2):
@@ -109,7 +110,7 @@ class Recording:
         with set_grad_enabled(alive):
             # What the rules record leads through the graph they pull through.
             found = iter(self._through(self._outputs, cts, self._inputs, retain or alive))
-            grads: tuple[Any, ...] = mapped(lambda x: _filled(next(found), x) if is_floating(x) else x, self._primals)
+            grads: tuple[Any, ...] = with_variables(lambda x: _filled(next(found), x), self._primals)
         return grads
 
     def _through(self, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool) -> list[Any]:
@@ -191,7 +192,7 @@ def _of_class(g: Any, x: Any) -> Any:
 
 def _entered(x: Any) -> Any:
     """Return an array as a leaf, or where it has a graph already as a vertex of its own there."""
-    return _as_leaf(batched_everywhere(as_array(x))) if is_floating(x) else x
+    return _as_leaf(batched_everywhere(as_array(x)))
 
 
 def _as_leaf(x: Any) -> Any:
