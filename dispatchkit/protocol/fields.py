@@ -48,11 +48,11 @@ def field(*, grad: bool = True, metadata: Mapping[Any, Any] | None = None, **opt
     >>> @dk.array_type(fallback=dk.fallback.dense)
     ... @dataclasses.dataclass
     ... class Shifted:
-    ...     base: dk.Tensor = dk.field(grad=False)
     ...     shift: dk.Tensor
+    ...     base: dk.Tensor = dk.field(grad=False)
     ...     def to_dense(self):
     ...         return self.base + self.shift
-    >>> weight = dk.nn.Parameter(Shifted(dk.ones(2), dk.zeros(2)))
+    >>> weight = dk.nn.Parameter(Shifted(shift=dk.zeros(2), base=dk.ones(2)))
     >>> weight.base.requires_grad, weight.shift.requires_grad
     (False, True)
     """
