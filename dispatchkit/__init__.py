@@ -46,6 +46,7 @@ from dispatchkit.protocol.densify import densify as densify
 from dispatchkit.protocol.densify import densify_ledger as densify_ledger
 from dispatchkit.protocol.engine import DispatchProtocol as DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback as fallback
+from dispatchkit.protocol.fields import field as field
 from dispatchkit.protocol.instance import TensorFunctionMode as TensorFunctionMode
 from dispatchkit.protocol.instance import array_type as array_type
 from dispatchkit.protocol.instance import converts as converts
@@ -97,6 +98,7 @@ vars()["__all__"] = [
     "explain",
     "fallback",
     "fft",
+    "field",
     "func",
     "implements",
     "is_grad_enabled",

@@ -7,8 +7,11 @@ back. Nothing is touched before everything that can fail has succeeded.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -26,6 +29,7 @@ from dispatchkit.protocol.modes import live
 
 __all__ = [
     "apply_in_place",
+    "changes_noted",
     "check_may_change",
     "check_writeable",
     "in_graph",
@@ -37,6 +41,8 @@ __all__ = [
 ]
 
 APART = 4096
+# The tensors that changes in place have given a vertex, by id, while a function is recorded; not to keep them alive.
+_changed: ContextVar[dict[int, ref[Storage]] | None] = ContextVar("dispatchkit.changed", default=None)
 LEAF = (
     "{name}: a leaf tensor that requires grad cannot be changed in place while a graph is recorded; change it inside "
     "no_grad(), or work on a copy"
@@ -138,12 +144,29 @@ def write_back(name: str, x: Storage, result: Any) -> None:
     move_vertices(changes)
 
 
+@contextmanager
+def changes_noted() -> Iterator[dict[int, ref[Storage]]]:
+    """Collect the tensors that changes in place put into the graph inside a `with` block, for those around it, too."""
+    outer = _changed.get()
+    found: dict[int, ref[Storage]] = {}
+    token = _changed.set(found)
+    try:
+        yield found
+    finally:
+        _changed.reset(token)
+        if outer is not None:
+            outer.update(found)
+
+
 def move_vertices(changes: Iterable[tuple[Storage, Vertex | None]]) -> None:
     """Give changed tensors their new vertices, with the gradients that they have and whether they retain them."""
+    noted = _changed.get()
     for tensor, new in changes:
         old = tensor._node
         if old is new:
             continue
+        if noted is not None:
+            noted[id(tensor)] = ref(tensor)
         if old is None:
             grad, retains = getattr(tensor, "_grad", None), False
         else:

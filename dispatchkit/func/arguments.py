@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from dispatchkit.func.containers import arrays_of, described, is_floating, with_floats
+from dispatchkit.func.containers import described, variables_in, with_floats
 
 __all__ = ["Argnums", "picked", "replaced"]
 
@@ -31,7 +31,7 @@ def picked(name: str, args: tuple[Any, ...], argnums: Argnums) -> list[tuple[int
         if not -len(args) <= index < len(args):
             raise ValueError(f"{name}: argnums={argnums} asks for argument {index}, but {len(args)} were given")
         argument = with_floats(args[index])
-        if not any(map(is_floating, arrays_of(argument))):
+        if not any(True for _ in variables_in(argument)):
             raise TypeError(
                 f"{name}: argument {index % len(args)} holds no floating-point array to differentiate by; found "
                 f"{described(argument)}"

@@ -2,7 +2,8 @@
 
 Lists, tuples, named tuples and dictionaries are looked into, and so are instances of declared array types, by their
 fields; tensors and raw arrays are leaves, and everything else is passed on as it is. Python numbers are made leaves
-where derivatives are concerned; what a container in a field of an array type holds stays, which is metadata.
+where derivatives are concerned; what a container in a field of an array type holds stays, which is metadata. Floating
+leaves are differentiated, but not those in a field declared with ``field(grad=False)``: `variables_of` decides.
 """
 
 from __future__ import annotations
@@ -29,9 +30,13 @@ __all__ = [
     "is_floating",
     "mapped",
     "parts_of",
+    "variables_in",
+    "variables_of",
+    "with_constants",
     "with_floats",
     "with_numbers",
     "with_parts",
+    "with_variables",
     "zipped",
 ]
 
@@ -88,6 +93,21 @@ def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
     return [(name, getattr(value, name)) for name in tensor_protocol.records.fields_of(value)]
 
 
+def _constants(value: Any) -> frozenset[str]:
+    """Return the keys of the parts of a container that are not differentiated, whatever they hold."""
+    if isinstance(value, (list, tuple, Mapping)):
+        return frozenset()
+    return tensor_protocol.records.constants_of(type(value))
+
+
+def variables_of(value: Any) -> list[tuple[Any, Any]] | None:
+    """Return the parts of a container that may be differentiated with their keys; None for what is none."""
+    parts = parts_of(value)
+    if not parts or not (constants := _constants(value)):
+        return parts
+    return [(key, part) for key, part in parts if key not in constants]
+
+
 def with_parts(value: Any, parts: list[Any]) -> Any:
     """Return a container like another, with other parts."""
     if isinstance(value, (list, tuple)):
@@ -109,6 +129,28 @@ def mapped(change: Leaf, value: Any) -> Any:
         return change(value)
     parts = parts_of(value)
     return value if parts is None else with_parts(value, [mapped(change, part) for _, part in parts])
+
+
+def with_variables(change: Leaf, value: Any) -> Any:
+    """Return a container with `change` made to each array that is differentiated."""
+    if is_array(value):
+        return change(value) if is_floating(value) else value
+    parts = parts_of(value)
+    if parts is None:
+        return value
+    constants = _constants(value)
+    return with_parts(value, [part if key in constants else with_variables(change, part) for key, part in parts])
+
+
+def with_constants(change: Leaf, value: Any) -> Any:
+    """Return a container with `change` made to each array in a field that is not differentiated, itself if none."""
+    parts = None if is_array(value) else parts_of(value)
+    if parts is None:
+        return value
+    constants = _constants(value)
+    made = [mapped(change, part) if key in constants else with_constants(change, part) for key, part in parts]
+    same = all(new is part for new, (_, part) in zip(made, parts, strict=True))
+    return value if same else with_parts(value, made)
 
 
 def fitted(name: str, owner: str, kind: str, x: Any, given: Any) -> Any:
@@ -151,8 +193,12 @@ def _with_tensors(value: Any, numbers: tuple[type, ...]) -> Any:
         return value
     if isinstance(value, (list, tuple, Mapping)):
         return with_parts(value, [_with_tensors(part, numbers) for _, part in parts])
-    fields = [part if isinstance(part, (list, tuple, Mapping)) else with_floats(part) for _, part in parts]
-    return with_parts(value, fields)
+    constants = _constants(value)
+
+    def stays(key: Any, part: Any) -> bool:
+        return isinstance(part, (list, tuple, Mapping)) or (key in constants and isinstance(part, (float, complex)))
+
+    return with_parts(value, [part if stays(key, part) else with_floats(part) for key, part in parts])
 
 
 def arrays_of(value: Any) -> Iterator[Any]:
@@ -164,22 +210,41 @@ def arrays_of(value: Any) -> Iterator[Any]:
             yield from arrays_of(part)
 
 
-def zipped(change: Callable[[Any, Any], Any], value: Any, other: Any, what: str, path: str = "") -> Any:
+def variables_in(value: Any) -> Iterator[Any]:
+    """Yield the arrays of a container that are differentiated."""
+    if is_array(value):
+        if is_floating(value):
+            yield value
+    else:
+        for _, part in variables_of(value) or ():
+            yield from variables_in(part)
+
+
+def zipped(
+    change: Callable[[Any, Any], Any], value: Any, other: Any, what: str, path: str = "", *, variables: bool = False
+) -> Any:
     """Return a container with ``change(array, part of the other at its place)`` in the place of each array.
 
-    The other container may end sooner: what it has there then holds for all arrays below.
+    The other container may end sooner: what it has there then holds for all arrays below. With `variables`, arrays
+    that are not differentiated stay.
 
     Raises
     ------
     ValueError : if the two do not fit, naming the place
     """
     if is_array(value):
-        return change(value, other)
+        return change(value, other) if not variables or is_floating(value) else value
     parts = parts_of(value)
     if parts is None:
         return value
+    constants = _constants(value) if variables else ()
+
+    def changed(key: Any, part: Any, own: Any) -> Any:
+        place = f"{path}[{key!r}]"
+        return part if key in constants else zipped(change, part, own, what, place, variables=variables)
+
     if other is None or isinstance(other, int) or is_array(other):
-        return with_parts(value, [zipped(change, part, other, what, f"{path}[{key!r}]") for key, part in parts])
+        return with_parts(value, [changed(key, part, other) for key, part in parts])
     found = parts_of(other)
     if found is None or [key for key, _ in found] != [key for key, _ in parts]:
         if not any(True for _ in arrays_of(value)):
@@ -188,10 +253,7 @@ def zipped(change: Callable[[Any, Any], Any], value: Any, other: Any, what: str,
             f"{what}: the container at {path or 'the top'} is {described(value)}, but what goes with it is "
             f"{described(other)}"
         )
-    members = [
-        zipped(change, part, own, what, f"{path}[{key!r}]") for (key, part), (_, own) in zip(parts, found, strict=True)
-    ]
-    return with_parts(value, members)
+    return with_parts(value, [changed(key, part, own) for (key, part), (_, own) in zip(parts, found, strict=True)])
 
 
 def described(value: Any) -> str:

@@ -12,7 +12,7 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import TransformError
 from dispatchkit.func.arguments import Argnums, picked, replaced
 from dispatchkit.func.batches import Randomness, vmap
-from dispatchkit.func.containers import arrays_of, as_array, is_floating, mapped
+from dispatchkit.func.containers import arrays_of, as_array, mapped, variables_in, with_variables
 from dispatchkit.func.gradients import vjp
 from dispatchkit.func.tangents import jvp
 
@@ -117,7 +117,7 @@ def jacfwd(
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         wanted = picked("jacfwd", args, argnums)
         primals = mapped(as_array, tuple(argument for _, argument in wanted))
-        inputs = [x for x in arrays_of(primals) if is_floating(x)]
+        inputs = list(variables_in(primals))
         kept: list[Any] = []
 
         def of_wanted(*values: Any) -> Any:
@@ -125,7 +125,7 @@ def jacfwd(
 
         def pushed(basis: list[Any]) -> Any:
             given = iter(basis)
-            tangents = mapped(lambda x: next(given) if is_floating(x) else x, primals)
+            tangents = with_variables(lambda x: next(given), primals)
             output, t, *aux = jvp(of_wanted, primals, tangents, has_aux=has_aux)
             kept[:] = [output, *aux]
             return t
@@ -135,7 +135,7 @@ def jacfwd(
 
         def per_input(t: Any) -> Any:
             parts = iter([_columns(t, part, x) for x, part in zip(inputs, slices, strict=True)])
-            made = mapped(lambda x: next(parts) if is_floating(x) else x, primals)
+            made = with_variables(lambda x: next(parts), primals)
             return made if isinstance(argnums, tuple) else made[0]
 
         found = mapped(per_input, columns)

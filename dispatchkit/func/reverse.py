@@ -7,9 +7,10 @@ tangent being the derivative of the gradient in the direction followed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from dispatchkit.declare.inplace import changes_noted, move_vertices
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.wrapping import wrapped
 from dispatchkit.errors import TransformError
@@ -17,15 +18,16 @@ from dispatchkit.func.containers import (
     arrays_of,
     as_array,
     fitted,
-    is_floating,
     mapped,
+    variables_in,
     with_floats,
     with_numbers,
+    with_variables,
     zipped,
 )
 from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled, set_grad_enabled
-from dispatchkit.graph.storage import Storage, Vertex, vertex_of
+from dispatchkit.graph.storage import Storage, Vertex, memory_of, vertex_of
 from dispatchkit.graph.sweep import reachable, sweep
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.transforms import Batched, Dual, Lifted
@@ -65,9 +67,19 @@ class Recording:
     def __init__(self, name: str, func: Callable[..., Any], primals: tuple[Any, ...], *, has_aux: bool = False) -> None:
         self.name = name
         outer = is_grad_enabled()
-        self._primals = mapped(_entered, with_floats(primals))
+        self._primals = with_variables(_entered, with_floats(primals))
         # The function may change its arguments in place; the gradients are those of what they were.
-        self._inputs = [_as_given(x) for x in arrays_of(self._primals) if is_floating(x)]
+        self._inputs = [_as_given(x) for x in variables_in(self._primals)]
+        with changes_noted() as changed:
+            try:
+                self._record(func, has_aux, outer, changed)
+            finally:
+                self._close()
+                # As no argument can be reached any more, a tensor from elsewhere is to have the value alone.
+                move_vertices([(x, None) for x in _left_behind(changed)])
+
+    def _record(self, func: Callable[..., Any], has_aux: bool, outer: bool, changed: Mapping[int, Any]) -> None:
+        name = self.name
         with enable_grad():
             output = func(*self._primals)
         if has_aux and not (isinstance(output, tuple) and len(output) == 2):
@@ -75,16 +87,23 @@ class Recording:
         result, aux = output if has_aux else (output, None)
         self._result = with_numbers(result)
         self._outputs = list(arrays_of(self._result))
+        if changed:
+            # They may be among the tensors that are taken out of the graph.
+            self._outputs = [_as_given(y) if isinstance(y, Storage) else y for y in self._outputs]
         if not self._outputs:
             raise TypeError(f"{name}: the function must return tensors, found a {type(result).__name__}")
-        for x in self._inputs:
-            for vertex in _vertices(x):
-                if isinstance(vertex, Entry):
-                    vertex.closed = True
+        self._close()
         # What else requires gradients outside may want to differentiate the result again.
         self._alive = outer and _reaches_outside(self._outputs)
         self.output = self._result if self._alive else mapped(_settled, self._result)
         self.aux: Any = aux if outer and _reaches_outside(arrays_of(aux)) else mapped(_settled, aux)
+
+    def _close(self) -> None:
+        """Note that the function has returned."""
+        for x in self._inputs:
+            for vertex in _vertices(x):
+                if isinstance(vertex, Entry):
+                    vertex.closed = True
 
     def pull(self, cotangents: Any, *, retain: bool) -> tuple[Any, ...]:
         """Return the gradients of the arguments, containers like them.
@@ -109,7 +128,7 @@ class Recording:
         with set_grad_enabled(alive):
             # What the rules record leads through the graph they pull through.
             found = iter(self._through(self._outputs, cts, self._inputs, retain or alive))
-            grads: tuple[Any, ...] = mapped(lambda x: _filled(next(found), x) if is_floating(x) else x, self._primals)
+            grads: tuple[Any, ...] = with_variables(lambda x: _filled(next(found), x), self._primals)
         return grads
 
     def _through(self, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool) -> list[Any]:
@@ -191,7 +210,7 @@ def _of_class(g: Any, x: Any) -> Any:
 
 def _entered(x: Any) -> Any:
     """Return an array as a leaf, or where it has a graph already as a vertex of its own there."""
-    return _as_leaf(batched_everywhere(as_array(x))) if is_floating(x) else x
+    return _as_leaf(batched_everywhere(as_array(x)))
 
 
 def _as_leaf(x: Any) -> Any:
@@ -207,6 +226,16 @@ def _as_leaf(x: Any) -> Any:
 def _as_given(x: Any) -> Any:
     """Return another tensor in the place of one in the graph, which stays there whatever becomes of the first."""
     return x.mapped(_as_given) if isinstance(x, Lifted) else twin(x, vertex_of(x))
+
+
+def _left_behind(changed: Mapping[int, Callable[[], Any]]) -> list[Any]:
+    """Return the living tensors that changes in place put into a graph that leads to closed leaves alone."""
+    tensors = [tensor for member in changed.values() if (tensor := member()) is not None]
+    family = {id(one): one for tensor in tensors for one in (tensor, *memory_of(tensor).relatives(tensor))}
+    tensors = [one for one in family.values() if vertex_of(one) is not None]
+    if not _reaches_outside(tensors):
+        return tensors
+    return [one for one in tensors if not _reaches_outside([one])]
 
 
 def _reaches_outside(arrays: Iterable[Any]) -> bool:

@@ -10,7 +10,6 @@ from dispatchkit.func.containers import (
     arrays_of,
     described,
     fitted,
-    is_floating,
     mapped,
     with_floats,
     with_numbers,
@@ -65,7 +64,10 @@ def jvp(
     level = new_level()
     try:
         return _pushed(
-            func, zipped(lambda x, t: _dual(x, t, level), primals, tangents, "jvp: tangents"), level, has_aux
+            func,
+            zipped(lambda x, t: _dual(x, t, level), primals, tangents, "jvp: tangents", variables=True),
+            level,
+            has_aux,
         )
     finally:
         level.ended = True
@@ -86,8 +88,6 @@ def _pushed(func: Callable[..., Any], duals: Any, level: int, has_aux: bool) -> 
 
 
 def _dual(x: Any, t: Any, level: int) -> Any:
-    if not is_floating(x):
-        return x
     return Dual(x, fitted("jvp", "argument", "tangent", x, t), level)
 
 
@@ -137,7 +137,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     def push(*tangents: Any) -> Any:
         if len(tangents) != len(primals):
             raise ValueError(f"linearize: {len(primals)} arguments, but {len(tangents)} tangents")
-        given = zipped(lambda x, t: t if is_floating(x) else x, primals, with_floats(tangents), "linearize: tangents")
+        given = zipped(lambda x, t: t, primals, with_floats(tangents), "linearize: tangents", variables=True)
         return transposed.pull(given, retain=True)[0]
 
     return recording.output, push

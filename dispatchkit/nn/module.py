@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import override
 
 from dispatchkit.backends.arrays import numpy_dtype
-from dispatchkit.func.containers import is_floating, mapped
+from dispatchkit.func.containers import is_floating, mapped, with_constants
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn.hooks import HookMethods, call_with_hooks, everywhere
 from dispatchkit.nn.state import StateMethods
@@ -131,21 +131,25 @@ class Module(HookMethods, StateMethods):
     # Conversion.
 
     def _apply(self, fn: Callable[[Any], Any]) -> Self:
-        """Give every parameter, its gradient and every buffer the contents that a function makes of it."""
+        """Give every parameter, its gradient, every constant inside and buffer what a function makes of it."""
         with no_grad():
             # All is computed before anything is changed.
             new = [(p, fn(p.data), None if p.grad is None else fn(p.grad.data)) for p in self.parameters()]
-            buffers = [
-                (module, name, mapped(fn, value))
+            constants = {id(p): with_constants(fn, p) for m in self.modules() for p in m._parameters.values()}
+            others = [
+                (module, name, made)
                 for module in self.modules()
-                for name, value in module._buffers.items()
+                for name, made in (
+                    *((name, mapped(fn, value)) for name, value in module._buffers.items()),
+                    *((name, constants[id(p)]) for name, p in module._parameters.items()),
+                )
             ]
         for parameter, data, grad in new:
             old = parameter.grad
             parameter.data = data
             if grad is not None:
                 old.data = grad
-        for module, name, value in buffers:
+        for module, name, value in others:
             module.__dict__[name] = value
         return self
 

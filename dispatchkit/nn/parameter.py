@@ -10,7 +10,16 @@ import numpy as np
 from typing_extensions import override
 
 from dispatchkit.errors import RegistrationError, TransformError
-from dispatchkit.func.containers import arrays_of, is_array, is_floating, mapped, parts_of, with_floats
+from dispatchkit.func.containers import (
+    is_array,
+    is_floating,
+    parts_of,
+    variables_in,
+    variables_of,
+    with_constants,
+    with_floats,
+    with_variables,
+)
 from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
@@ -48,7 +57,7 @@ class Parameter(Tensor, metaclass=ParameterType):
     ----------
     data : tensor, whose memory is shared, or what `Tensor` takes; an empty one by default. An instance of a `Tensor`
         subclass gives a parameter of that subclass, too. An instance of a declared array type gives a copy of it whose
-        floating-point arrays and numbers are parameters.
+        floating-point arrays and numbers are parameters, but for fields declared with ``field(grad=False)``.
     requires_grad : whether gradients are to be collected in it. Inside an array type, parameters that require none
         stay so
 
@@ -100,14 +109,17 @@ def is_declared(value: Any) -> bool:
     return tensor_protocol.records.participates(type(value))
 
 
-def named_tensors(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the tensors of a parameter or buffer with their names: ``weight``, or ``weight.value`` inside a type."""
+def named_tensors(name: str, value: Any, *, trained: bool = False) -> Iterator[tuple[str, Any]]:
+    """Yield the tensors of a parameter or buffer with their names: ``weight``, or ``weight.value`` inside a type.
+
+    With `trained`, those that are constants inside an array type are left out.
+    """
     if is_array(value):
-        if isinstance(value, Storage):
+        if isinstance(value, Storage) and not (trained and not is_floating(value)):
             yield name, value
         return
-    for key, part in parts_of(value) or ():
-        yield from named_tensors(f"{name}.{key}", part)
+    for key, part in (variables_of(value) if trained else parts_of(value)) or ():
+        yield from named_tensors(f"{name}.{key}", part, trained=trained)
 
 
 def tensors_of(name: str, parameters: Any) -> list[Any]:
@@ -120,7 +132,7 @@ def tensors_of(name: str, parameters: Any) -> list[Any]:
     single = isinstance(parameters, Storage) or is_declared(parameters)
     found: list[Any] = []
     for value in [parameters] if single else parameters:
-        inside = [value] if isinstance(value, Storage) else [x for x in arrays_of(value) if isinstance(x, Storage)]
+        inside = [value] if isinstance(value, Storage) else [x for x in variables_in(value) if isinstance(x, Storage)]
         if not inside:
             raise TypeError(f"{name}: a {type(value).__name__} is neither a tensor nor an array type that holds some")
         found += inside
@@ -129,7 +141,7 @@ def tensors_of(name: str, parameters: Any) -> list[Any]:
 
 def _holds_parameters(value: Any) -> bool:
     try:
-        floating = [x for x in arrays_of(value) if is_floating(x)]
+        floating = list(variables_in(value))
     except RegistrationError:
         # Its fields cannot be told.
         return False
@@ -142,9 +154,12 @@ def _declared(data: Any, requires_grad: bool = True) -> Any:
     def as_parameter(x: Any) -> Any:
         # Of a plain tensor that requires no gradient nobody has said that it is not to be trained.
         frozen = isinstance(x, Parameter) and not x.requires_grad
-        return Parameter(x, requires_grad and not frozen) if is_floating(x) else x
+        return Parameter(x, requires_grad and not frozen)
 
-    made = mapped(as_parameter, with_floats(data))
+    def as_constant(x: Any) -> Any:
+        return x.detach() if isinstance(x, Tensor) and x.requires_grad else x
+
+    made = with_constants(as_constant, with_variables(as_parameter, with_floats(data)))
     if not _holds_parameters(made):
         fields = ", ".join(tensor_protocol.records.fields_of(data)) or "none"
         raise TypeError(

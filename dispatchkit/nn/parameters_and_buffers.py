@@ -6,13 +6,13 @@ registration. So reading a parameter costs what reading any attribute costs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from dispatchkit.func.containers import is_array, is_floating, parts_of
+from dispatchkit.func.containers import parts_of
 from dispatchkit.graph.storage import Storage
 from dispatchkit.nn.parameter import Parameter, is_declared, named_tensors
 
@@ -276,7 +276,7 @@ class Members:
         remove_duplicate : whether a shared parameter comes once, under its first name
         """
         # In a parameter that is an array type, other tensors are constants.
-        return self._named("_parameter_names", is_floating, prefix, recurse, remove_duplicate)
+        return self._named("_parameter_names", True, prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Any]:
         """Yield the parameters, each once."""
@@ -290,22 +290,20 @@ class Members:
         ----------
         prefix, recurse, remove_duplicate : as for `named_parameters`
         """
-        return self._named("_buffer_names", is_array, prefix, recurse, remove_duplicate)
+        return self._named("_buffer_names", False, prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Any]:
         """Yield the buffers, each once."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
-    def _named(
-        self, table: str, inside: Callable[[Any], bool], prefix: str, recurse: bool, remove_duplicate: bool
-    ) -> Named:
+    def _named(self, table: str, trained: bool, prefix: str, recurse: bool, remove_duplicate: bool) -> Named:
         """Yield the tensors in one kind of members of this module and, with `recurse`, of those below.
 
         Parameters
         ----------
         table : the names of the members
-        inside : which of the tensors inside an array type come
+        trained : whether constants inside an array type are left out
         prefix, recurse, remove_duplicate : as for `named_parameters`
         """
         seen: set[int] = set()
@@ -317,9 +315,9 @@ class Members:
                 key = f"{path}.{name}" if path else name
                 if value is None:
                     continue
-                found = [(key, value)] if isinstance(value, Storage) else named_tensors(key, value)
+                found = [(key, value)] if isinstance(value, Storage) else named_tensors(key, value, trained=trained)
                 for full, tensor in found:
-                    if (tensor is value or inside(tensor)) and not (remove_duplicate and id(tensor) in seen):
+                    if not (remove_duplicate and id(tensor) in seen):
                         seen.add(id(tensor))
                         yield full, tensor
 

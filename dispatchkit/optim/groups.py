@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.func.containers import is_floating, parts_of
+from dispatchkit.func.containers import is_floating, variables_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 
@@ -90,7 +90,7 @@ def _opened(path: str, value: Any, where: str) -> Iterator[tuple[str, Tensor]]:
 
 
 def _fields(path: str, value: Any) -> Iterator[tuple[str, Tensor]]:
-    for key, part in parts_of(value) or ():
+    for key, part in variables_of(value) or ():
         if not isinstance(part, Tensor):
             yield from _fields(f"{path}.{key}", part)
         elif is_floating(part):

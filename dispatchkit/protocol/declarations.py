@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import inspect
 import math
 import numbers
 import re
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.fallbacks import STRATEGIES, Fallback, dense
+from dispatchkit.protocol.fields import FieldRule, rule_of
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.type_registry import DENSE, Declaration
 
@@ -22,7 +24,7 @@ __all__ = ["checked_declaration", "instance_attributes"]
 
 
 def checked_declaration(protocol: Population, cls: type, declaration: Declaration, by: str) -> Declaration:
-    """Return what a type declares, its fields as a tuple.
+    """Return what a type declares, its fields as a tuple apart from what is said of each.
 
     Parameters
     ----------
@@ -36,9 +38,11 @@ def checked_declaration(protocol: Population, cls: type, declaration: Declaratio
     name = type_name(cls)
     _check_fallback(declaration.fallback, name, by)
     _check_priority(declaration.priority, name, by)
-    fields = None if declaration.fields is None else _checked_fields(cls, declaration.fields, by)
+    found = declaration.fields
+    rules = _checked_rules(name, found, by) if isinstance(found, Mapping) else None
+    fields = None if found is None else _checked_fields(cls, found if rules is None else tuple(found), by)
     _check_dense(protocol, cls, declaration, by)
-    return replace(declaration, fields=fields)
+    return dataclasses.replace(declaration, fields=fields, rules=rules)
 
 
 def _check_fallback(found: Any, name: str, by: str) -> None:
@@ -61,6 +65,16 @@ def _check_priority(found: Any, name: str, by: str) -> None:
     number = isinstance(found, numbers.Real) and not isinstance(found, bool)
     if found is not None and (not number or math.isnan(found)):
         raise RegistrationError(f"{by}: priority={found!r} of {name} is no number; write one such as priority=1")
+
+
+def _checked_rules(name: str, found: Mapping[Any, Any], by: str) -> dict[str, FieldRule]:
+    rules: dict[str, FieldRule] = {}
+    for field, value in found.items():
+        rule = rule_of(value) if isinstance(value, dataclasses.Field) else None
+        if rule is None:
+            raise RegistrationError(f"{by}: fields of {name} give {value!r} for {field!r}; write dk.field()")
+        rules[field] = rule
+    return rules
 
 
 def _checked_fields(cls: type, found: Any, by: str) -> tuple[str, ...]:

@@ -179,7 +179,7 @@ class DispatchProtocol(Registry):
         *,
         fallback: Fallback | None = None,
         priority: float | None = None,
-        fields: tuple[str, ...] | None = None,
+        fields: tuple[str, ...] | Mapping[str, Any] | None = None,
         dense: str | Callable[[Any], Any] | None = None,
     ) -> Callable[[T], T]:
         """Make an array type of a class: ``@array_type(fallback=fallback.dense)``.
@@ -192,7 +192,7 @@ class DispatchProtocol(Registry):
         fallback : what answers where it has no rule; inherited, `fallback.refuse` if nobody declares one
         priority : types with a higher one are asked first; inherited, 0 if nobody declares one
         fields : names of the attributes that hold its content, the wrapped array first; by default a
-            dataclass's fields, else the constructor's parameters
+            dataclass's fields, else the constructor's parameters. A dictionary gives a `dk.field` with each name
         dense : the method that makes a plain array, ``"to_dense"`` by default, or a function of the instance
 
         Raises
@@ -218,7 +218,7 @@ class DispatchProtocol(Registry):
         fallback: Fallback | None = None,
         to_dense: Callable[[Any], Any] | None = None,
         priority: float | None = None,
-        fields: tuple[str, ...] | None = None,
+        fields: tuple[str, ...] | Mapping[str, Any] | None = None,
     ) -> None:
         """Let a class take part that one does not own; nothing visible is added to it.
 

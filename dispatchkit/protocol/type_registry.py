@@ -9,11 +9,12 @@ from __future__ import annotations
 import copy
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.fields import FieldRule, rule_of
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.fallbacks import Fallback
@@ -36,8 +37,9 @@ class Declaration:
 
     fallback: Fallback | None = None
     priority: float | None = None
-    fields: tuple[str, ...] | None = None
+    fields: tuple[str, ...] | Mapping[str, Any] | None = None
     dense: str | Callable[[Any], Any] | None = None
+    rules: Mapping[str, FieldRule] | None = None
 
 
 @dataclass(slots=True)
@@ -171,6 +173,12 @@ class Records:
             )
         count = code.co_argcount + code.co_kwonlyargcount
         return tuple(code.co_varnames[1:count])
+
+    def constants_of(self, cls: type) -> frozenset[str]:
+        """Return the fields that are not differentiated, whatever they hold."""
+        rules = {name: rule_of(field) for name, field in getattr(cls, "__dataclass_fields__", {}).items()}
+        rules.update(self.declared(cls, "rules") or {})
+        return frozenset([name for name, rule in rules.items() if rule is not None and not rule.grad])
 
     def fields_of(self, value: Any) -> tuple[str, ...]:
         """Return the fields that an instance really has as attributes.

@@ -348,3 +348,88 @@ def test_assignment_where_a_tangent_would_be_lost_is_refused() -> None:
         TransformError, match="setitem: the tensor shares memory with views of it, whose tangents would"
     ):
         jvp(beside_a_view, (X,), (X,))
+
+
+REVERSE = [name for name in TRANSFORMS if name not in ("jvp", "jacfwd", "vmap", "vmap grad", "hessian")]
+
+
+@pytest.mark.parametrize("name", REVERSE)
+def test_a_tensor_from_elsewhere_that_is_changed_in_place_keeps_the_value_alone(name: str) -> None:
+    buffer = dk.zeros(3)
+    view, whole = buffer[:2], buffer[1:]
+
+    def f(x: Any) -> Any:
+        buffer[0] = x[0] * 3
+        view.mul_(x)
+        return view * view
+
+    expected = TRANSFORMS[name](lambda x: dk.stack([9 * x[0] ** 4, 0 * x[1]]), X)
+    for _ in range(2):
+        agree(TRANSFORMS[name](f, X), expected)
+        for one in (buffer, view, whole):
+            assert not one.requires_grad
+            assert one.grad_fn is None
+            assert one.is_leaf
+        assert buffer.tolist() == [3.0, 0.0, 0.0]
+    # It takes part in graphs as before.
+    w = leaf(1.0, 2.0, 3.0)
+    (buffer * w).sum().backward()
+    assert w.grad is not None
+    assert w.grad.tolist() == [3.0, 0.0, 0.0]
+
+
+def test_a_changed_tensor_that_is_returned_is_differentiated_and_has_no_graph() -> None:
+    buffer = dk.zeros(2)
+
+    def f(x: Any) -> Any:
+        buffer.copy_(x * x)
+        return buffer
+
+    y, pull = vjp(f, X)
+    assert not y.requires_grad
+    assert not buffer.requires_grad
+    assert pull(dk.ones(2))[0].tolist() == [2.0, 4.0]
+    assert linearize(f, X)[1](dk.ones(2)).tolist() == [2.0, 4.0]
+
+
+def test_a_tensor_changed_inside_an_inner_gradient_leaves_the_outer_one_with_its_graph() -> None:
+    buffer = dk.zeros(2)
+
+    def inner(x: Any) -> Any:
+        buffer.copy_(x * x)
+        return (buffer * x).sum()
+
+    def outer(x: Any) -> Any:
+        g = grad(inner)(x)
+        assert buffer.requires_grad
+        return (g * buffer).sum()
+
+    assert grad(outer)(X).tolist() == [12.0, 96.0]
+    assert not buffer.requires_grad
+
+
+def test_a_changed_tensor_keeps_a_graph_that_leads_elsewhere() -> None:
+    w = leaf(3.0, 4.0)
+    buffer = w * 1
+
+    def f(x: Any) -> Any:
+        buffer.mul_(x)
+        return buffer.sum()
+
+    assert grad(f)(X).tolist() == [3.0, 4.0]
+    buffer.sum().backward()
+    assert w.grad is not None
+    assert w.grad.tolist() == [1.0, 2.0]
+
+
+def test_an_exception_leaves_no_graph_in_a_changed_tensor() -> None:
+    buffer = dk.zeros(2)
+
+    def f(x: Any) -> Any:
+        buffer.copy_(x)
+        raise ValueError("stop")
+
+    with pytest.raises(ValueError, match="stop"):
+        grad(f)(X)
+    assert not buffer.requires_grad
+    assert buffer.tolist() == X.tolist()

@@ -12,7 +12,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.errors import NoImplementationError, TransformError
-from dispatchkit.func import grad, jacfwd, jacrev, jvp, vjp, vmap
+from dispatchkit.func import grad, jacfwd, jacrev, jvp, linearize, vjp, vmap
 from dispatchkit.types import MetadataTensor, ScalarTensor
 from tests.func.support import agree, one_by_one
 
@@ -281,3 +281,43 @@ def test_duals_and_batches_are_explained_and_not_listed() -> None:
         getattr(one, "__name__", "") for group in dk.overrides.get_overridable_functions().values() for one in group
     }
     assert not names & {"answer", "rebuilt", "mapped"}
+
+
+@dk.array_type(fallback=dk.fallback.decompose | dk.fallback.dense)
+@dataclass
+class Shifted:
+    """A vector, a constant and its scale added; derivatives are by the vector alone."""
+
+    base: Any = dk.field(grad=False)
+    scale: Any = dk.field(grad=False, default=2.0)
+    shift: Any = field(default_factory=lambda: dk.ones(2))
+
+    def to_dense(self) -> Any:
+        return self.base * self.scale + self.shift
+
+
+def test_a_field_declared_a_constant_is_not_differentiated() -> None:
+    base, t = dk.tensor([3.0, 4.0]), dk.tensor([0.0, 1.0])
+    s = Shifted(base)
+    g = grad(lambda s: (s.base * s.scale * s.shift).sum())(s)
+    assert type(g) is Shifted
+    # As integers do, it stands in the gradient as it is.
+    assert g.base is base
+    assert g.scale == 2.0
+    assert g.shift.tolist() == [6.0, 8.0]
+    y, tangent = jvp(lambda s: s.base * s.shift, (s,), (Shifted(t, 2.0, t),))
+    assert (y.tolist(), tangent.tolist()) == ([3.0, 4.0], [0.0, 4.0])
+    _, push = linearize(lambda s: s.base * s.shift, s)
+    assert push(Shifted(t, 2.0, t)).tolist() == [0.0, 4.0]
+    for jacobian in (jacrev, jacfwd):
+        assert jacobian(lambda s: s.base * s.shift)(s).shift.tolist() == [[3.0, 0.0], [0.0, 4.0]]
+
+
+def test_a_constant_field_is_in_a_batch_as_any_other() -> None:
+    made = vmap(lambda s: s.base + s.shift)(Shifted(X, 2.0, X))
+    assert made.tolist() == (X + X).tolist()
+
+
+def test_a_type_of_constants_alone_holds_nothing_to_differentiate_by() -> None:
+    with pytest.raises(TypeError, match="grad: argument 0 holds no floating-point array to differentiate by"):
+        grad(lambda s: s.base.sum())(Shifted(dk.ones(2), 2.0, dk.asarray([1, 2])))

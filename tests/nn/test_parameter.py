@@ -129,6 +129,123 @@ def test_plain_tensors_inside_an_array_type_are_trained_and_keep_their_flag() ->
     assert not Parameter(Adapted(base, base, base), requires_grad=False).left.requires_grad
 
 
+@dk.array_type(fallback=dk.fallback.dense)
+@dataclass
+class LoRA:
+    """A matrix that is a constant plus one of low rank."""
+
+    base: dk.Tensor = dk.field(grad=False)
+    left: dk.Tensor = dk.field()
+    right: dk.Tensor = dk.field()
+
+    def to_dense(self) -> Any:
+        return self.base + self.left @ self.right
+
+
+@dk.array_type(
+    fallback=dk.fallback.dense,
+    fields={"base": dk.field(grad=False), "left": dk.field(), "right": dk.field()},
+)
+class ByHand:
+    """The same as a class that is no dataclass."""
+
+    def __init__(self, base: dk.Tensor, left: dk.Tensor, right: dk.Tensor) -> None:
+        self.base, self.left, self.right = base, left, right
+
+    def to_dense(self) -> Any:
+        return self.base + self.left @ self.right
+
+
+BOTH = pytest.mark.parametrize("cls", [LoRA, ByHand])
+
+
+def adapted(cls: Any, model: Any) -> Any:
+    layer: Any = dk.nn.Linear(4, 3)
+    layer.weight = Parameter(cls(model.weight, dk.full((3, 1), 0.5), dk.ones((1, 4))))
+    return layer
+
+
+@BOTH
+def test_a_field_declared_a_constant_is_no_parameter(cls: Any) -> None:
+    base = dk.randn(8, 8)
+    base.requires_grad_(False)
+    w = Parameter(cls(base, dk.zeros((8, 1)), dk.ones((1, 8))))
+    assert isinstance(w, Parameter)
+    assert w.base is base
+    assert not base.requires_grad
+    assert w.left.requires_grad
+    assert w.right.requires_grad
+    layer: Any = dk.nn.Linear(8, 8)
+    layer.weight = w
+    assert [name for name, _ in layer.named_parameters()] == ["weight.left", "weight.right", "bias"]
+    assert list(layer.state_dict()) == ["weight.base", "weight.left", "weight.right", "bias"]
+    assert [x.shape for x in dk.optim.SGD([w], lr=0.1).param_groups[0]["params"]] == [(8, 1), (1, 8)]
+    assert dk.nn.utils.parameters_to_vector(w).shape == (16,)
+
+
+@BOTH
+def test_a_constant_field_and_the_model_it_came_from_are_bitwise_unchanged_by_training(cls: Any) -> None:
+    model: Any = dk.nn.Linear(4, 3)
+    before = {name: x.numpy().tobytes() for name, x in model.state_dict().items()}
+    layer = adapted(cls, model)
+    optimizer = dk.optim.AdamW(layer.parameters(), lr=0.1, weight_decay=0.5)
+    left = layer.weight.left.tolist()
+    for _ in range(3):
+        optimizer.zero_grad()
+        with dk.densify(on="allow"):
+            (layer(dk.ones((2, 4))) ** 2).sum().backward()
+        optimizer.step()
+    assert layer.weight.left.tolist() != left
+    assert model.weight.grad is None
+    assert {name: x.numpy().tobytes() for name, x in model.state_dict().items()} == before
+
+
+@BOTH
+def test_a_constant_field_requires_no_gradient_whatever_the_model_it_came_from_does(cls: Any) -> None:
+    model: Any = dk.nn.Linear(4, 3)
+    layer = adapted(cls, model)
+    layer.requires_grad_(False).requires_grad_()
+    assert model.weight.requires_grad
+    assert not layer.weight.base.requires_grad
+    assert layer.weight.left.requires_grad
+    with dk.no_grad():
+        model.weight.zero_()
+    assert layer.weight.base.tolist() == [[0.0] * 4] * 3
+
+
+@BOTH
+def test_a_constant_field_moves_with_the_module_and_not_with_its_model(cls: Any) -> None:
+    model: Any = dk.nn.Linear(4, 3)
+    layer = adapted(cls, model)
+    layer.tied = layer.weight
+    left = layer.weight.left
+    layer.float()
+    assert layer.weight is layer.tied
+    assert layer.weight.left is left
+    assert [x.dtype for x in layer.state_dict().values()] == [np.float32] * 7
+    assert model.weight.dtype == np.float64
+
+
+@BOTH
+def test_a_state_dict_restores_a_constant_field(cls: Any) -> None:
+    layer, other = (adapted(cls, dk.nn.Linear(4, 3)) for _ in range(2))
+    other.load_state_dict(layer.state_dict())
+    assert other.weight.base.tolist() == layer.weight.base.tolist()
+
+
+def test_a_type_whose_numbers_are_all_constants_is_refused() -> None:
+    @dk.array_type(fallback=dk.fallback.dense)
+    @dataclass
+    class Fixed:
+        value: Any = dk.field(grad=False)
+
+        def to_dense(self) -> Any:
+            return self.value
+
+    with pytest.raises(TypeError, match=r"Fixed holds no floating-point numbers in its fields \(value\) to train"):
+        Parameter(Fixed(dk.ones(2)))
+
+
 class Loud(Parameter):
     """A subclass of parameters with an override."""
 

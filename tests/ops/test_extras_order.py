@@ -110,3 +110,17 @@ def test_bad_input_is_named(what: str) -> None:
     call, error, message = ERRORS[what]
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_undefined_result_is_differentiated_by_the_nan_that_makes_it_so(method: Any) -> None:
+    rows = [[1.0, np.nan, 3.0, 2.0], [4.0, 1.0, 3.0, 2.0]]
+    x = dk.tensor(rows, requires_grad=True)
+    y = dk.quantile(x, dk.asarray([0.0, 1.0]), axis=1, method=method)
+    y.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [[0.0, 2.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]]
+    x.grad = None
+    dk.median(x, axis=1).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]

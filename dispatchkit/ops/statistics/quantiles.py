@@ -58,8 +58,8 @@ def median(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fa
 
     Notes
     -----
-    The cotangent goes to the elements in the middle. There is no method, as PyTorch's takes the lower of the two.
-    Source: NumPy, `numpy.median`.
+    The cotangent goes to the elements in the middle, or to the NaN that is sorted last. There is no method, as
+    PyTorch's takes the lower of the two. Source: NumPy, `numpy.median`.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def median(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fa
     ordered = floating(xp, ordered)
     n = ordered.shape[-1]
     y = xp.mean(ordered[..., (n - 1) // 2 : n // 2 + 1], axis=-1, keepdims=True)
-    return xp.reshape(_without(xp, y, undefined), _reduced(x.shape, axis, keepdims))
+    return xp.reshape(_without(xp, y, ordered, undefined), _reduced(x.shape, axis, keepdims))
 
 
 @median.def_numpy
@@ -136,9 +136,9 @@ def quantile(
 
     Notes
     -----
-    The cotangent goes to the elements that were chosen, in the proportions of the result; that of `q` is the slope
-    between them, and 0 at an index. Source: NumPy, `numpy.quantile`; there are no weights, and none of the methods
-    for samples of distributions.
+    The cotangent goes to the elements that were chosen, in the proportions of the result, or to the NaN that is sorted
+    last; that of `q` is the slope between them, and 0 at an index. Source: NumPy, `numpy.quantile`; there are no
+    weights, and none of the methods for samples of distributions.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def _quantile(
         raise ValueError(f"{quantile.__name__}: q must lie between 0 and 1, found {q}")
     places = xp.reshape(q, (-1,)) * (x.shape[-1] - 1)
     ordered, undefined = ordered_for(xp, x, places)
-    chosen = xp.moveaxis(_without(xp, _chosen(xp, ordered, places, method), undefined), -1, 0)
+    chosen = xp.moveaxis(_without(xp, _chosen(xp, ordered, places, method), ordered, undefined), -1, 0)
     return xp.reshape(chosen, (*shape_of(q), *shape))
 
 
@@ -216,9 +216,9 @@ def _arranged(x: Any, places: Any) -> Any:
     return y
 
 
-def _without(xp: Namespace, y: Any, undefined: Any) -> Any:
-    """Return results, NaN for those that are undefined."""
-    return y if undefined is None else xp.where(undefined, float("nan"), y)
+def _without(xp: Namespace, y: Any, ordered: Any, undefined: Any) -> Any:
+    """Return results, NaN for those that are undefined: the last of the sorted elements, where NaN stands."""
+    return y if undefined is None else xp.where(undefined, ordered[..., -1:] + float("nan"), y)
 
 
 def _chosen(xp: Namespace, ordered: Any, places: Any, method: str) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dispatchkit.autograd import enable_grad, grad
 from dispatchkit.declare.wrapping import wrapped
-from dispatchkit.func.containers import is_floating, mapped, with_floats
+from dispatchkit.func.containers import is_floating, with_floats, with_variables
 from dispatchkit.graph.storage import vertex_of
 from dispatchkit.ops import asarray, conj, multiply, real
 from dispatchkit.ops import sum as sum_of
@@ -188,7 +188,7 @@ def _leaves_of(operand: Operand) -> tuple[Any, list[Tensor]]:
     value = operand.make()
     if isinstance(value, (float, complex, np.ndarray)):
         return value, []
-    return mapped(leaf, with_floats(value)), leaves
+    return with_variables(leaf, with_floats(value)), leaves
 
 
 def _gradients(call: Call, run: Callable[..., Any], protocol: DispatchProtocol, dense: bool) -> list[Any] | None:

@@ -1,0 +1,58 @@
+"""`field`: what an array type says of one of its fields."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.errors import RegistrationError
+
+
+def test_a_field_is_one_of_a_dataclass() -> None:
+    made = dk.field(grad=False, default_factory=list, metadata={"unit": "m"}, repr=False)
+    assert isinstance(made, dataclasses.Field)
+    assert made.default_factory is list
+    assert made.metadata["unit"] == "m"
+    assert not made.repr
+    with pytest.raises(TypeError, match="field: grad must be True or False, found None"):
+        dk.field(grad=None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'train'"):
+        dk.field(train=False)
+
+
+def test_a_dictionary_of_fields_says_what_each_is() -> None:
+    protocol = dk.DispatchProtocol("__fields_function__")
+    records = protocol.records
+
+    @protocol.array_type(fields={"base": dk.field(grad=False), "shift": dk.field()})
+    class Base:
+        pass
+
+    @protocol.array_type(fields=("shift", "base"))
+    class Inherits(Base):
+        pass
+
+    @protocol.array_type(fields={"base": dk.field(), "shift": dk.field(grad=False)})
+    @dataclasses.dataclass
+    class Declared:
+        base: Any = dk.field(grad=False)
+        shift: Any = None
+
+    class Registered:
+        pass
+
+    protocol.register_type(Registered, fields={"base": dk.field(grad=False)})
+    assert records.field_names(Base) == ("base", "shift")
+    assert records.field_names(Inherits) == ("shift", "base")
+    constants = [set(records.constants_of(cls)) for cls in (Base, Inherits, Declared, Registered)]
+    assert constants == [{"base"}, {"base"}, {"shift"}, {"base"}]
+
+
+@pytest.mark.parametrize("value", [False, dataclasses.field(), None])
+def test_a_dictionary_of_anything_else_is_refused(value: Any) -> None:
+    class A:
+        pass
+
+    with pytest.raises(RegistrationError, match=r"array_type: fields of .*A give .* for 'base'; write dk\.field\(\)"):
+        dk.array_type(fields={"base": value})(A)
