@@ -251,7 +251,7 @@ def logaddexp_partial_x2(xp, x1, x2):
     return logistic(xp, _lead(xp, x2, x1))
 
 
-def _lead(xp: Namespace, x1: Array, x2: Array) -> Array:
+def _lead(xp: Namespace, x1: Any, x2: Any) -> Any:
     """Return the difference of two logarithms, which keeps what their sum rounds away; 0 for equal infinities."""
     with np.errstate(invalid="ignore"):
         d = x1 - x2
@@ -288,7 +288,7 @@ def sigmoid(xp: Namespace, x: Array, /) -> Array:
     return logistic(xp, x)
 
 
-def logistic(xp: Namespace, x: Array) -> Array:
+def logistic(xp: Namespace, x: Any) -> Any:
     """Return the logistic function of real numbers."""
     # All exponents are at most 0. At 0, where they have a kink, the derivatives of the two in the last line cancel.
     opposite = xp.multiply(x, -1.0)

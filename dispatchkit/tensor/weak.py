@@ -32,7 +32,8 @@ def weak_dtype(number: complex, arrays: Iterable[Any]) -> np.dtype[Any] | None:
     dtypes = [dtype for array in arrays for dtype in _dtypes_of(array)]
     if not dtypes:
         return None
-    found, least, largest = _promoted(type(number), *dtypes)
+    kind: Any = type(number)
+    found, least, largest = _promoted(kind, *dtypes)
     return found if least is None or least <= number.real <= largest else None
 
 
@@ -51,7 +52,7 @@ def _dtypes_of(value: Any) -> Sequence[np.dtype[Any]]:
     cls = type(value)
     if cls is float or cls is int or value is None or isinstance(value, (str, type, np.dtype)):
         return ()  # quickly: what the fields of most types hold but arrays
-    dtype = value.dtype if isinstance(value, Storage) else told_layout(value)[1]
+    dtype = getattr(value, "dtype", None) if isinstance(value, Storage) else told_layout(value)[1]
     if dtype is not None:
         try:
             return (numpy_dtype(dtype),)
