@@ -56,6 +56,7 @@ DEPARTURES: dict[str, tuple[set[str], str]] = {
     "nn.functional.conv2d": (INFINITE, SUMS),
     "nn.functional.gelu": (INFINITE, LIMIT),
     "nn.functional.softsign": (INFINITE, LIMIT),
+    "nn.functional.binary_cross_entropy_with_logits": (INFINITE, LIMIT),
     "nn.functional.cross_entropy": (
         {"zeros", "signs", "infinities"},
         "where weights sum to 0 or are infinite, the rule makes places that do not count NaN, too",

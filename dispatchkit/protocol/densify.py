@@ -259,9 +259,11 @@ class FromDense:
 
 def told_layout(value: Any) -> tuple[Any, Any]:
     """Return shape and dtype of a value; None for what it does not have, or would have to become dense for."""
-    own = getattr(value, "__dict__", {})
-    if any(name not in own and isinstance(getattr(type(value), name, None), FromDense) for name in ("shape", "dtype")):
-        return None, None
+    cls = type(value)
+    own = getattr(value, "__dict__", ())
+    for name in ("shape", "dtype"):
+        if name not in own and isinstance(getattr(cls, name, None), FromDense):
+            return None, None
     return getattr(value, "shape", None), getattr(value, "dtype", None)
 
 

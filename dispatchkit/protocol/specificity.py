@@ -16,6 +16,7 @@ from dispatchkit.protocol.parameters import Form, Key, flatten
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.conversions import Conversion
+    from dispatchkit.protocol.engine import DispatchProtocol
     from dispatchkit.protocol.overridable import Overridable
 
 __all__ = ["Source", "Step", "rule_steps"]
@@ -112,7 +113,7 @@ def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: 
         call = _with_operation(operation, call)
     change = _wrapped_positions(operation, key, rule)
     if any(change):
-        call = _wrapping(operation, call, change)
+        call = _wrapping(operation, key, call, change)
     if not rule.takes_everything(operation.parameters):
         call = _guarded(rule, call)
     return Step(source, cls, call, str(rule), rule)
@@ -144,9 +145,13 @@ def _wrapped_positions(operation: Overridable, key: Key, rule: Rule) -> list[boo
     ]
 
 
-def _wrapping(operation: Overridable, handler: Callable[..., Any], change: Sequence[bool]) -> Callable[..., Any]:
+def _wrapping(
+    operation: Overridable, key: Key, handler: Callable[..., Any], change: Sequence[bool]
+) -> Callable[..., Any]:
     protocol = operation.protocol
     parameters = operation.parameters
+    if parameters.binary and parameters.least == 2:
+        return _wrapping_operands(protocol, key, handler, change)
     names = {p.name for p, wanted in zip(parameters.arrays, change, strict=True) if wanted}
     indices = {p.name for p in parameters.arrays if p.form is Form.INDEX}
     # Python's numbers are weak. Where arrays are not promoted to one dtype, an int may be an index or a count.
@@ -164,6 +169,21 @@ def _wrapping(operation: Overridable, handler: Callable[..., Any], change: Seque
         return handler(*args, **kwargs)
 
     return with_wrapped_arrays
+
+
+def _wrapping_operands(
+    protocol: DispatchProtocol, key: Key, handler: Callable[..., Any], change: Sequence[bool]
+) -> Callable[..., Any]:
+    """Wrap the operands of a function of two arrays, whose types are those of the key."""
+    wrap = protocol.wrap
+    left, right = (wanted and protocol.is_companion(cls) for cls, wanted in zip(key, change, strict=True))
+    weak_left, weak_right = (cls in (int, float, complex) for cls in key)
+
+    def with_wrapped_operands(x1: Any, x2: Any, /) -> Any:
+        first = wrap(x1, (x2,) if weak_left else ()) if left else x1
+        return handler(first, wrap(x2, (x1,) if weak_right else ()) if right else x2)
+
+    return with_wrapped_operands
 
 
 def _guarded(rule: Rule, handler: Callable[..., Any]) -> Callable[..., Any]:

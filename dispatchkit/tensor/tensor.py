@@ -241,7 +241,10 @@ def _restore(tensor: Tensor, attributes: dict[str, Any]) -> None:
 
 
 def _as_base(value: Any, beside: Sequence[Any] = ()) -> Any:
-    return wrapped(Tensor, to_raw("asarray", "obj", value, weak_dtype(value, beside) if beside else None))
+    dtype = weak_dtype(value, beside) if beside else None
+    if dtype is not None and (type(value) is not int or abs(value) < 2**63):  # which no dtype refuses
+        return wrapped(Tensor, np.asarray(value, dtype))
+    return wrapped(Tensor, to_raw("asarray", "obj", value, dtype))
 
 
 Tensor.__tensor_function__.__func__.__generated__ = True  # type: ignore[attr-defined]  # the default, not an override

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.errors import RegistrationError
+from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.densify import told_layout
 from dispatchkit.protocol.instance import tensor_protocol
 
@@ -30,25 +32,39 @@ def weak_dtype(number: complex, arrays: Iterable[Any]) -> np.dtype[Any] | None:
     dtypes = [dtype for array in arrays for dtype in _dtypes_of(array)]
     if not dtypes:
         return None
-    found = np.result_type(number, *dtypes)
-    if found.kind in "iu" and not np.iinfo(found).min <= number.real <= np.iinfo(found).max:
-        return None
-    return found
+    kind: Any = type(number)
+    found, least, largest = _promoted(kind, *dtypes)
+    return found if least is None or least <= number.real <= largest else None
 
 
-def _dtypes_of(value: Any) -> Iterator[np.dtype[Any]]:
-    """Yield the dtype of an array; of a type that would have to become dense for it those of its fields."""
-    dtype = told_layout(value)[1]
+@lru_cache
+def _promoted(number: type, *dtypes: np.dtype[Any]) -> tuple[np.dtype[Any], Any, Any]:
+    """Return the dtype of a type of Python numbers beside others, and the bounds of integers."""
+    found = np.result_type(number(), *dtypes)
+    if found.kind not in "iu":
+        return found, None, None
+    info = np.iinfo(found)
+    return found, int(info.min), int(info.max)
+
+
+def _dtypes_of(value: Any) -> Sequence[np.dtype[Any]]:
+    """Return the dtype of an array; of a type that would have to become dense for it those of its fields."""
+    cls = type(value)
+    if cls is float or cls is int or value is None or isinstance(value, (str, type, np.dtype)):
+        return ()  # quickly: what the fields of most types hold but arrays
+    dtype = getattr(value, "dtype", None) if isinstance(value, Storage) else told_layout(value)[1]
     if dtype is not None:
         try:
-            yield numpy_dtype(dtype)
+            return (numpy_dtype(dtype),)
         except TypeError:
-            return  # of another library, and none that NumPy has
-    elif tensor_protocol.records.participates(type(value)):
-        try:
-            names = tensor_protocol.records.fields_of(value)
-        except RegistrationError:
-            return  # nothing says which they are
-        found = [dtype for name in names for dtype in _dtypes_of(getattr(value, name))]
-        # Integers beside floating-point numbers are places or counts, as in a sparse matrix.
-        yield from [dtype for dtype in found if dtype.kind in "fc"] or found
+            return ()  # of another library, and none that NumPy has
+    records = tensor_protocol.records
+    if not records.participates(cls):
+        return ()
+    try:
+        names = records.fields_of(value)
+    except RegistrationError:
+        return ()  # nothing says which they are
+    found = [dtype for name in names for dtype in _dtypes_of(getattr(value, name))]
+    # Integers beside floating-point numbers are places or counts, as in a sparse matrix.
+    return [dtype for dtype in found if dtype.kind in "fc"] or found

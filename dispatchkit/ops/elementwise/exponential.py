@@ -243,18 +243,21 @@ def logaddexp_numpy(x1: Any, x2: Any, /) -> Any:
 
 @logaddexp.def_partial("x1")
 def logaddexp_partial_x1(xp, x1, x2):
-    return _logistic(xp, _lead(xp, x1, x2))
+    return logistic(xp, _lead(xp, x1, x2))
 
 
 @logaddexp.def_partial("x2")
 def logaddexp_partial_x2(xp, x1, x2):
-    return _logistic(xp, _lead(xp, x2, x1))
+    return logistic(xp, _lead(xp, x2, x1))
 
 
-def _lead(xp: Namespace, x1: Array, x2: Array) -> Array:
+def _lead(xp: Namespace, x1: Any, x2: Any) -> Any:
     """Return the difference of two logarithms, which keeps what their sum rounds away; 0 for equal infinities."""
     with np.errstate(invalid="ignore"):
         d = x1 - x2
+    if isinstance(d, np.ndarray):  # which is not followed
+        np.copyto(d, 0.0, where=x1 == x2)
+        return d
     return xp.where((x1 == x2) & xp.isnan(d), 0.0, d)
 
 
@@ -282,13 +285,16 @@ def sigmoid(xp: Namespace, x: Array, /) -> Array:
     """
     if holds_complex(x):
         return xp.reciprocal(xp.add(xp.exp(xp.negative(x)), 1))
-    return _logistic(xp, x)
+    return logistic(xp, x)
 
 
-def _logistic(xp: Namespace, x: Array) -> Array:
+def logistic(xp: Namespace, x: Any) -> Any:
     """Return the logistic function of real numbers."""
-    # Both exponents are at most 0. At 0, where they have a kink, the derivatives of the two cancel.
+    # All exponents are at most 0. At 0, where they have a kink, the derivatives of the two in the last line cancel.
     opposite = xp.multiply(x, -1.0)
+    if isinstance(x, np.ndarray):  # which is not followed: one exponential will do
+        e = np.exp(np.minimum(x, opposite))
+        return np.maximum(e, x >= 0) / (e + 1)
     return xp.divide(xp.exp(xp.minimum(x, 0.0)), xp.add(xp.exp(xp.minimum(x, opposite)), 1))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 from dispatchkit.backends.arrays import project
@@ -18,8 +17,10 @@ from dispatchkit.nn.functional.losses.reduction import (
     check_weight,
     first_wrong,
     reduced,
+    spread,
 )
 from dispatchkit.nn.functional.shapes import FUNCTIONAL
+from dispatchkit.ops.elementwise.exponential import logistic
 from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits"]
@@ -106,15 +107,10 @@ def _slope(xp: Namespace, x: Any, target: Any) -> Any:
     return (x - target) / xp.maximum(x * (1.0 - x), 1e-12)
 
 
-def _spread(xp: Namespace, g: Any, x: Any, reduction: str) -> Any:
-    """Return the cotangent of each loss."""
-    return g / max(prod(x.shape), 1) if reduction == "mean" else g
-
-
 @binary_cross_entropy.def_vjp("x")
 def binary_cross_entropy_vjp_x(xp, g, x, target, weight, reduction):
     slope = _slope(xp, x, target)
-    return _spread(xp, g, x, reduction) * (slope if weight is None else slope * weight)
+    return spread(g, x, reduction) * (slope if weight is None else slope * weight)
 
 
 @binary_cross_entropy.def_jvp("x")
@@ -125,7 +121,7 @@ def binary_cross_entropy_jvp_x(xp, t, x, target, weight, reduction):
 @binary_cross_entropy.def_vjp("target")
 def binary_cross_entropy_vjp_target(xp, g, x, weight, reduction):
     odds = _logarithm(xp, 1.0 - x) - _logarithm(xp, x)
-    return _spread(xp, g, x, reduction) * (odds if weight is None else odds * weight)
+    return spread(g, x, reduction) * (odds if weight is None else odds * weight)
 
 
 @binary_cross_entropy.def_jvp("target")
@@ -136,7 +132,7 @@ def binary_cross_entropy_jvp_target(xp, t, x, weight, reduction):
 @binary_cross_entropy.def_vjp("weight")
 def binary_cross_entropy_vjp_weight(xp, g, x, target, weight, reduction):
     loss = -(target * _logarithm(xp, x) + (1.0 - target) * _logarithm(xp, 1.0 - x))
-    return project(xp, _spread(xp, g, x, reduction) * loss, weight.shape, weight.dtype)
+    return project(xp, spread(g, x, reduction) * loss, weight.shape, weight.dtype)
 
 
 @binary_cross_entropy.def_jvp("weight")
@@ -202,10 +198,69 @@ def binary_cross_entropy_with_logits(
     for parameter, value in (("weight", weight), ("pos_weight", pos_weight)):
         if value is not None:
             check_weight(op, parameter, value, x)
-    # The terms of each sign are apart: neither the loss nor its derivative is a difference of nearly equal numbers.
+    return _weighed(xp, _loss_of_scores(xp, x, target, pos_weight), weight, reduction)
+
+
+def _loss_of_scores(xp: Namespace, x: Any, target: Any, pos_weight: Any) -> Any:
+    """Return each loss, and its derivative where it is followed, without differences of nearly equal numbers."""
     opposite = -x
     right = target if pos_weight is None else pos_weight * target
     loss = (1.0 - target) * xp.maximum(x, 0.0) + right * xp.maximum(opposite, 0.0)
     rest = xp.log1p(xp.exp(xp.minimum(x, opposite)))
-    loss = loss + (rest if pos_weight is None else (1.0 + (pos_weight - 1.0) * target) * rest)
-    return _weighed(xp, loss, weight, reduction)
+    return loss + (rest if pos_weight is None else (1.0 + (pos_weight - 1.0) * target) * rest)
+
+
+def _slope_of_scores(xp: Namespace, x: Any, target: Any, pos_weight: Any) -> Any:
+    """Return the derivative of each loss by its score."""
+    right = target if pos_weight is None else pos_weight * target
+    return (1.0 - target) * logistic(xp, x) - right * logistic(xp, -x)
+
+
+def _slope_of_target(xp: Namespace, x: Any, pos_weight: Any) -> Any:
+    """Return the derivative of each loss by its target."""
+    return -x if pos_weight is None else pos_weight * xp.logaddexp(-x, 0.0) - xp.logaddexp(x, 0.0)
+
+
+@binary_cross_entropy_with_logits.def_vjp("x")
+def binary_cross_entropy_with_logits_vjp_x(xp, g, x, target, weight, reduction, pos_weight):
+    slope = _slope_of_scores(xp, x, target, pos_weight)
+    return spread(g, x, reduction) * (slope if weight is None else slope * weight)
+
+
+@binary_cross_entropy_with_logits.def_jvp("x")
+def binary_cross_entropy_with_logits_jvp_x(xp, t, x, target, weight, reduction, pos_weight):
+    return _weighed(xp, t * _slope_of_scores(xp, x, target, pos_weight), weight, reduction)
+
+
+@binary_cross_entropy_with_logits.def_vjp("target")
+def binary_cross_entropy_with_logits_vjp_target(xp, g, x, weight, reduction, pos_weight):
+    slope = _slope_of_target(xp, x, pos_weight)
+    return spread(g, x, reduction) * (slope if weight is None else slope * weight)
+
+
+@binary_cross_entropy_with_logits.def_jvp("target")
+def binary_cross_entropy_with_logits_jvp_target(xp, t, x, weight, reduction, pos_weight):
+    return _weighed(xp, t * _slope_of_target(xp, x, pos_weight), weight, reduction)
+
+
+@binary_cross_entropy_with_logits.def_vjp("weight")
+def binary_cross_entropy_with_logits_vjp_weight(xp, g, x, target, weight, reduction, pos_weight):
+    part = spread(g, x, reduction) * _loss_of_scores(xp, x, target, pos_weight)
+    return project(xp, part, weight.shape, weight.dtype)
+
+
+@binary_cross_entropy_with_logits.def_jvp("weight")
+def binary_cross_entropy_with_logits_jvp_weight(xp, t, x, target, reduction, pos_weight):
+    return reduced(xp, t * _loss_of_scores(xp, x, target, pos_weight), reduction)
+
+
+@binary_cross_entropy_with_logits.def_vjp("pos_weight")
+def binary_cross_entropy_with_logits_vjp_pos_weight(xp, g, x, target, weight, reduction, pos_weight):
+    slope = target * xp.logaddexp(-x, 0.0)
+    part = spread(g, x, reduction) * (slope if weight is None else slope * weight)
+    return project(xp, part, pos_weight.shape, pos_weight.dtype)
+
+
+@binary_cross_entropy_with_logits.def_jvp("pos_weight")
+def binary_cross_entropy_with_logits_jvp_pos_weight(xp, t, x, target, weight, reduction):
+    return _weighed(xp, t * target * xp.logaddexp(-x, 0.0), weight, reduction)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.nn.functional.losses.reduction import Reduction, alike, check_reduction, reduced
+from dispatchkit.nn.functional.losses.reduction import Reduction, alike, check_reduction, reduced, spread
 from dispatchkit.nn.functional.shapes import FUNCTIONAL
 from dispatchkit.protocol.kinds import kinds
 
@@ -131,6 +131,31 @@ def huber_loss(
     return reduced(xp, _bounded_square(xp, *alike(xp, huber_loss, x, target), delta), reduction)
 
 
+def _bounded(xp: Namespace, x: Any, target: Any, bound: float) -> Any:
+    """Return the differences within a bound: the derivatives of `_bounded_square`."""
+    return xp.clip(x - target, -bound, bound)
+
+
+@huber_loss.def_vjp("x")
+def huber_loss_vjp_x(xp, g, x, target, reduction, delta):
+    return spread(g, x, reduction) * _bounded(xp, x, target, delta)
+
+
+@huber_loss.def_jvp("x")
+def huber_loss_jvp_x(xp, t, x, target, reduction, delta):
+    return reduced(xp, t * _bounded(xp, x, target, delta), reduction)
+
+
+@huber_loss.def_vjp("target")
+def huber_loss_vjp_target(xp, g, x, target, reduction, delta):
+    return spread(g, x, reduction) * -_bounded(xp, x, target, delta)
+
+
+@huber_loss.def_jvp("target")
+def huber_loss_jvp_target(xp, t, x, target, reduction, delta):
+    return reduced(xp, t * -_bounded(xp, x, target, delta), reduction)
+
+
 def _bounded_square(xp: Namespace, x: Any, target: Any, bound: float) -> Any:
     """Return half the squared differences, growing linearly from a bound on; right at infinities, too."""
     d = x - target
@@ -183,6 +208,30 @@ def smooth_l1_loss(
     x, target = alike(xp, smooth_l1_loss, x, target)
     loss = _bounded_square(xp, x, target, beta) / beta if beta else xp.abs(x - target)
     return reduced(xp, loss, reduction)
+
+
+def _smooth_slope(xp: Namespace, x: Any, target: Any, beta: float) -> Any:
+    return _bounded(xp, x, target, beta) / beta if beta else xp.sign(x - target)
+
+
+@smooth_l1_loss.def_vjp("x")
+def smooth_l1_loss_vjp_x(xp, g, x, target, reduction, beta):
+    return spread(g, x, reduction) * _smooth_slope(xp, x, target, beta)
+
+
+@smooth_l1_loss.def_jvp("x")
+def smooth_l1_loss_jvp_x(xp, t, x, target, reduction, beta):
+    return reduced(xp, t * _smooth_slope(xp, x, target, beta), reduction)
+
+
+@smooth_l1_loss.def_vjp("target")
+def smooth_l1_loss_vjp_target(xp, g, x, target, reduction, beta):
+    return spread(g, x, reduction) * -_smooth_slope(xp, x, target, beta)
+
+
+@smooth_l1_loss.def_jvp("target")
+def smooth_l1_loss_jvp_target(xp, t, x, target, reduction, beta):
+    return reduced(xp, t * -_smooth_slope(xp, x, target, beta), reduction)
 
 
 @operation(

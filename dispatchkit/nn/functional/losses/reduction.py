@@ -25,6 +25,7 @@ __all__ = [
     "check_weight",
     "first_wrong",
     "reduced",
+    "spread",
 ]
 
 Reduction = Literal["none", "mean", "sum"]
@@ -93,3 +94,8 @@ def reduced(xp: Namespace, loss: Any, reduction: str) -> Any:
         return loss
     total = xp.sum(loss)
     return total if reduction == "sum" else total / prod(loss.shape) if prod(loss.shape) else total * math.nan
+
+
+def spread(g: Any, x: Any, reduction: str) -> Any:
+    """Return the cotangent of each loss, from that of what they are reduced to."""
+    return g / max(prod(x.shape), 1) if reduction == "mean" else g
