@@ -64,9 +64,11 @@ class DispatchProtocol(Registry):
 
     def chain(self, operation: Overridable, key: Key) -> Chain:
         """Return who answers calls of an operation with arguments of these types."""
-        return self._remembered(operation.chains, key, lambda: build_chain(operation, key))
+        return self._remembered(operation, operation.chains, key, lambda: build_chain(operation, key))
 
-    def _remembered(self, memory: dict[Any, Chain], key: Any, build: Callable[[], Chain]) -> Chain:
+    def _remembered(
+        self, operation: Overridable, memory: dict[Any, Chain], key: Any, build: Callable[[], Chain]
+    ) -> Chain:
         """Return a chain from memory, or build it and keep it unless something was registered meanwhile."""
         found = memory.get(key)
         if found is None:
@@ -75,6 +77,7 @@ class DispatchProtocol(Registry):
             with self.lock:
                 if generation == self.generation:
                     memory[key] = found
+                    self.decided.add(operation)
         return found
 
     def limited_chain(self, operation: Overridable, key: Key) -> Chain:
@@ -83,7 +86,7 @@ class DispatchProtocol(Registry):
 
     def plain_chain(self, operation: Overridable, key: Key) -> Chain:
         """Return what answers where overrides are off: the default alone."""
-        return self._remembered(operation.defaults, (object, key), lambda: build_plain_chain(operation, key))
+        return self._remembered(operation, operation.defaults, (object, key), lambda: build_plain_chain(operation, key))
 
     def adopt(self, operation: Overridable) -> Callable[..., Any]:
         """Make the public function of an operation, which is not listed and lives as long as somebody uses it."""
@@ -251,7 +254,7 @@ class DispatchProtocol(Registry):
         operation = self.operation(function)
         keywords = dict(kwargs)
         key = operation.parameters.key(args, keywords)
-        chain = self._remembered(operation.defaults, (cls, key), lambda: default_chain(operation, key, cls))
+        chain = self._remembered(operation, operation.defaults, (cls, key), lambda: default_chain(operation, key, cls))
         result, declined = chain.attempt(args, keywords)
         if result is NotImplemented:
             return decline("; ".join([reason for _, reason in declined] + [text for _, text in chain.passed]))

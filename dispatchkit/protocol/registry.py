@@ -59,6 +59,8 @@ class Registry(Population):
         self.operations: dict[str, Overridable] = {}
         # All that were ever taken in and are still used: a name can be given anew while its old function lives on.
         self._known: weakref.WeakSet[Overridable] = weakref.WeakSet()
+        # Those that hold decisions; a registration has nothing to clear in the others.
+        self.decided: weakref.WeakSet[Overridable] = weakref.WeakSet()
         self.surface = Surface()
         self.conversions = Conversions(self._edges)
         self.generation = 0
@@ -101,8 +103,9 @@ class Registry(Population):
     def _changed(self) -> None:
         """Make every decision anew from now on."""
         with self.lock:
-            for operation in list(self._known):
+            for operation in list(self.decided):
                 operation.clear()
+            self.decided.clear()
             # Last: who read the new number decides by what is registered now.
             self.generation += 1
 

@@ -11,6 +11,7 @@ from dispatchkit.protocol.densify import densify
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.overridable import Overridable
 from tests.protocol.support import Answer, binary, many, unary
 
 
@@ -207,3 +208,41 @@ def test_a_class_that_begins_to_take_part(protocol: DispatchProtocol, combine: A
     protocol.register_type(Late)
     with pytest.raises(NoImplementationError):
         combine(Late(), 1)
+
+
+def test_a_registration_clears_the_operations_that_hold_decisions_and_no_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    protocol = DispatchProtocol("__cleared__")
+
+    @protocol.overridable
+    def called(x: object) -> str:
+        return "body"
+
+    @protocol.overridable
+    def uncalled(x: object) -> str:
+        return "body"
+
+    @protocol.array_type()
+    class A: ...
+
+    @protocol.implements(called)
+    def first(x: A) -> str:
+        return "first"
+
+    assert called(A()) == "first"
+    cleared: list[str] = []
+    clear = Overridable.clear
+
+    def noted(operation: Overridable) -> None:
+        cleared.append(operation.name)
+        clear(operation)
+
+    monkeypatch.setattr(Overridable, "clear", noted)
+
+    @protocol.implements(called)
+    def second(x: A) -> str:
+        return "second"
+
+    assert cleared == ["called"]
+    assert called(A()) == "second"
