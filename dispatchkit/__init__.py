@@ -17,20 +17,18 @@ The functions follow the array API standard; PyTorch's names for them, and for e
 """
 
 import sys as _sys
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 from dispatchkit import autograd as autograd
-from dispatchkit import data as data
 from dispatchkit import errors as errors
 from dispatchkit import fft as fft
 from dispatchkit import func as func
 from dispatchkit import linalg as linalg
-from dispatchkit import nn as nn
 from dispatchkit import ops as _ops
-from dispatchkit import optim as optim
-from dispatchkit import overrides as overrides
 from dispatchkit import random as random
 from dispatchkit import special as special
-from dispatchkit import types as types
 from dispatchkit.autograd import enable_grad as enable_grad
 from dispatchkit.autograd import is_grad_enabled as is_grad_enabled
 from dispatchkit.autograd import no_grad as no_grad
@@ -61,15 +59,45 @@ from dispatchkit.protocol.instance import tensor_protocol as tensor_protocol
 from dispatchkit.protocol.kinds import kinds as kinds
 from dispatchkit.random import Generator as Generator
 from dispatchkit.random import manual_seed as manual_seed
-from dispatchkit.report import audit as audit
-from dispatchkit.report import coverage as coverage
-from dispatchkit.report import draw as draw
-from dispatchkit.report import trace as trace
-from dispatchkit.saving import load as load
-from dispatchkit.saving import save as save
 from dispatchkit.tensor import ArrayMethods as ArrayMethods
 from dispatchkit.tensor import Tensor as Tensor
 from dispatchkit.tensor import set_printoptions as set_printoptions
+
+if _TYPE_CHECKING:
+    from dispatchkit import data as data
+    from dispatchkit import nn as nn
+    from dispatchkit import optim as optim
+    from dispatchkit import overrides as overrides
+    from dispatchkit import testing as testing
+    from dispatchkit import types as types
+    from dispatchkit.report import audit as audit
+    from dispatchkit.report import coverage as coverage
+    from dispatchkit.report import draw as draw
+    from dispatchkit.report import trace as trace
+    from dispatchkit.saving import load as load
+    from dispatchkit.saving import save as save
+else:
+    # What many programs do not use loads when it is first asked for.
+    _LATER = {
+        **dict.fromkeys(("data", "nn", "optim", "overrides", "report", "saving", "testing", "types")),
+        **dict.fromkeys(("audit", "coverage", "draw", "trace"), "report"),
+        **dict.fromkeys(("load", "save"), "saving"),
+    }
+
+    def _load_everything() -> None:
+        for name in _LATER:
+            __getattr__(name)
+
+    tensor_protocol.before_local.append(_load_everything)
+
+    def __getattr__(name: str) -> _Any:
+        if name not in _LATER:
+            raise AttributeError(f"module 'dispatchkit' has no attribute {name!r}")
+        place = _LATER[name]
+        module = _import_module(f"dispatchkit.{place or name}")
+        value = globals()[name] = module if place is None else getattr(module, name)
+        return value
+
 
 __version__ = "0.1.0"
 __array_api_version__ = "2025.12"

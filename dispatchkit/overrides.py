@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from dispatchkit.declare.namespace import public_namespace
+from dispatchkit.nn import functional  # noqa: F401  # its operations are listed, too
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.members import Property
 from dispatchkit.protocol.overridable import of

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 
 import dispatchkit as dk
+import dispatchkit.nn  # tests list all operations
 
 # Every run of "quick" tries the same examples, so that a failure seen by CI is seen on a laptop.
 settings.register_profile("quick", max_examples=25, deadline=None, derandomize=True)

@@ -19,6 +19,7 @@ from dispatchkit.mypy_plugin.operations import (
     overridable_parameters,
 )
 from dispatchkit.mypy_plugin.reading import Reader
+from dispatchkit.nn import functional  # noqa: F401  # programs may call its operations
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.members import Member
 

@@ -66,6 +66,8 @@ class Registry(Population):
         self.generation = 0
         self._journal: ContextVar[list[Undo] | None] = ContextVar("dispatchkit.journal", default=None)
         self.lock = threading.RLock()
+        # Called before registrations become local: what a library declares when it loads is not to be undone.
+        self.before_local: list[Callable[[], None]] = []
         self._kind_rules: dict[Kind, list[weakref.ref[Rule]]] = {}
 
     @override
@@ -326,6 +328,8 @@ class Registry(Population):
     @contextmanager
     def local_registrations(self) -> Iterator[None]:
         """Undo on leaving what is registered inside the block."""
+        for prepare in self.before_local:
+            prepare()
         journal: list[Undo] = []
         token = self._journal.set(journal)
         try:

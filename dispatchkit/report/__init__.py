@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dispatchkit.nn import functional  # noqa: F401  # reports list its operations, too
 from dispatchkit.report.audit.audit import Audit, audit
 from dispatchkit.report.audit.findings import Finding
 from dispatchkit.report.audit.pairs import Pair, PairRow

@@ -4,6 +4,7 @@
 Hypothesis: ``pip install dispatchkit[testing]``.
 """
 
+from dispatchkit.nn import functional  # noqa: F401  # its operations are tested, too
 from dispatchkit.testing.checks import CHECKS, Check
 from dispatchkit.testing.conformance import check_type
 from dispatchkit.testing.findings import Conformance, ConformanceError, Failure

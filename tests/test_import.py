@@ -1,0 +1,53 @@
+"""What `import dispatchkit` loads, and when the rest follows."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+
+def run(program: str) -> str:
+    """Return what a program prints in an interpreter of its own."""
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+LATER = ("data", "nn", "optim", "overrides", "report", "saving", "testing", "types")
+
+
+def test_what_a_program_does_not_use_is_not_loaded() -> None:
+    loaded = run("import sys, dispatchkit; print(*[m for m in sys.modules if m.startswith('dispatchkit.')])").split()
+    assert not {f"dispatchkit.{name}" for name in LATER} & set(loaded)
+
+
+@pytest.mark.parametrize("name", [*LATER, "audit", "coverage", "draw", "load", "save"])
+def test_it_loads_when_it_is_first_asked_for(name: str) -> None:
+    assert run(f"import dispatchkit as dk; dk.{name}; print('{name}' in vars(dk))") == "True"
+
+
+def test_another_name_is_an_attribute_error() -> None:
+    program = "import dispatchkit as dk\ntry: dk.nosuch\nexcept AttributeError as error: print(error)"
+    assert run(program) == "module 'dispatchkit' has no attribute 'nosuch'"
+
+
+def test_what_loads_inside_local_registrations_is_not_undone() -> None:
+    program = """
+import dispatchkit as dk
+with dk.local_registrations():
+    from dispatchkit.types import ScalarTensor
+    from dispatchkit.nn.functional import relu
+s = ScalarTensor(2, 3.0)
+with dk.densify(on="error"):
+    print(type(s + s).__name__, relu(dk.asarray([-1.0])).tolist())
+"""
+    assert run(program) == "ScalarTensor [0.0]"
+
+
+def test_all_operations_are_listed_whatever_was_loaded() -> None:
+    program = """
+import dispatchkit as dk
+print(dk.nn.functional in dk.overrides.get_overridable_functions())
+"""
+    assert run(program) == "True"
