@@ -182,7 +182,6 @@ def asarray(
     dtype : of the result; taken from `obj` by default, Python floats become the default dtype
     device : where the result is to be; ``"cpu"`` or None
     copy : True copies always, False never (and raises where it would have to), None where needed
-    requires_grad : whether the result is a leaf that gradients are collected in
 
     Raises
     ------
@@ -196,7 +195,6 @@ def asarray(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.asarray([[1, 2], [3, 4]])
     tensor([[1, 2],
             [3, 4]])
@@ -235,7 +233,6 @@ def tensor(xp: Namespace, data: ArrayLike, /, *, dtype: DType = None, device: An
     data : array of any library, scalar, or nested sequence of numbers
     dtype : of the result; taken from `data` by default, Python floats become the default dtype
     device : where the result is to be; ``"cpu"`` or None
-    requires_grad : whether the result is a leaf that gradients are collected in
 
     Raises
     ------
@@ -247,7 +244,6 @@ def tensor(xp: Namespace, data: ArrayLike, /, *, dtype: DType = None, device: An
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.tensor([1.0, 2.0], requires_grad=True)
     tensor([1., 2.], requires_grad=True)
     """
@@ -303,7 +299,6 @@ def clone(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.clone(dk.ones(2))
     tensor([1., 1.])
     """
