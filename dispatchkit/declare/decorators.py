@@ -21,6 +21,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.array_parameters import array_forms, gives_several
+from dispatchkit.declare.docs import HELD, Facts, Gives, composed
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.operation import CREATING, DeclaredOperation
 from dispatchkit.declare.rules import Rule, RuleKind
@@ -70,6 +71,10 @@ def operation(
     record: type[DeclaredOperation] = ...,
     decomposes: bool = ...,
     passthrough: bool = ...,
+    real: bool = ...,
+    takes: str | None = ...,
+    gives: Gives | None = ...,
+    special: str = ...,
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]: ...
 def operation(
     body: Callable[..., Any] | None = None,
@@ -89,6 +94,10 @@ def operation(
     record: type[DeclaredOperation] = DeclaredOperation,
     decomposes: bool = True,
     passthrough: bool = False,
+    real: bool = False,
+    takes: str | None = None,
+    gives: Gives | None = None,
+    special: str = "",
 ) -> Any:
     """Declare an operation by its body.
 
@@ -111,6 +120,11 @@ def operation(
     decomposes : whether the body is a way to compute it by other operations
     passthrough : whether the body only passes its arguments on to the namespace's function of the same name, which
         then computes NumPy arrays directly; such a body is no decomposition
+    real : whether it refuses complex numbers with a TypeError, which its body or the namespace's function raises
+    takes : what its arrays hold: ``"real numbers"``; by default numbers, or what `content` says
+    gives : the dtype of an elementwise result, for the docstring: that of the arguments (``"same"``), ``"float"`` also
+        for integers, ``"bool"``, or ``"real"`` also for complex numbers
+    special : values of the result that the docstring names: ``"NaN for negative numbers"``
 
     Returns
     -------
@@ -143,8 +157,11 @@ def operation(
         entry.several = gives_several(fn)
         entry.decomposes = decomposes and not passthrough and not parameters.nullary
         entry.samples = _samples(entry, domain, content) if samples is None else list(samples)
+        entry.facts = Facts(real, takes or HELD.get(content or "real", "numbers"), gives, special)
         entry.forget_rules()
         _dress(call, fn, signature)
+        if fn.__doc__ and fn.__module__.startswith("dispatchkit."):
+            call.__doc__ = composed(fn.__doc__, signature, kind, entry.facts)
         _attach_rules(call, entry)
         _enter_names(entry, operator, methods or (), properties, varargs)
         return call
@@ -317,6 +334,10 @@ class _Declarer:
         record: type[DeclaredOperation] = ...,
         decomposes: bool = ...,
         passthrough: bool = ...,
+        real: bool = ...,
+        takes: str | None = ...,
+        gives: Gives | None = ...,
+        special: str = ...,
     ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]: ...
     def __call__(  # type: ignore[misc]  # mypy does not see that keywords go on to `options`
         self, body: Any = None, /, *, methods: Sequence[str] = (), namespace: str = "dispatchkit", **options: Any

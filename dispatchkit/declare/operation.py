@@ -16,6 +16,7 @@ from dispatchkit.declare.call_errors import numbers_only
 from dispatchkit.declare.compiled_entry_points import leading_function, several_function
 from dispatchkit.declare.default_elementwise import leading_handler, plain_handler
 from dispatchkit.declare.default_general import arrays_handler, call_handler, gathering_handler
+from dispatchkit.declare.docs import Facts
 from dispatchkit.declare.entry_point_source import random_source, several_source
 from dispatchkit.declare.entry_points import binary_function, unary_function
 from dispatchkit.declare.libraries import making_for
@@ -57,6 +58,7 @@ class DeclaredOperation(Overridable):
     on_numpy : computes it on NumPy arrays
     whole : computes it on a NumPy array with every parameter left out, where there is a shorter way
     samples : valid calls
+    facts : what its declaration states of the numbers that it takes and gives
     pull_raw : computes the raw cotangents of a recorded call's inputs
     decomposes : whether the body computes it by way of other operations
     several : whether it gives several arrays
@@ -88,6 +90,7 @@ class DeclaredOperation(Overridable):
         self.on_numpy = _on_numpy(body, name if passthrough else None, parameters.signature)
         self.whole = numpy_namespace.whole.get(name) if passthrough else None
         self.samples: list[Sample] = []
+        self.facts = Facts()
         self.decomposes = True
         self.several = False
         self.settlers: list[Callable[[], None]] = []

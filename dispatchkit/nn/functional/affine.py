@@ -52,7 +52,6 @@ def linear(xp: Namespace, x: Array, weight: Array, /, bias: Array | None = None)
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.linear(dk.asarray([1.0, 2.0]), dk.asarray([[1.0, 1.0], [0.0, 3.0]]), dk.asarray([0.5, 0.0]))
     tensor([3.5000, 6.0000])
     """

@@ -28,6 +28,7 @@ __all__ = ["scaled_dot_product_attention"]
         sample(draw(2, 2), draw(3, 2), draw(3, 2), draw(2, 3), scale=0.5),
         sample(draw(2, 2), draw(3, 2), draw(3, 2), draw(2, 3, content="boolean")),
     ],
+    real=True,
 )
 def scaled_dot_product_attention(
     xp: Namespace,
@@ -62,7 +63,6 @@ def scaled_dot_product_attention(
 
     Raises
     ------
-    TypeError : for complex numbers
     ValueError : if shapes do not fit, both a mask is given and `is_causal`, or the probability is not between 0 and 1
 
     Notes
@@ -72,7 +72,6 @@ def scaled_dot_product_attention(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> x = dk.asarray([[1.0, 0.0], [0.0, 1.0]])
     >>> dk.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True)
     tensor([[1.0000, 0.0000],

@@ -30,7 +30,6 @@ def dropout(
 
     Parameters
     ----------
-    x : array of shape (...)
     p : probability that an element is replaced
     training : otherwise nothing is done
     generator : to draw from, the default one, which `dispatchkit.manual_seed` sets, if None
@@ -49,7 +48,6 @@ def dropout(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> _ = dk.manual_seed(0)
     >>> y = dk.nn.functional.dropout(dk.ones(1000), 0.2)
     >>> dk.unique_values(y)

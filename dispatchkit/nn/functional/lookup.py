@@ -52,7 +52,6 @@ def embedding(xp: Namespace, x: Array, weight: Array, /, *, padding_idx: int | N
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> table = dk.asarray([[0.0, 0.0], [1.0, 2.0], [3.0, 4.0]])
     >>> dk.nn.functional.embedding(dk.asarray([2, 1]), table)
     tensor([[3., 4.],
@@ -144,7 +143,6 @@ def one_hot(xp: Namespace, x: Array, /, num_classes: int = -1) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.one_hot(dk.asarray([0, 2]))
     tensor([[1, 0, 0],
             [0, 0, 1]])

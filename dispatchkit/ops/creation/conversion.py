@@ -192,7 +192,6 @@ def asarray(
     dtype : of the result; taken from `obj` by default, Python floats become the default dtype
     device : where the result is to be; ``"cpu"`` or None
     copy : True copies always, False never (and raises where it would have to), None where needed
-    requires_grad : whether the result is a leaf that gradients are collected in
 
     Raises
     ------
@@ -206,7 +205,6 @@ def asarray(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.asarray([[1, 2], [3, 4]])
     tensor([[1, 2],
             [3, 4]])
@@ -245,7 +243,6 @@ def tensor(xp: Namespace, data: ArrayLike, /, *, dtype: DType = None, device: An
     data : array of any library, scalar, or nested sequence of numbers
     dtype : of the result; taken from `data` by default, Python floats become the default dtype
     device : where the result is to be; ``"cpu"`` or None
-    requires_grad : whether the result is a leaf that gradients are collected in
 
     Raises
     ------
@@ -257,7 +254,6 @@ def tensor(xp: Namespace, data: ArrayLike, /, *, dtype: DType = None, device: An
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.tensor([1.0, 2.0], requires_grad=True)
     tensor([1., 2.], requires_grad=True)
     """
@@ -313,7 +309,6 @@ def clone(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.clone(dk.ones(2))
     tensor([1., 1.])
     """

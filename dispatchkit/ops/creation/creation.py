@@ -65,7 +65,6 @@ def zeros(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = Non
     ----------
     shape : of the result, an int or a tuple of ints
     dtype : of the result, the default floating one if None
-    device : of the result
 
     Raises
     ------
@@ -73,7 +72,6 @@ def zeros(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = Non
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.zeros((2, 3))
     tensor([[0., 0., 0.],
             [0., 0., 0.]])
@@ -89,7 +87,6 @@ def ones(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = None
     ----------
     shape : of the result, an int or a tuple of ints
     dtype : of the result, the default floating one if None
-    device : of the result
 
     Raises
     ------
@@ -97,7 +94,6 @@ def ones(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = None
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.ones(3)
     tensor([1., 1., 1.])
     """
@@ -112,7 +108,6 @@ def empty(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = Non
     ----------
     shape : of the result, an int or a tuple of ints
     dtype : of the result, the default floating one if None
-    device : of the result
 
     Raises
     ------
@@ -120,7 +115,6 @@ def empty(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = Non
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.empty((2, 3)).shape
     (2, 3)
     """
@@ -157,7 +151,6 @@ def full(
     shape : of the result, an int or a tuple of ints
     fill_value : a scalar, or an array of shape ``()``
     dtype : of the result; by default that of an array, else the default one of the scalar's kind
-    device : of the result
 
     Raises
     ------
@@ -169,7 +162,6 @@ def full(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.full((2, 2), 7.0)
     tensor([[7., 7.],
             [7., 7.]])
@@ -201,7 +193,6 @@ def arange(
     stop : where it ends; not among the values
     step : from value to value
     dtype : of the result; int64 where all three are ints, else the default floating one
-    device : of the result
 
     Returns
     -------
@@ -213,7 +204,6 @@ def arange(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.arange(1, 7, 2)
     tensor([1, 3, 5])
     """
@@ -248,7 +238,6 @@ def linspace(
     start, stop : its ends
     num : how many values
     dtype : of the result; by default the default floating one, or the complex one where an end is complex
-    device : of the result
     endpoint : whether `stop` is among the values
 
     Returns
@@ -261,7 +250,6 @@ def linspace(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.linspace(0.0, 1.0, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
@@ -291,7 +279,6 @@ def eye(
     n_rows, n_cols : its shape; `n_cols` is `n_rows` by default
     k : which diagonal: above the main one if positive, below it if negative
     dtype : of the result, the default floating one if None
-    device : of the result
 
     Raises
     ------
@@ -299,7 +286,6 @@ def eye(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.eye(2, 3, k=1)
     tensor([[0., 1., 0.],
             [0., 0., 1.]])
@@ -319,7 +305,6 @@ def zeros_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any =
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.zeros_like(dk.tensor([[1, 2]]))
     tensor([[0, 0]])
     """
@@ -337,7 +322,6 @@ def ones_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any = 
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.ones_like(dk.tensor([[3, 4]]))
     tensor([[1, 1]])
     """
@@ -355,7 +339,6 @@ def empty_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any =
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.empty_like(dk.ones((2, 3))).shape
     (2, 3)
     """
@@ -386,7 +369,6 @@ def full_like(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.full_like(dk.zeros((2, 2)), 7)
     tensor([[7., 7.],
             [7., 7.]])

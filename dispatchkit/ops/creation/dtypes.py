@@ -338,7 +338,6 @@ def astype(xp: Namespace, x: Array, dtype: DType, /, *, copy: builtins.bool = Tr
     Parameters
     ----------
     x : array of any shape
-    dtype : of the result
     copy : whether the result is a copy even where `x` has that dtype already
     device : of the result; that of `x` by default
 
@@ -354,7 +353,6 @@ def astype(xp: Namespace, x: Array, dtype: DType, /, *, copy: builtins.bool = Tr
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.astype(dk.tensor([1.7, -1.7]), dk.int64)
     tensor([ 1, -1])
     """

@@ -30,17 +30,9 @@ __all__ = [
 ]
 
 
-@elementwise(passthrough=True, operator="__add__")
+@elementwise(passthrough=True, operator="__add__", gives="same")
 def add(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Add two arrays: ``x1 + x2``.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of numbers that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of the broadcast shape and the promoted dtype
 
     Notes
     -----
@@ -48,7 +40,6 @@ def add(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.add(dk.asarray([1.0, 2.0]), dk.asarray([3.0, 4.0]))
     tensor([4., 6.])
     """
@@ -58,17 +49,9 @@ def add(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 add.def_partial(1, 1)
 
 
-@elementwise(passthrough=True, operator="__sub__")
+@elementwise(passthrough=True, operator="__sub__", gives="same")
 def subtract(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Subtract one array from another: ``x1 - x2``.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of numbers that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of the broadcast shape and the promoted dtype
 
     Notes
     -----
@@ -76,7 +59,6 @@ def subtract(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.subtract(dk.asarray([1.0, 2.0]), dk.asarray([3.0, 1.0]))
     tensor([-2.,  1.])
     """
@@ -86,17 +68,9 @@ def subtract(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 subtract.def_partial(1, -1)
 
 
-@elementwise(passthrough=True, operator="__mul__")
+@elementwise(passthrough=True, operator="__mul__", gives="same")
 def multiply(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Multiply two arrays element by element: ``x1 * x2``.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of numbers that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of the broadcast shape and the promoted dtype
 
     Notes
     -----
@@ -104,7 +78,6 @@ def multiply(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.multiply(dk.asarray([1.0, 2.0]), 3)
     tensor([3., 6.])
     """
@@ -121,17 +94,9 @@ def multiply_partial_x2(x1):
     return x1
 
 
-@elementwise(passthrough=True, operator="__truediv__", domain=(0.5, 2.0))
+@elementwise(passthrough=True, operator="__truediv__", domain=(0.5, 2.0), gives="float")
 def divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Divide one array by another: ``x1 / x2``.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of numbers that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of the broadcast shape, floating-point also for integers
 
     Notes
     -----
@@ -139,7 +104,6 @@ def divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.divide(dk.asarray([2, 4]), 2)
     tensor([1., 2.])
     """
@@ -157,17 +121,16 @@ def divide_partial_x2(x1, x2):
     return -(x1 / x2) / x2
 
 
-@elementwise(passthrough=True, operator="__floordiv__", domain=(0.5, 2.0))
+@elementwise(
+    passthrough=True,
+    operator="__floordiv__",
+    domain=(0.5, 2.0),
+    real=True,
+    gives="same",
+    special="with infinities ``floor(x1 / x2)``",
+)
 def floor_divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Divide and round down: ``x1 // x2``.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of real numbers that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of the broadcast shape and the promoted dtype; with infinities it is ``floor(x1 / x2)``
 
     Notes
     -----
@@ -176,7 +139,6 @@ def floor_divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.floor_divide(dk.asarray([7, -7]), 2)
     tensor([ 3, -4])
     """
@@ -217,17 +179,9 @@ def _is_flat(x: Any) -> bool:
 floor_divide.def_partial(0, 0)
 
 
-@elementwise(passthrough=True, operator="__mod__", domain=(0.5, 2.0))
+@elementwise(passthrough=True, operator="__mod__", domain=(0.5, 2.0), real=True, gives="same")
 def remainder(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return what division leaves, with the sign of the divisor: ``x1 % x2``.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of real numbers that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of the broadcast shape and the promoted dtype
 
     Notes
     -----
@@ -236,7 +190,6 @@ def remainder(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.remainder(dk.asarray([7, -7]), 4)
     tensor([3, 1])
     """
@@ -253,17 +206,9 @@ def remainder_partial_x2(xp, x1, x2):
     return xp.where(opposite & (abs(x1) < inf), 1, -xp.floor_divide(x1, x2))
 
 
-@elementwise(passthrough=True, operator="__neg__")
+@elementwise(passthrough=True, operator="__neg__", gives="same")
 def negative(xp: Namespace, x: Array, /) -> Array:
     """Change the sign of each element: ``-x``.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape and dtype of `x`
 
     Notes
     -----
@@ -271,7 +216,6 @@ def negative(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.negative(dk.asarray([1.0, -2.0]))
     tensor([-1.,  2.])
     """
@@ -281,17 +225,9 @@ def negative(xp: Namespace, x: Array, /) -> Array:
 negative.def_partial(-1)
 
 
-@elementwise(passthrough=True, operator="__pos__")
+@elementwise(passthrough=True, operator="__pos__", gives="same")
 def positive(xp: Namespace, x: Array, /) -> Array:
     """Return a copy of each element: ``+x``.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape and dtype of `x`
 
     Notes
     -----
@@ -299,7 +235,6 @@ def positive(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.positive(dk.asarray([1.0, -2.0]))
     tensor([ 1., -2.])
     """

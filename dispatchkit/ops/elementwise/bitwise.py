@@ -16,17 +16,9 @@ __all__ = [
 ]
 
 
-@elementwise(passthrough=True, operator="__and__", differentiable=False, content="integer", domain=(0, 6))
+@elementwise(passthrough=True, operator="__and__", differentiable=False, content="integer", domain=(0, 6), gives="same")
 def bitwise_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Keep the bits that are set in both elements: ``x1 & x2``.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of integers or booleans that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of the broadcast shape and the promoted dtype
 
     Notes
     -----
@@ -34,24 +26,15 @@ def bitwise_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.bitwise_and(dk.asarray([4, 5, 6]), 5)
     tensor([4, 5, 4])
     """
     return xp.bitwise_and(x1, x2)
 
 
-@elementwise(passthrough=True, operator="__or__", differentiable=False, content="integer", domain=(0, 6))
+@elementwise(passthrough=True, operator="__or__", differentiable=False, content="integer", domain=(0, 6), gives="same")
 def bitwise_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Set the bits that are set in one of two elements: ``x1 | x2``.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of integers or booleans that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of the broadcast shape and the promoted dtype
 
     Notes
     -----
@@ -59,24 +42,15 @@ def bitwise_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.bitwise_or(dk.asarray([4, 5, 6]), 5)
     tensor([5, 5, 7])
     """
     return xp.bitwise_or(x1, x2)
 
 
-@elementwise(passthrough=True, operator="__xor__", differentiable=False, content="integer", domain=(0, 6))
+@elementwise(passthrough=True, operator="__xor__", differentiable=False, content="integer", domain=(0, 6), gives="same")
 def bitwise_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Set the bits that differ between two elements: ``x1 ^ x2``.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of integers or booleans that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of the broadcast shape and the promoted dtype
 
     Notes
     -----
@@ -84,24 +58,17 @@ def bitwise_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.bitwise_xor(dk.asarray([4, 5, 6]), 5)
     tensor([1, 0, 3])
     """
     return xp.bitwise_xor(x1, x2)
 
 
-@elementwise(passthrough=True, operator="__invert__", differentiable=False, content="integer", domain=(0, 6))
+@elementwise(
+    passthrough=True, operator="__invert__", differentiable=False, content="integer", domain=(0, 6), gives="same"
+)
 def bitwise_invert(xp: Namespace, x: Array, /) -> Array:
     """Invert each bit: ``~x``.
-
-    Parameters
-    ----------
-    x : array of integers or booleans, of any shape
-
-    Returns
-    -------
-    array of the shape and dtype of `x`
 
     Notes
     -----
@@ -109,14 +76,15 @@ def bitwise_invert(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.bitwise_invert(dk.asarray([0, 1, 2]))
     tensor([-1, -2, -3])
     """
     return xp.bitwise_invert(x)
 
 
-@elementwise(passthrough=True, operator="__lshift__", differentiable=False, content="integer", domain=(0, 6))
+@elementwise(
+    passthrough=True, operator="__lshift__", differentiable=False, content="integer", domain=(0, 6), gives="same"
+)
 def bitwise_left_shift(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Shift the bits of each element to the left, filling with zeros: ``x1 << x2``.
 
@@ -125,24 +93,21 @@ def bitwise_left_shift(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     x1 : integers to shift
     x2 : by how many bits, at least 0, broadcasting with `x1`; one of the two may be a Python scalar
 
-    Returns
-    -------
-    array of the broadcast shape and the promoted dtype
-
     Notes
     -----
     Source: array API standard, `bitwise_left_shift`.
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.bitwise_left_shift(dk.asarray([4, 5, 6]), 1)
     tensor([ 8, 10, 12])
     """
     return xp.bitwise_left_shift(x1, x2)
 
 
-@elementwise(passthrough=True, operator="__rshift__", differentiable=False, content="integer", domain=(0, 6))
+@elementwise(
+    passthrough=True, operator="__rshift__", differentiable=False, content="integer", domain=(0, 6), gives="same"
+)
 def bitwise_right_shift(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Shift the bits of each element to the right, filling with the sign: ``x1 >> x2``.
 
@@ -151,17 +116,12 @@ def bitwise_right_shift(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     x1 : integers to shift
     x2 : by how many bits, at least 0, broadcasting with `x1`; one of the two may be a Python scalar
 
-    Returns
-    -------
-    array of the broadcast shape and the promoted dtype
-
     Notes
     -----
     Source: array API standard, `bitwise_right_shift`.
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.bitwise_right_shift(dk.asarray([4, 5, 6]), 1)
     tensor([2, 2, 3])
     """

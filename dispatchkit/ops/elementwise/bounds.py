@@ -14,17 +14,9 @@ from dispatchkit.declare.typing import Array, Namespace
 __all__ = ["clamp", "clip", "maximum", "minimum", "relu"]
 
 
-@elementwise(passthrough=True)
+@elementwise(passthrough=True, takes="real numbers", gives="same")
 def maximum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return the larger of each two elements, NaN where one of them is.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of real numbers that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of the broadcast shape and the promoted dtype
 
     Notes
     -----
@@ -33,7 +25,6 @@ def maximum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.maximum(dk.asarray([1.0, 3.0]), dk.asarray([2.0, 2.0]))
     tensor([2., 3.])
     """
@@ -50,17 +41,9 @@ def maximum_partial_x2(xp, x1, x2):
     return _share(xp, x2, x2 < x1, x1 == x2)
 
 
-@elementwise(passthrough=True)
+@elementwise(passthrough=True, takes="real numbers", gives="same")
 def minimum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return the smaller of each two elements, NaN where one of them is.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of real numbers that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of the broadcast shape and the promoted dtype
 
     Notes
     -----
@@ -69,7 +52,6 @@ def minimum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.minimum(dk.asarray([1.0, 3.0]), dk.asarray([2.0, 2.0]))
     tensor([1., 2.])
     """
@@ -91,21 +73,9 @@ def _share(xp: Namespace, x: Array, loses: Array, ties: Array) -> Array:
     return xp.where(loses, 0, xp.where(ties, 0.5, xp.ones_like(x)))
 
 
-@elementwise
+@elementwise(real=True, gives="same")
 def relu(xp: Namespace, x: Array, /) -> Array:
     """Replace negative elements by zero.
-
-    Parameters
-    ----------
-    x : array of real numbers, of any shape
-
-    Returns
-    -------
-    array of the shape and dtype of `x`
-
-    Raises
-    ------
-    TypeError : for complex numbers, which have no order
 
     Notes
     -----
@@ -113,7 +83,6 @@ def relu(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.relu(dk.asarray([-1.0, 2.0]))
     tensor([0., 2.])
     """
@@ -135,14 +104,14 @@ def relu_partial(xp, y):
         sample(draw(2, 1), draw(3, high=-0.5), draw(2, 3, low=0.5)),
         sample(draw(), None, 1),
         sample(draw(0, 2)),
-    ]
+    ],
+    takes="real numbers",
 )
 def clip(xp: Namespace, x: Array, /, min: Array | float | None = None, max: Array | float | None = None) -> Array:
     """Bring each element into the range from `min` to `max`.
 
     Parameters
     ----------
-    x : array of real numbers
     min, max : bounds, scalars or arrays of the dtype of `x` that broadcast with it; None for no bound
 
     Returns
@@ -156,7 +125,6 @@ def clip(xp: Namespace, x: Array, /, min: Array | float | None = None, max: Arra
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.clip(dk.asarray([-1.0, 1.0, 3.0]), 0, 2)
     tensor([0., 1., 2.])
     """

@@ -27,17 +27,9 @@ __all__ = [
 ]
 
 
-@elementwise(passthrough=True)
+@elementwise(passthrough=True, gives="float")
 def exp(xp: Namespace, x: Array, /) -> Array:
     """Raise e to the power of each element.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
 
     Notes
     -----
@@ -45,7 +37,6 @@ def exp(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.exp(dk.asarray([0.0, 1.0]))
     tensor([1.0000, 2.7183])
     """
@@ -57,17 +48,9 @@ def exp_partial(y):
     return y
 
 
-@elementwise(passthrough=True)
+@elementwise(passthrough=True, gives="float")
 def expm1(xp: Namespace, x: Array, /) -> Array:
     """Raise e to the power of each element and subtract one, accurately near 0.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
 
     Notes
     -----
@@ -76,7 +59,6 @@ def expm1(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.expm1(dk.asarray([0.0, 1.0]))
     tensor([0.0000, 1.7183])
     """
@@ -88,17 +70,9 @@ def expm1_partial(y):
     return y + 1
 
 
-@elementwise(passthrough=True, domain=(0.1, 3.0))
+@elementwise(passthrough=True, domain=(0.1, 3.0), gives="float", special="-inf at 0, NaN for negative numbers")
 def log(xp: Namespace, x: Array, /) -> Array:
     """Return the natural logarithm of each element.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers; -inf at 0, NaN for negative numbers
 
     Notes
     -----
@@ -106,7 +80,6 @@ def log(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.log(dk.asarray([1.0, 2.0]))
     tensor([0.0000, 0.6931])
     """
@@ -118,17 +91,9 @@ def log_partial(x):
     return 1 / x
 
 
-@elementwise(passthrough=True, domain=(-0.5, 2.0))
+@elementwise(passthrough=True, domain=(-0.5, 2.0), gives="float", special="-inf at -1, NaN below")
 def log1p(xp: Namespace, x: Array, /) -> Array:
     """Return the natural logarithm of one plus each element, accurately near 0.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers; -inf at -1, NaN below
 
     Notes
     -----
@@ -136,7 +101,6 @@ def log1p(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.log1p(dk.asarray([0.0, 1.0]))
     tensor([0.0000, 0.6931])
     """
@@ -148,17 +112,9 @@ def log1p_partial(x):
     return 1 / (1 + x)
 
 
-@elementwise(passthrough=True, domain=(0.1, 3.0))
+@elementwise(passthrough=True, domain=(0.1, 3.0), gives="float", special="-inf at 0, NaN for negative numbers")
 def log2(xp: Namespace, x: Array, /) -> Array:
     """Return the logarithm to the base 2 of each element.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers; -inf at 0, NaN for negative numbers
 
     Notes
     -----
@@ -166,7 +122,6 @@ def log2(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.log2(dk.asarray([1.0, 8.0]))
     tensor([0., 3.])
     """
@@ -178,17 +133,9 @@ def log2_partial(x):
     return 1 / (x * math.log(2))
 
 
-@elementwise(passthrough=True, domain=(0.1, 3.0))
+@elementwise(passthrough=True, domain=(0.1, 3.0), gives="float", special="-inf at 0, NaN for negative numbers")
 def log10(xp: Namespace, x: Array, /) -> Array:
     """Return the logarithm to the base 10 of each element.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers; -inf at 0, NaN for negative numbers
 
     Notes
     -----
@@ -196,7 +143,6 @@ def log10(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.log10(dk.asarray([1.0, 100.0]))
     tensor([0., 2.])
     """
@@ -208,17 +154,9 @@ def log10_partial(x):
     return 1 / (x * math.log(10))
 
 
-@elementwise(passthrough=True)
+@elementwise(passthrough=True, real=True, gives="float")
 def logaddexp(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Add numbers that are given by their logarithms: ``log(exp(x1) + exp(x2))`` without overflow.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of real numbers that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of the broadcast shape, floating-point
 
     Notes
     -----
@@ -227,7 +165,6 @@ def logaddexp(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.logaddexp(dk.asarray([1000.0]), 1000.0)
     tensor([1000.6931])
     """
@@ -261,17 +198,9 @@ def _lead(xp: Namespace, x1: Any, x2: Any) -> Any:
     return xp.where((x1 == x2) & xp.isnan(d), 0.0, d)
 
 
-@elementwise
+@elementwise(gives="float")
 def sigmoid(xp: Namespace, x: Array, /) -> Array:
     """Return the logistic function of each element: ``1 / (1 + exp(-x))``, for real numbers without overflow.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
 
     Notes
     -----
@@ -279,7 +208,6 @@ def sigmoid(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.sigmoid(dk.asarray([0.0, 2.0]))
     tensor([0.5000, 0.8808])
     """
@@ -303,17 +231,9 @@ def sigmoid_partial(y):
     return y * (1 - y)
 
 
-@elementwise(passthrough=True, properties=("real",))
+@elementwise(passthrough=True, properties=("real",), gives="real", special="in memory of its own")
 def real(xp: Namespace, x: Array, /) -> Array:
     """Return the real part of each element.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, real, in memory of its own
 
     Notes
     -----
@@ -321,7 +241,6 @@ def real(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.real(dk.asarray([1 + 2j]))
     tensor([1.])
     """
@@ -333,17 +252,11 @@ def real_transpose(g):
     return g
 
 
-@elementwise(passthrough=True, properties=("imag",))
+@elementwise(
+    passthrough=True, properties=("imag",), gives="real", special="in memory of its own, zeros where `x` is real"
+)
 def imag(xp: Namespace, x: Array, /) -> Array:
     """Return the imaginary part of each element.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, real, in memory of its own; zeros where `x` is real
 
     Notes
     -----
@@ -351,7 +264,6 @@ def imag(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.imag(dk.asarray([1 + 2j]))
     tensor([2.])
     """
@@ -363,17 +275,9 @@ def imag_transpose(xp, g, x):
     return 1j * xp.astype(g, x.dtype) if holds_complex(x) else xp.zeros_like(g)
 
 
-@elementwise(passthrough=True)
+@elementwise(passthrough=True, gives="same")
 def conj(xp: Namespace, x: Array, /) -> Array:
     """Return the complex conjugate of each element.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape and dtype of `x`
 
     Notes
     -----
@@ -381,7 +285,6 @@ def conj(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.conj(dk.asarray([1 + 2j]))
     tensor([1.-2.j], dtype=complex128)
     """

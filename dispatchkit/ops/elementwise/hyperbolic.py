@@ -18,17 +18,9 @@ __all__ = [
 ]
 
 
-@elementwise(passthrough=True)
+@elementwise(passthrough=True, gives="float")
 def sinh(xp: Namespace, x: Array, /) -> Array:
     """Return the hyperbolic sine of each element.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
 
     Notes
     -----
@@ -36,7 +28,6 @@ def sinh(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.sinh(dk.asarray([0.0, 1.0]))
     tensor([0.0000, 1.1752])
     """
@@ -48,17 +39,9 @@ def sinh_partial(xp, x):
     return xp.cosh(x)
 
 
-@elementwise(passthrough=True)
+@elementwise(passthrough=True, gives="float")
 def cosh(xp: Namespace, x: Array, /) -> Array:
     """Return the hyperbolic cosine of each element.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
 
     Notes
     -----
@@ -66,7 +49,6 @@ def cosh(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.cosh(dk.asarray([0.0, 1.0]))
     tensor([1.0000, 1.5431])
     """
@@ -78,17 +60,9 @@ def cosh_partial(xp, x):
     return xp.sinh(x)
 
 
-@elementwise(passthrough=True)
+@elementwise(passthrough=True, gives="float")
 def tanh(xp: Namespace, x: Array, /) -> Array:
     """Return the hyperbolic tangent of each element.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
 
     Notes
     -----
@@ -96,7 +70,6 @@ def tanh(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.tanh(dk.asarray([0.0, 1.0]))
     tensor([0.0000, 0.7616])
     """
@@ -108,17 +81,9 @@ def tanh_partial(y):
     return 1 - y * y
 
 
-@elementwise(passthrough=True)
+@elementwise(passthrough=True, gives="float")
 def asinh(xp: Namespace, x: Array, /) -> Array:
     """Return the inverse hyperbolic sine of each element.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
 
     Notes
     -----
@@ -126,7 +91,6 @@ def asinh(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.asinh(dk.asarray([0.0, 1.0]))
     tensor([0.0000, 0.8814])
     """
@@ -138,17 +102,9 @@ def asinh_partial(xp, x):
     return 1 / xp.sqrt(x * x + 1)
 
 
-@elementwise(passthrough=True, domain=(1.1, 3.0))
+@elementwise(passthrough=True, domain=(1.1, 3.0), gives="float", special="NaN below 1")
 def acosh(xp: Namespace, x: Array, /) -> Array:
     """Return the inverse hyperbolic cosine of each element.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers; NaN below 1
 
     Notes
     -----
@@ -157,7 +113,6 @@ def acosh(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.acosh(dk.asarray([1.0, 3.0]))
     tensor([0.0000, 1.7627])
     """
@@ -169,17 +124,9 @@ def acosh_partial(xp, x):
     return 1 / (xp.sqrt(x - 1) * xp.sqrt(x + 1))
 
 
-@elementwise(passthrough=True, domain=(-0.9, 0.9))
+@elementwise(passthrough=True, domain=(-0.9, 0.9), gives="float", special="infinite at -1 and 1, NaN beyond")
 def atanh(xp: Namespace, x: Array, /) -> Array:
     """Return the inverse hyperbolic tangent of each element.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers; infinite at -1 and 1, NaN beyond
 
     Notes
     -----
@@ -187,7 +134,6 @@ def atanh(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.atanh(dk.asarray([0.0, 0.5]))
     tensor([0.0000, 0.5493])
     """

@@ -28,17 +28,9 @@ __all__ = [
 ]
 
 
-@elementwise(passthrough=True, operator="__eq__", differentiable=False)
+@elementwise(passthrough=True, operator="__eq__", differentiable=False, takes="numbers or booleans", gives="bool")
 def equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each two elements are equal: ``x1 == x2``.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of numbers or booleans that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of booleans of the broadcast shape
 
     Notes
     -----
@@ -46,24 +38,15 @@ def equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.equal(dk.asarray([1, 2, 3]), 2)
     tensor([False,  True, False])
     """
     return xp.equal(x1, x2)
 
 
-@elementwise(passthrough=True, operator="__ne__", differentiable=False)
+@elementwise(passthrough=True, operator="__ne__", differentiable=False, takes="numbers or booleans", gives="bool")
 def not_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each two elements differ: ``x1 != x2``.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of numbers or booleans that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of booleans of the broadcast shape
 
     Notes
     -----
@@ -71,24 +54,15 @@ def not_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.not_equal(dk.asarray([1, 2, 3]), 2)
     tensor([ True, False,  True])
     """
     return xp.not_equal(x1, x2)
 
 
-@elementwise(passthrough=True, operator="__lt__", differentiable=False)
+@elementwise(passthrough=True, operator="__lt__", differentiable=False, takes="real numbers", gives="bool")
 def less(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each element is below another: ``x1 < x2``.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of real numbers that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of booleans of the broadcast shape
 
     Notes
     -----
@@ -96,24 +70,15 @@ def less(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.less(dk.asarray([1, 2, 3]), 2)
     tensor([ True, False, False])
     """
     return xp.less(x1, x2)
 
 
-@elementwise(passthrough=True, operator="__le__", differentiable=False)
+@elementwise(passthrough=True, operator="__le__", differentiable=False, takes="real numbers", gives="bool")
 def less_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each element is at most another: ``x1 <= x2``.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of real numbers that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of booleans of the broadcast shape
 
     Notes
     -----
@@ -121,24 +86,15 @@ def less_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.less_equal(dk.asarray([1, 2, 3]), 2)
     tensor([ True,  True, False])
     """
     return xp.less_equal(x1, x2)
 
 
-@elementwise(passthrough=True, operator="__gt__", differentiable=False)
+@elementwise(passthrough=True, operator="__gt__", differentiable=False, takes="real numbers", gives="bool")
 def greater(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each element is above another: ``x1 > x2``.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of real numbers that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of booleans of the broadcast shape
 
     Notes
     -----
@@ -146,24 +102,15 @@ def greater(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.greater(dk.asarray([1, 2, 3]), 2)
     tensor([False, False,  True])
     """
     return xp.greater(x1, x2)
 
 
-@elementwise(passthrough=True, operator="__ge__", differentiable=False)
+@elementwise(passthrough=True, operator="__ge__", differentiable=False, takes="real numbers", gives="bool")
 def greater_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each element is at least another: ``x1 >= x2``.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of real numbers that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of booleans of the broadcast shape
 
     Notes
     -----
@@ -171,24 +118,15 @@ def greater_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.greater_equal(dk.asarray([1, 2, 3]), 2)
     tensor([False,  True,  True])
     """
     return xp.greater_equal(x1, x2)
 
 
-@elementwise(passthrough=True, differentiable=False, content="boolean")
+@elementwise(passthrough=True, differentiable=False, content="boolean", gives="bool")
 def logical_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether both elements are true.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of booleans that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of booleans of the broadcast shape
 
     Notes
     -----
@@ -196,24 +134,15 @@ def logical_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.logical_and(dk.asarray([True, True, False]), dk.asarray([True, False, False]))
     tensor([ True, False, False])
     """
     return xp.logical_and(x1, x2)
 
 
-@elementwise(passthrough=True, differentiable=False, content="boolean")
+@elementwise(passthrough=True, differentiable=False, content="boolean", gives="bool")
 def logical_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether at least one of two elements is true.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of booleans that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of booleans of the broadcast shape
 
     Notes
     -----
@@ -221,24 +150,15 @@ def logical_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.logical_or(dk.asarray([True, True, False]), dk.asarray([True, False, False]))
     tensor([ True,  True, False])
     """
     return xp.logical_or(x1, x2)
 
 
-@elementwise(passthrough=True, differentiable=False, content="boolean")
+@elementwise(passthrough=True, differentiable=False, content="boolean", gives="bool")
 def logical_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether exactly one of two elements is true.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of booleans that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of booleans of the broadcast shape
 
     Notes
     -----
@@ -246,24 +166,15 @@ def logical_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.logical_xor(dk.asarray([True, True, False]), dk.asarray([True, False, False]))
     tensor([False,  True, False])
     """
     return xp.logical_xor(x1, x2)
 
 
-@elementwise(passthrough=True, differentiable=False, content="boolean")
+@elementwise(passthrough=True, differentiable=False, content="boolean", gives="bool")
 def logical_not(xp: Namespace, x: Array, /) -> Array:
     """Return whether each element is false.
-
-    Parameters
-    ----------
-    x : array of booleans, of any shape
-
-    Returns
-    -------
-    array of booleans of the shape of `x`
 
     Notes
     -----
@@ -271,24 +182,15 @@ def logical_not(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.logical_not(dk.asarray([True, False]))
     tensor([False,  True])
     """
     return xp.logical_not(x)
 
 
-@elementwise(passthrough=True, differentiable=False)
+@elementwise(passthrough=True, differentiable=False, gives="bool")
 def isfinite(xp: Namespace, x: Array, /) -> Array:
     """Return whether each element is neither infinite nor NaN.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of booleans of the shape of `x`
 
     Notes
     -----
@@ -296,24 +198,15 @@ def isfinite(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.isfinite(dk.asarray([1.0, dk.inf, dk.nan]))
     tensor([ True, False, False])
     """
     return xp.isfinite(x)
 
 
-@elementwise(passthrough=True, differentiable=False)
+@elementwise(passthrough=True, differentiable=False, gives="bool")
 def isinf(xp: Namespace, x: Array, /) -> Array:
     """Return whether each element is infinite.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of booleans of the shape of `x`
 
     Notes
     -----
@@ -321,24 +214,15 @@ def isinf(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.isinf(dk.asarray([1.0, dk.inf, dk.nan]))
     tensor([False,  True, False])
     """
     return xp.isinf(x)
 
 
-@elementwise(passthrough=True, differentiable=False)
+@elementwise(passthrough=True, differentiable=False, gives="bool")
 def isnan(xp: Namespace, x: Array, /) -> Array:
     """Return whether each element is NaN, not a number.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of booleans of the shape of `x`
 
     Notes
     -----
@@ -346,7 +230,6 @@ def isnan(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.isnan(dk.asarray([1.0, dk.inf, dk.nan]))
     tensor([False, False,  True])
     """

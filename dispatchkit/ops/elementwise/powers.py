@@ -10,17 +10,9 @@ from dispatchkit.ops.shared.arrays import floating
 __all__ = ["hypot", "pow", "power", "reciprocal", "rsqrt", "sqrt", "square"]
 
 
-@elementwise(passthrough=True, operator="__pow__", domain=(0.5, 2.0))
+@elementwise(passthrough=True, operator="__pow__", domain=(0.5, 2.0), gives="same")
 def pow(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Raise to a power: ``x1 ** x2``.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of numbers that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of the broadcast shape and the promoted dtype
 
     Raises
     ------
@@ -33,7 +25,6 @@ def pow(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.pow(dk.asarray([1.0, 2.0, 3.0]), 2)
     tensor([1., 4., 9.])
     """
@@ -61,17 +52,9 @@ def pow_partial_x2(xp, x1, x2):
     return power * xp.log(xp.where(xp.logical_and(base == 0, exponent >= 0), 1, base))
 
 
-@elementwise
+@elementwise(gives="same")
 def square(xp: Namespace, x: Array, /) -> Array:
     """Multiply each element by itself.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape and dtype of `x`
 
     Notes
     -----
@@ -79,7 +62,6 @@ def square(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.square(dk.asarray([1.0, -2.0]))
     tensor([1., 4.])
     """
@@ -91,17 +73,9 @@ def square_partial(x):
     return 2 * x
 
 
-@elementwise(domain=(0.5, 2.0))
+@elementwise(domain=(0.5, 2.0), gives="float")
 def reciprocal(xp: Namespace, x: Array, /) -> Array:
     """Return one divided by each element.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
 
     Notes
     -----
@@ -109,7 +83,6 @@ def reciprocal(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.reciprocal(dk.asarray([0.5, -1.0]))
     tensor([ 2., -1.])
     """
@@ -122,17 +95,9 @@ def reciprocal_partial(x):
     return -part * part
 
 
-@elementwise(passthrough=True, domain=(0.1, 3.0))
+@elementwise(passthrough=True, domain=(0.1, 3.0), gives="float", special="NaN for negative numbers")
 def sqrt(xp: Namespace, x: Array, /) -> Array:
     """Return the square root of each element.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers; NaN for negative numbers
 
     Notes
     -----
@@ -140,7 +105,6 @@ def sqrt(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.sqrt(dk.asarray([1.0, 4.0]))
     tensor([1., 2.])
     """
@@ -152,17 +116,9 @@ def sqrt_partial(y):
     return 0.5 / y
 
 
-@elementwise(domain=(0.1, 3.0))
+@elementwise(domain=(0.1, 3.0), gives="float", special="NaN for negative numbers")
 def rsqrt(xp: Namespace, x: Array, /) -> Array:
     """Return one divided by the square root of each element.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers; NaN for negative numbers
 
     Notes
     -----
@@ -170,7 +126,6 @@ def rsqrt(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.rsqrt(dk.asarray([0.25, 1.0]))
     tensor([2., 1.])
     """
@@ -182,17 +137,9 @@ def rsqrt_partial(y):
     return -0.5 * y * y * y
 
 
-@elementwise(passthrough=True, domain=(0.5, 2.0))
+@elementwise(passthrough=True, domain=(0.5, 2.0), real=True, gives="float")
 def hypot(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return the length of the hypotenuse over two legs: ``sqrt(x1**2 + x2**2)`` without overflow.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of real numbers that broadcast together; one may be a Python scalar
-
-    Returns
-    -------
-    array of the broadcast shape, floating-point
 
     Notes
     -----
@@ -201,7 +148,6 @@ def hypot(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.hypot(dk.asarray([3.0, 5.0]), dk.asarray([4.0, 12.0]))
     tensor([ 5., 13.])
     """

@@ -21,17 +21,9 @@ __all__ = [
 ]
 
 
-@elementwise(passthrough=True, operator="__abs__")
+@elementwise(passthrough=True, operator="__abs__", gives="real")
 def abs(xp: Namespace, x: Array, /) -> Array:
     """Return the magnitude of each element.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, real also for complex numbers
 
     Notes
     -----
@@ -40,7 +32,6 @@ def abs(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.abs(dk.asarray([-1.0, 2.0]))
     tensor([1., 2.])
     """
@@ -59,17 +50,9 @@ def abs_jvp(xp, t, x):
     return t * xp.sign(x)
 
 
-@elementwise(passthrough=True)
+@elementwise(passthrough=True, gives="same")
 def sign(xp: Namespace, x: Array, /) -> Array:
     """Return -1, 0 or 1 for each real element, ``x / abs(x)`` or 0 for each complex one.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of the shape and dtype of `x`
 
     Notes
     -----
@@ -79,7 +62,6 @@ def sign(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.sign(dk.asarray([-3.0, 0.0, 2.0]))
     tensor([-1.,  0.,  1.])
     """
@@ -105,17 +87,9 @@ def _across(xp: Namespace, t: Array, y: Array, x: Array) -> Array:
     return xp.where(size == 0, 0, across)
 
 
-@elementwise(passthrough=True, differentiable=False)
+@elementwise(passthrough=True, differentiable=False, real=True, gives="bool")
 def signbit(xp: Namespace, x: Array, /) -> Array:
     """Return whether the sign bit of each element is set: below zero, for ``-0.0``, and for some NaNs.
-
-    Parameters
-    ----------
-    x : array of real numbers, of any shape
-
-    Returns
-    -------
-    array of booleans of the shape of `x`
 
     Notes
     -----
@@ -123,14 +97,13 @@ def signbit(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.signbit(dk.asarray([-1.0, -0.0, 0.0]))
     tensor([ True,  True, False])
     """
     return xp.signbit(x)
 
 
-@elementwise(passthrough=True)
+@elementwise(passthrough=True, real=True, gives="float")
 def copysign(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Give the elements of one array the signs of those of another.
 
@@ -139,10 +112,6 @@ def copysign(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     x1 : magnitudes, real numbers
     x2 : signs, real numbers that broadcast with `x1`; one of the two may be a Python scalar
 
-    Returns
-    -------
-    array of the broadcast shape, floating-point
-
     Notes
     -----
     ``dy/dx1 = sign(x1) * sign(y)``, 0 where `x1` is 0; ``dy/dx2 = 0``. Source: array API standard,
@@ -150,7 +119,6 @@ def copysign(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.copysign(dk.asarray([1.0, -2.0]), -1.0)
     tensor([-1., -2.])
     """
@@ -165,7 +133,7 @@ def copysign_partial_x1(xp, y, x1):
 copysign.def_partial(None, 0)
 
 
-@elementwise(passthrough=True)
+@elementwise(passthrough=True, real=True)
 def nextafter(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return the next floating-point number on the way from each element to another.
 
@@ -184,7 +152,6 @@ def nextafter(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nextafter(dk.asarray([1.0]), 2.0) - 1.0 < 1e-15
     tensor([ True])
     """
@@ -194,17 +161,9 @@ def nextafter(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 nextafter.def_partial(1, 0)
 
 
-@elementwise(passthrough=True)
+@elementwise(passthrough=True, real=True, gives="same")
 def floor(xp: Namespace, x: Array, /) -> Array:
     """Round each element down.
-
-    Parameters
-    ----------
-    x : array of real numbers, of any shape
-
-    Returns
-    -------
-    array of the shape and dtype of `x`
 
     Notes
     -----
@@ -212,7 +171,6 @@ def floor(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.floor(dk.asarray([-1.5, 1.5]))
     tensor([-2.,  1.])
     """
@@ -222,17 +180,9 @@ def floor(xp: Namespace, x: Array, /) -> Array:
 floor.def_partial(0)
 
 
-@elementwise(passthrough=True)
+@elementwise(passthrough=True, real=True, gives="same")
 def ceil(xp: Namespace, x: Array, /) -> Array:
     """Round each element up.
-
-    Parameters
-    ----------
-    x : array of real numbers, of any shape
-
-    Returns
-    -------
-    array of the shape and dtype of `x`
 
     Notes
     -----
@@ -240,7 +190,6 @@ def ceil(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.ceil(dk.asarray([-1.5, 1.5]))
     tensor([-1.,  2.])
     """
@@ -250,17 +199,9 @@ def ceil(xp: Namespace, x: Array, /) -> Array:
 ceil.def_partial(0)
 
 
-@elementwise(passthrough=True)
+@elementwise(passthrough=True, real=True, gives="same")
 def trunc(xp: Namespace, x: Array, /) -> Array:
     """Round each element towards zero.
-
-    Parameters
-    ----------
-    x : array of real numbers, of any shape
-
-    Returns
-    -------
-    array of the shape and dtype of `x`
 
     Notes
     -----
@@ -268,7 +209,6 @@ def trunc(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.trunc(dk.asarray([-1.5, 1.5]))
     tensor([-1.,  1.])
     """
@@ -278,17 +218,9 @@ def trunc(xp: Namespace, x: Array, /) -> Array:
 trunc.def_partial(0)
 
 
-@elementwise(passthrough=True)
+@elementwise(passthrough=True, gives="same", special="the parts of complex numbers are rounded by themselves")
 def round(xp: Namespace, x: Array, /) -> Array:
     """Round each element to the nearest integer, halves to the even one.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape; the parts of complex ones are rounded by themselves
-
-    Returns
-    -------
-    array of the shape and dtype of `x`
 
     Notes
     -----
@@ -296,7 +228,6 @@ def round(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.round(dk.asarray([0.5, 1.5, 2.3]))
     tensor([0., 2., 2.])
     """

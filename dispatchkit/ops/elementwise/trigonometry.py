@@ -21,17 +21,9 @@ __all__ = [
 ]
 
 
-@elementwise(passthrough=True)
+@elementwise(passthrough=True, takes="angles in radians", gives="float")
 def sin(xp: Namespace, x: Array, /) -> Array:
     """Return the sine of each element.
-
-    Parameters
-    ----------
-    x : array of angles in radians, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
 
     Notes
     -----
@@ -39,7 +31,6 @@ def sin(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.sin(dk.asarray([0.0, 1.0]))
     tensor([0.0000, 0.8415])
     """
@@ -51,17 +42,9 @@ def sin_partial(xp, x):
     return xp.cos(x)
 
 
-@elementwise(passthrough=True)
+@elementwise(passthrough=True, takes="angles in radians", gives="float")
 def cos(xp: Namespace, x: Array, /) -> Array:
     """Return the cosine of each element.
-
-    Parameters
-    ----------
-    x : array of angles in radians, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
 
     Notes
     -----
@@ -69,7 +52,6 @@ def cos(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.cos(dk.asarray([0.0, 1.0]))
     tensor([1.0000, 0.5403])
     """
@@ -81,17 +63,9 @@ def cos_partial(xp, x):
     return -xp.sin(x)
 
 
-@elementwise(passthrough=True, domain=(-1.0, 1.0))
+@elementwise(passthrough=True, domain=(-1.0, 1.0), takes="angles in radians", gives="float")
 def tan(xp: Namespace, x: Array, /) -> Array:
     """Return the tangent of each element.
-
-    Parameters
-    ----------
-    x : array of angles in radians, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
 
     Notes
     -----
@@ -99,7 +73,6 @@ def tan(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.tan(dk.asarray([0.0, 1.0]))
     tensor([0.0000, 1.5574])
     """
@@ -111,17 +84,9 @@ def tan_partial(y):
     return 1 + y * y
 
 
-@elementwise(passthrough=True, domain=(-0.9, 0.9))
+@elementwise(passthrough=True, domain=(-0.9, 0.9), gives="float", special="angles in radians, NaN beyond [-1, 1]")
 def asin(xp: Namespace, x: Array, /) -> Array:
     """Return the inverse sine of each element.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of angles in radians, of the shape of `x`, floating-point also for integers; NaN beyond [-1, 1]
 
     Notes
     -----
@@ -129,7 +94,6 @@ def asin(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.asin(dk.asarray([0.0, 1.0]))
     tensor([0.0000, 1.5708])
     """
@@ -141,17 +105,9 @@ def asin_partial(xp, x):
     return 1 / xp.sqrt(1 - x * x)
 
 
-@elementwise(passthrough=True, domain=(-0.9, 0.9))
+@elementwise(passthrough=True, domain=(-0.9, 0.9), gives="float", special="angles in radians, NaN beyond [-1, 1]")
 def acos(xp: Namespace, x: Array, /) -> Array:
     """Return the inverse cosine of each element.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of angles in radians, of the shape of `x`, floating-point also for integers; NaN beyond [-1, 1]
 
     Notes
     -----
@@ -159,7 +115,6 @@ def acos(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.acos(dk.asarray([0.0, 1.0]))
     tensor([1.5708, 0.0000])
     """
@@ -171,17 +126,9 @@ def acos_partial(xp, x):
     return -1 / xp.sqrt(1 - x * x)
 
 
-@elementwise(passthrough=True)
+@elementwise(passthrough=True, gives="float", special="angles in radians")
 def atan(xp: Namespace, x: Array, /) -> Array:
     """Return the inverse tangent of each element.
-
-    Parameters
-    ----------
-    x : array of numbers, of any shape
-
-    Returns
-    -------
-    array of angles in radians, of the shape of `x`, floating-point also for integers
 
     Notes
     -----
@@ -189,7 +136,6 @@ def atan(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.atan(dk.asarray([0.0, 1.0]))
     tensor([0.0000, 0.7854])
     """
@@ -201,7 +147,7 @@ def atan_partial(x):
     return 1 / (1 + x * x)
 
 
-@elementwise(passthrough=True, domain=(0.5, 2.0))
+@elementwise(passthrough=True, domain=(0.5, 2.0), real=True, gives="float", special="angles in radians from -π to π")
 def atan2(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return the angle between the positive first axis and the point ``(x2, x1)``.
 
@@ -210,10 +156,6 @@ def atan2(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     x1 : second coordinates, real numbers
     x2 : first coordinates, which broadcast with `x1`; one of the two may be a Python scalar
 
-    Returns
-    -------
-    array of angles in radians from -π to π, of the broadcast shape, floating-point
-
     Notes
     -----
     ``dy/dx1 = x2 / (x1**2 + x2**2)``, ``dy/dx2 = -x1 / (x1**2 + x2**2)``, both 0 at the origin. Source: array
@@ -221,7 +163,6 @@ def atan2(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.atan2(dk.asarray([1.0, -1.0]), dk.asarray([1.0, 0.0]))
     tensor([ 0.7854, -1.5708])
     """

@@ -49,7 +49,6 @@ def fftfreq(xp: Namespace, n: int, /, *, d: float = 1.0, dtype: DType = None, de
     n : number of samples
     d : distance of the samples, in the unit of which the frequencies are the inverse
     dtype : of the result, the default floating one if None
-    device : of the result
 
     Returns
     -------
@@ -66,7 +65,6 @@ def fftfreq(xp: Namespace, n: int, /, *, d: float = 1.0, dtype: DType = None, de
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.fft.fftfreq(4, d=0.5)
     tensor([ 0.0000,  0.5000, -1.0000, -0.5000])
     """
@@ -84,7 +82,6 @@ def rfftfreq(xp: Namespace, n: int, /, *, d: float = 1.0, dtype: DType = None, d
     n : number of samples
     d : distance of the samples, in the unit of which the frequencies are the inverse
     dtype : of the result, the default floating one if None
-    device : of the result
 
     Returns
     -------
@@ -101,7 +98,6 @@ def rfftfreq(xp: Namespace, n: int, /, *, d: float = 1.0, dtype: DType = None, d
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.fft.rfftfreq(4, d=0.5)
     tensor([0.0000, 0.5000, 1.0000])
     """
@@ -124,7 +120,6 @@ def fftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
 
     Parameters
     ----------
-    x : array of shape (...)
     axes : to shift, one or several; all by default
 
     Returns
@@ -141,7 +136,6 @@ def fftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.fft.fftshift(dk.asarray([0, 1, 2, -2, -1]))
     tensor([-2, -1,  0,  1,  2])
     """
@@ -159,7 +153,6 @@ def ifftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
 
     Parameters
     ----------
-    x : array of shape (...)
     axes : to shift, one or several; all by default
 
     Returns
@@ -176,7 +169,6 @@ def ifftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.fft.ifftshift(dk.asarray([-2, -1, 0, 1, 2]))
     tensor([ 0,  1,  2, -2, -1])
     """

@@ -72,7 +72,6 @@ def fftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None,
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.fft.fftn(dk.asarray([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[10.+0.j, -2.+0.j],
             [-4.+0.j, 0.+0.j]], dtype=complex128)
@@ -115,7 +114,6 @@ def ifftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.fft.ifftn(dk.asarray([[10.0, -2.0], [-4.0, 0.0]]))
     tensor([[1.+0.j, 2.+0.j],
             [3.+0.j, 4.+0.j]], dtype=complex128)
@@ -129,7 +127,7 @@ def ifftn_transpose(xp, g, x, axes, norm):
     return resized(xp, xp.fft.fftn(g, axes=axes, norm=OPPOSITE[norm]), x.shape)
 
 
-@operation(kind=kinds.fft, namespace=FFT, samples=REAL_SAMPLES, decomposes=False)
+@operation(kind=kinds.fft, namespace=FFT, samples=REAL_SAMPLES, decomposes=False, real=True)
 def rfftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None, norm: Norm = "backward") -> Array:
     """Compute the discrete Fourier transform of real numbers along several axes, half of it along the last one.
 
@@ -158,7 +156,6 @@ def rfftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.fft.rfftn(dk.asarray([[1.0, 2.0, 0.0, 2.0], [3.0, 4.0, 0.0, 4.0]]))
     tensor([[16.+0.j, 4.+0.j, -8.+0.j],
             [-6.+0.j, -2.+0.j, 2.+0.j]], dtype=complex128)
@@ -204,7 +201,6 @@ def irfftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = Non
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.fft.irfftn(dk.asarray([[16.0, 4.0, -8.0], [-6.0, -2.0, 2.0]]))
     tensor([[1., 2., 0., 2.],
             [3., 4., 0., 4.]])

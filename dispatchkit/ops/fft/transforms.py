@@ -74,7 +74,6 @@ def fft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, nor
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.fft.fft(dk.asarray([1.0, 2.0, 3.0, 2.0]))
     tensor([ 8.+0.j, -2.+0.j,  0.+0.j, -2.+0.j], dtype=complex128)
     """
@@ -114,7 +113,6 @@ def ifft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.fft.ifft(dk.asarray([8.0, -2.0, 0.0, -2.0]))
     tensor([1.+0.j, 2.+0.j, 3.+0.j, 2.+0.j], dtype=complex128)
     """
@@ -127,7 +125,7 @@ def ifft_transpose(xp, g, x, axis, norm):
     return resized(xp, xp.fft.fft(g, axis=axis, norm=OPPOSITE[norm]), x.shape)
 
 
-@operation(kind=kinds.fft, namespace=FFT, samples=REAL_SAMPLES, decomposes=False)
+@operation(kind=kinds.fft, namespace=FFT, samples=REAL_SAMPLES, decomposes=False, real=True)
 def rfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Compute the discrete Fourier transform of real numbers along one axis: the half with frequencies from 0 on.
 
@@ -154,7 +152,6 @@ def rfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.fft.rfft(dk.asarray([1.0, 2.0, 3.0, 2.0]))
     tensor([ 8.+0.j, -2.+0.j,  0.+0.j], dtype=complex128)
     """
@@ -198,7 +195,6 @@ def irfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, n
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.fft.irfft(dk.asarray([8.0, -2.0, 0.0]))
     tensor([1., 2., 3., 2.])
     """
@@ -241,7 +237,6 @@ def hfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.fft.hfft(dk.asarray([1.0, 2.0, 3.0]))
     tensor([ 8., -2.,  0., -2.])
     """
@@ -255,7 +250,7 @@ def hfft_transpose(xp, g, x, axis, norm):
     return resized(xp, paired_bins_times(xp, 2, half, g.shape[axis], axis), x.shape)
 
 
-@operation(kind=kinds.fft, namespace=FFT, samples=REAL_SAMPLES)
+@operation(kind=kinds.fft, namespace=FFT, samples=REAL_SAMPLES, real=True)
 def ihfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Compute the inverse of `hfft` along one axis: half of a signal with Hermitian symmetry.
 
@@ -282,7 +277,6 @@ def ihfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, n
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.fft.ihfft(dk.asarray([8.0, -2.0, 0.0, -2.0]))
     tensor([1.-0.j, 2.-0.j, 3.-0.j], dtype=complex128)
     """

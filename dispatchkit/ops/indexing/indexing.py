@@ -131,7 +131,6 @@ def getitem(xp: Namespace, x: Array, key: Index, /) -> Array:
 
     Parameters
     ----------
-    x : array of shape (...)
     key : integers, slices, ``...``, None, and integer or boolean arrays, or a tuple of them
 
     Returns
@@ -148,7 +147,6 @@ def getitem(xp: Namespace, x: Array, key: Index, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.getitem(dk.asarray([1.0, 2.0, 3.0]), slice(1, None))
     tensor([2., 3.])
     """
@@ -175,7 +173,6 @@ def index_put(xp: Namespace, x: Array, key: Index, value: Array, /, *, accumulat
 
     Parameters
     ----------
-    x : array of shape (...)
     key : what to replace, as in ``x[key]``
     value : array that broadcasts to the shape of ``x[key]``, or a scalar
     accumulate : add to the elements instead; an element selected twice gets both
@@ -190,7 +187,6 @@ def index_put(xp: Namespace, x: Array, key: Index, value: Array, /, *, accumulat
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.index_put(dk.zeros(3), 1, 5.0)
     tensor([0., 5., 0.])
     """
@@ -327,7 +323,6 @@ def setitem(xp: Namespace, x: Array, key: Index, value: Array, /) -> None:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> x = dk.zeros(3)
     >>> x[1] = 5.0
     >>> x

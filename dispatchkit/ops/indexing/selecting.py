@@ -29,7 +29,6 @@ def take(xp: Namespace, x: Array, indices: Array, /, *, axis: int | None = None)
 
     Parameters
     ----------
-    x : array of shape (...)
     indices : array of integers; with several axes for NumPy's arrays only
     axis : to take along; without it, indices are into the flattened array
 
@@ -48,7 +47,6 @@ def take(xp: Namespace, x: Array, indices: Array, /, *, axis: int | None = None)
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.take(dk.asarray([1.0, 2.0, 3.0]), dk.asarray([2, 0]))
     tensor([3., 1.])
     """
@@ -77,7 +75,6 @@ def take_along_axis(xp: Namespace, x: Array, indices: Array, /, *, axis: int = -
 
     Parameters
     ----------
-    x : array of shape (...)
     indices : array of integers with as many axes as `x`, which broadcasts with it but for the axis
     axis : to take along
 
@@ -97,7 +94,6 @@ def take_along_axis(xp: Namespace, x: Array, indices: Array, /, *, axis: int = -
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> x = dk.asarray([[3.0, 1.0], [5.0, 7.0]])
     >>> dk.take_along_axis(x, dk.argsort(x))
     tensor([[1., 3.],
@@ -141,7 +137,6 @@ def diag(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.diag(dk.tensor([1.0, 2.0]))
     tensor([[1., 0.],
             [0., 2.]])
@@ -183,7 +178,6 @@ def tril(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.tril(dk.asarray([[1, 2], [3, 4]]))
     tensor([[1, 0],
             [3, 4]])
@@ -214,7 +208,6 @@ def triu(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.triu(dk.asarray([[1, 2], [3, 4]]))
     tensor([[1, 2],
             [0, 4]])

@@ -79,7 +79,6 @@ def einsum(xp: Namespace, subscripts: str, /, *operands: Array, optimize: Optimi
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> a = dk.asarray([[1.0, 2.0], [3.0, 4.0]])
     >>> dk.einsum("ij,jk->ik", a, a)
     tensor([[ 7., 10.],

@@ -62,7 +62,6 @@ def cholesky(xp: Namespace, x: Array, /, *, upper: bool = False) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.linalg.cholesky(dk.tensor([[4.0, 2.0], [2.0, 5.0]]))
     tensor([[2., 0.],
             [1., 2.]])
@@ -136,7 +135,6 @@ def qr(xp: Namespace, x: Array, /, *, mode: Literal["reduced", "complete"] = "re
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> Q, R = dk.linalg.qr(dk.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
     >>> Q.shape, R.shape
     ((3, 2), (2, 2))

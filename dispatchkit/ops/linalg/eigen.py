@@ -82,7 +82,6 @@ def eigh(xp: Namespace, x: Array, /) -> EighResult:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.linalg.eigh(dk.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
     tensor([1., 3.])
     """
@@ -131,7 +130,6 @@ def eigvalsh(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.linalg.eigvalsh(dk.tensor([[2.0, 1.0], [1.0, 2.0]]))
     tensor([1., 3.])
     """
@@ -179,7 +177,6 @@ def eig(xp: Namespace, x: Array, /) -> EigResult:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.linalg.eig(dk.tensor([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues
     tensor([0.+1.j, 0.-1.j], dtype=complex128)
     """
@@ -234,7 +231,6 @@ def eigvals(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.linalg.eigvals(dk.tensor([[0.0, 1.0], [-1.0, 0.0]]))
     tensor([0.+1.j, 0.-1.j], dtype=complex128)
     """

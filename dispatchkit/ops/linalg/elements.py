@@ -46,7 +46,6 @@ def trace(xp: Namespace, x: Array, /, *, offset: int = 0, dtype: DType = None) -
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.trace(dk.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor(5.)
     """
@@ -88,7 +87,6 @@ def diagonal(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.diagonal(dk.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([1., 4.])
     """
@@ -135,7 +133,6 @@ def cross(xp: Namespace, x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.linalg.cross(dk.tensor([1.0, 0.0, 0.0]), dk.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
     """
@@ -180,7 +177,6 @@ def outer(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.outer(dk.tensor([1.0, 2.0]), dk.tensor([1.0, 0.0, -1.0]))
     tensor([[ 1.,  0., -1.],
             [ 2.,  0., -2.]])

@@ -72,7 +72,6 @@ def inv(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.linalg.inv(dk.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
@@ -125,7 +124,6 @@ def solve(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.linalg.solve(dk.tensor([[2.0, 0.0], [0.0, 4.0]]), dk.tensor([1.0, 1.0]))
     tensor([0.5000, 0.2500])
     """
@@ -194,7 +192,6 @@ def det(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.linalg.det(dk.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor(-2.0000)
     """
@@ -251,7 +248,6 @@ def slogdet(xp: Namespace, x: Array, /) -> SlogdetResult:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.linalg.slogdet(dk.tensor([[1.0, 2.0], [3.0, 4.0]])).sign
     tensor(-1.)
     """
@@ -315,7 +311,6 @@ def matrix_power(xp: Namespace, x: Array, n: int, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.linalg.matrix_power(dk.tensor([[1.0, 1.0], [0.0, 1.0]]), 5)
     tensor([[1., 5.],
             [0., 1.]])

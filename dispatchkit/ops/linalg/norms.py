@@ -56,7 +56,6 @@ def vector_norm(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.linalg.vector_norm(dk.tensor([3.0, 4.0]))
     tensor(5.)
     """
@@ -150,7 +149,6 @@ def matrix_norm(xp: Namespace, x: Array, /, *, keepdims: bool = False, ord: Matr
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.linalg.matrix_norm(dk.tensor([[3.0, 0.0], [0.0, 4.0]]))
     tensor(5.)
     """
@@ -211,7 +209,6 @@ def norm(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> x = dk.tensor([[3.0, 4.0], [6.0, 8.0]])
     >>> dk.norm(x, axis=1), dk.norm(x, ord=1)
     (tensor([ 5., 10.]), tensor(12.))

@@ -73,7 +73,6 @@ def matmul(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.matmul(dk.tensor([[1.0, 2.0], [3.0, 4.0]]), dk.tensor([1.0, 1.0]))
     tensor([3., 7.])
     """
@@ -155,7 +154,6 @@ def tensordot(xp: Namespace, x1: Array, x2: Array, /, *, axes: Axes = 2) -> Arra
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.tensordot(dk.ones((2, 3, 4)), dk.ones((3, 4, 5))).shape
     (2, 5)
     """
@@ -231,7 +229,6 @@ def vecdot(xp: Namespace, x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.vecdot(dk.tensor([[1.0, 2.0], [3.0, 4.0]]), dk.tensor([1.0, -1.0]))
     tensor([-1., -1.])
     """
@@ -271,7 +268,6 @@ def mm(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.mm(dk.tensor([[1.0, 2.0]]), dk.tensor([[3.0], [4.0]]))
     tensor([[11.]])
     """
@@ -303,7 +299,6 @@ def mv(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.mv(dk.tensor([[1.0, 2.0], [3.0, 4.0]]), dk.tensor([1.0, 1.0]))
     tensor([3., 7.])
     """
@@ -335,7 +330,6 @@ def bmm(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.bmm(dk.ones((2, 1, 3)), dk.ones((2, 3, 1))).shape
     (2, 1, 1)
     """
@@ -368,7 +362,6 @@ def dot(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.dot(dk.tensor([1.0, 2.0]), dk.tensor([3.0, 4.0]))
     tensor(11.)
     """

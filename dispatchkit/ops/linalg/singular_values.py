@@ -68,7 +68,6 @@ def svd(xp: Namespace, x: Array, /, *, full_matrices: bool = True) -> SVDResult:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.linalg.svd(dk.tensor([[3.0, 0.0], [0.0, -4.0]])).S
     tensor([4., 3.])
     """
@@ -178,7 +177,6 @@ def svdvals(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.linalg.svdvals(dk.tensor([[3.0, 0.0], [0.0, -4.0]]))
     tensor([4., 3.])
     """
@@ -229,7 +227,6 @@ def pinv(xp: Namespace, x: Array, /, *, rtol: float | Array | None = None) -> Ar
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.linalg.pinv(dk.tensor([[2.0], [0.0]]))
     tensor([[0.5000, 0.0000]])
     """
@@ -279,7 +276,6 @@ def matrix_rank(xp: Namespace, x: Array, /, *, rtol: float | Array | None = None
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.linalg.matrix_rank(dk.ones((3, 3)))
     tensor(1)
     """

@@ -58,7 +58,6 @@ def concat(xp: Namespace, arrays: Sequence[Array], /, *, axis: int | None = 0) -
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.concat([dk.asarray([1, 2]), dk.asarray([3])])
     tensor([1, 2, 3])
     """
@@ -103,7 +102,6 @@ def stack(xp: Namespace, arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.stack([dk.asarray([1, 2]), dk.asarray([3, 4])], axis=1)
     tensor([[1, 3],
             [2, 4]])
@@ -139,7 +137,6 @@ def unstack(xp: Namespace, x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.unstack(dk.asarray([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
     """
@@ -169,7 +166,6 @@ def repeat(xp: Namespace, x: Array, repeats: int | Array, /, *, axis: int | None
 
     Parameters
     ----------
-    x : array of shape (...)
     repeats : how often, a number or an array of shape (n,) for the n elements along the axis
     axis : to repeat along; by default the array is flattened
 
@@ -188,7 +184,6 @@ def repeat(xp: Namespace, x: Array, repeats: int | Array, /, *, axis: int | None
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.repeat(dk.asarray([1, 2]), 2)
     tensor([1, 1, 2, 2])
     """
@@ -221,7 +216,6 @@ def tile(xp: Namespace, x: Array, repetitions: int | tuple[int, ...], /) -> Arra
 
     Parameters
     ----------
-    x : array of shape (...)
     repetitions : how often along each axis; it or the shape of `x`, if shorter, is led by ones
 
     Returns
@@ -234,7 +228,6 @@ def tile(xp: Namespace, x: Array, repetitions: int | tuple[int, ...], /) -> Arra
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.tile(dk.asarray([1, 2]), (2, 2))
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
@@ -308,7 +301,6 @@ def broadcast_arrays(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.broadcast_arrays(dk.asarray([1, 2]), dk.asarray(0))
     (tensor([1, 2]), tensor([0, 0]))
     """
@@ -339,7 +331,6 @@ def meshgrid(xp: Namespace, *arrays: Array, indexing: Literal["xy", "ij"] = "xy"
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.meshgrid(dk.asarray([1, 2]), dk.asarray([3, 4]))[0]
     tensor([[1, 2],
             [1, 2]])

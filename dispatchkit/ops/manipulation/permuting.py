@@ -35,7 +35,6 @@ def permute_dims(xp: Namespace, x: Array, /, axes: Sequence[int]) -> Array:
 
     Parameters
     ----------
-    x : array of shape (...)
     axes : for each axis of the result, which one of `x` it is
 
     Returns
@@ -52,7 +51,6 @@ def permute_dims(xp: Namespace, x: Array, /, axes: Sequence[int]) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.permute_dims(dk.zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
@@ -86,7 +84,6 @@ def matrix_transpose(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.zeros((4, 2, 3)).mT.shape
     (4, 3, 2)
     """
@@ -120,7 +117,6 @@ def t(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.zeros((2, 3)).T.shape
     (3, 2)
     """
@@ -151,7 +147,6 @@ def transpose(xp: Namespace, x: Array, /, axes: int | Sequence[int] | None = Non
 
     Parameters
     ----------
-    x : array of shape (...)
     axes : for each axis of the result, which one of `x` it is; reversed by default
     more : further axes, where `axes` is a number: two numbers in all are axes to swap, any other count of
         them is an order
@@ -172,7 +167,6 @@ def transpose(xp: Namespace, x: Array, /, axes: int | Sequence[int] | None = Non
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> x = dk.zeros((2, 3, 4))
     >>> dk.transpose(x).shape, dk.transpose(x, (1, 0, 2)).shape, dk.transpose(x, 0, 2).shape
     ((4, 3, 2), (3, 2, 4), (4, 3, 2))
@@ -194,7 +188,6 @@ def swapaxes(xp: Namespace, x: Array, axis1: int, axis2: int, /) -> Array:
 
     Parameters
     ----------
-    x : array of shape (...)
     axis1, axis2 : the axes
 
     Returns
@@ -211,7 +204,6 @@ def swapaxes(xp: Namespace, x: Array, axis1: int, axis2: int, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.swapaxes(dk.zeros((2, 3, 4)), 0, 2).shape
     (4, 3, 2)
     """
@@ -236,7 +228,6 @@ def moveaxis(xp: Namespace, x: Array, source: int | tuple[int, ...], destination
 
     Parameters
     ----------
-    x : array of shape (...)
     source : axes to move, one or several
     destination : their places in the result
 
@@ -254,7 +245,6 @@ def moveaxis(xp: Namespace, x: Array, source: int | tuple[int, ...], destination
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.moveaxis(dk.zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
@@ -277,7 +267,6 @@ def flip(xp: Namespace, x: Array, /, *, axis: Axis = None) -> Array:
 
     Parameters
     ----------
-    x : array of shape (...)
     axis : to reverse along, one or several; all by default
 
     Returns
@@ -294,7 +283,6 @@ def flip(xp: Namespace, x: Array, /, *, axis: Axis = None) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.flip(dk.asarray([1, 2, 3]))
     tensor([3, 2, 1])
     """
@@ -316,7 +304,6 @@ def roll(xp: Namespace, x: Array, /, shift: int | tuple[int, ...], *, axis: Axis
 
     Parameters
     ----------
-    x : array of shape (...)
     shift : by how many places, one number or one for each axis
     axis : to shift along, one or several; by default the flattened array is shifted
 
@@ -334,7 +321,6 @@ def roll(xp: Namespace, x: Array, /, shift: int | tuple[int, ...], *, axis: Axis
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.roll(dk.asarray([1, 2, 3]), 1)
     tensor([3, 1, 2])
     """

@@ -39,7 +39,6 @@ def reshape(xp: Namespace, x: Array, /, shape: Shape, *, copy: bool | None = Non
 
     Parameters
     ----------
-    x : array of shape (...)
     shape : of the result, with as many elements; one length may be -1, which is then what remains
     copy : True copies always, False never (and raises where it would have to), None where needed
 
@@ -57,7 +56,6 @@ def reshape(xp: Namespace, x: Array, /, shape: Shape, *, copy: bool | None = Non
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.reshape(dk.asarray([1, 2, 3, 4]), (2, 2))
     tensor([[1, 2],
             [3, 4]])
@@ -73,7 +71,6 @@ def view(xp: Namespace, x: Array, /, shape: Shape) -> Array:
 
     Parameters
     ----------
-    x : array of shape (...)
     shape : of the result, with as many elements; one length may be -1, which is then what remains
 
     Returns
@@ -90,7 +87,6 @@ def view(xp: Namespace, x: Array, /, shape: Shape) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.zeros((2, 3)).view(-1, 2).shape
     (3, 2)
     """
@@ -111,7 +107,6 @@ def flatten(xp: Namespace, x: Array, /, start_dim: int = 0, end_dim: int = -1) -
 
     Parameters
     ----------
-    x : array of shape (...)
     start_dim : the first of the axes
     end_dim : the last of them
 
@@ -129,7 +124,6 @@ def flatten(xp: Namespace, x: Array, /, start_dim: int = 0, end_dim: int = -1) -
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.flatten(dk.zeros((2, 3, 4)), 1).shape
     (2, 12)
     """
@@ -146,10 +140,6 @@ def flatten(xp: Namespace, x: Array, /, start_dim: int = 0, end_dim: int = -1) -
 def ravel(xp: Namespace, x: Array, /) -> Array:
     """Make one axis of all.
 
-    Parameters
-    ----------
-    x : array of shape (...)
-
     Returns
     -------
     array with one axis, a view of `x` where possible
@@ -160,7 +150,6 @@ def ravel(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.ravel(dk.asarray([[1, 2], [3, 4]]))
     tensor([1, 2, 3, 4])
     """
@@ -181,7 +170,6 @@ def squeeze(xp: Namespace, x: Array, /, axis: Axis = None) -> Array:
 
     Parameters
     ----------
-    x : array of shape (...)
     axis : to drop, one or several; all of length 1 by default, which is an extension of the standard
 
     Returns
@@ -198,7 +186,6 @@ def squeeze(xp: Namespace, x: Array, /, axis: Axis = None) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.squeeze(dk.zeros((1, 3, 1)), axis=0).shape
     (3, 1)
     """
@@ -217,7 +204,6 @@ def expand_dims(xp: Namespace, x: Array, /, axis: int | tuple[int, ...]) -> Arra
 
     Parameters
     ----------
-    x : array of shape (...)
     axis : places of the new axes in the result, one or several
 
     Returns
@@ -234,7 +220,6 @@ def expand_dims(xp: Namespace, x: Array, /, axis: int | tuple[int, ...]) -> Arra
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.expand_dims(dk.zeros((2, 3)), axis=1).shape
     (2, 1, 3)
     """
@@ -258,7 +243,6 @@ def unsqueeze(xp: Namespace, x: Array, /, dim: int) -> Array:
 
     Parameters
     ----------
-    x : array of shape (...)
     dim : place of the new axis in the result
 
     Returns
@@ -275,7 +259,6 @@ def unsqueeze(xp: Namespace, x: Array, /, dim: int) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.unsqueeze(dk.zeros((2, 3)), -1).shape
     (2, 3, 1)
     """
@@ -297,7 +280,6 @@ def broadcast_to(xp: Namespace, x: Array, /, shape: Shape) -> Array:
 
     Parameters
     ----------
-    x : array of shape (...)
     shape : of the result
 
     Returns
@@ -314,7 +296,6 @@ def broadcast_to(xp: Namespace, x: Array, /, shape: Shape) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.broadcast_to(dk.asarray([1, 2]), (2, 2))
     tensor([[1, 2],
             [1, 2]])
@@ -335,7 +316,6 @@ def expand(xp: Namespace, x: Array, /, shape: Sequence[int]) -> Array:
 
     Parameters
     ----------
-    x : array of shape (...)
     shape : of the result; -1 leaves the length of an axis as it is
 
     Returns
@@ -352,7 +332,6 @@ def expand(xp: Namespace, x: Array, /, shape: Sequence[int]) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.expand(dk.zeros((3, 1)), (-1, 4)).shape
     (3, 4)
     """

@@ -40,7 +40,6 @@ def pad(
 
     Parameters
     ----------
-    x : array of shape (...)
     pad_width : how many elements to add: a number; a pair ``(before, after)`` for each axis alike; a pair, or a
         sequence of one number, for each axis; or a mapping from axes to numbers or pairs
     mode : what to add: ``"constant"`` values; the last element (``"edge"``); the array mirrored at its last element
@@ -65,7 +64,6 @@ def pad(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.pad(dk.asarray([1.0, 2.0, 3.0]), (1, 2), constant_values=9)
     tensor([9., 1., 2., 3., 9., 9.])
     >>> dk.pad(dk.asarray([1.0, 2.0, 3.0]), 2, "reflect")
@@ -207,7 +205,6 @@ def split(xp: Namespace, x: Array, indices_or_sections: int | Sequence[int], /, 
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.split(dk.arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))
     >>> dk.split(dk.arange(4), [1, 3])
@@ -259,7 +256,6 @@ def chunk(xp: Namespace, x: Array, chunks: int, /, *, axis: int = 0) -> tuple[Ar
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.chunk(dk.arange(5), 2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
@@ -303,7 +299,6 @@ def kron(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.kron(dk.asarray([1, 10]), dk.asarray([1, 2, 3]))
     tensor([ 1,  2,  3, 10, 20, 30])
     """
@@ -339,7 +334,6 @@ def argwhere(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.argwhere(dk.asarray([[0.0, 3.0], [4.0, 0.0]]))
     tensor([[0, 1],
             [1, 0]])

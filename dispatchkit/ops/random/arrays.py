@@ -31,9 +31,7 @@ def rand(
     Parameters
     ----------
     *shape : of the result, ints or one tuple of them
-    generator : to draw from, the default one if None
     dtype : of the result, float32 or float64; the default one if None
-    device : of the result
 
     Notes
     -----
@@ -41,7 +39,6 @@ def rand(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.rand(2, 3).shape, dk.rand((2, 3)).shape
     ((2, 3), (2, 3))
     """
@@ -61,9 +58,7 @@ def randn(
     Parameters
     ----------
     *shape : of the result, ints or one tuple of them
-    generator : to draw from, the default one if None
     dtype : of the result, float32 or float64; the default one if None
-    device : of the result
 
     Notes
     -----
@@ -71,7 +66,6 @@ def randn(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.randn(20, 20, requires_grad=True).shape
     (20, 20)
     """
@@ -96,9 +90,7 @@ def randint(
     low : lower bound; may be left out, then the first argument is `high` and the second `size`
     high : upper bound, not drawn
     size : shape of the result
-    generator : to draw from, the default one if None
     dtype : of the result, int64 if None
-    device : of the result
 
     Raises
     ------
@@ -111,7 +103,6 @@ def randint(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.randint(5, 6, (3,)), dk.randint(1, (2, 2)).shape
     (tensor([5, 5, 5]), (2, 2))
     """
@@ -136,9 +127,7 @@ def randperm(
     Parameters
     ----------
     n : how many
-    generator : to draw from, the default one if None
     dtype : of the result, int64 if None
-    device : of the result
 
     Raises
     ------
@@ -150,7 +139,6 @@ def randperm(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.sort(dk.randperm(4))
     tensor([0, 1, 2, 3])
     """
@@ -173,7 +161,6 @@ def rand_like(
     Parameters
     ----------
     x : array of any shape
-    generator : to draw from, the default one if None
     dtype, device : of the result, those of `x` if None
 
     Notes
@@ -182,7 +169,6 @@ def rand_like(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.rand_like(dk.zeros((2, 3))).shape
     (2, 3)
     """
@@ -205,7 +191,6 @@ def randn_like(
     Parameters
     ----------
     x : array of any shape
-    generator : to draw from, the default one if None
     dtype, device : of the result, those of `x` if None
 
     Notes
@@ -214,7 +199,6 @@ def randn_like(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.randn_like(dk.zeros((2, 3))).shape
     (2, 3)
     """

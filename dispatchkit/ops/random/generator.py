@@ -253,8 +253,6 @@ def uniform(
     low, high : the bounds; `high` is not drawn
     shape : of the result
     dtype : of the result, float32 or float64; the default one if None
-    device : of the result
-    generator : to draw from, the default one if None
 
     Raises
     ------
@@ -262,7 +260,6 @@ def uniform(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.random.uniform(-1.0, 1.0, shape=(2, 3)).shape
     (2, 3)
     """
@@ -294,8 +291,6 @@ def normal(
     mean, std : of the distribution
     shape : of the result
     dtype : of the result, float32 or float64; the default one if None
-    device : of the result
-    generator : to draw from, the default one if None
 
     Raises
     ------
@@ -303,7 +298,6 @@ def normal(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.random.normal(5.0, 0.1, shape=(2, 3)).shape
     (2, 3)
     """
@@ -335,8 +329,6 @@ def randint(
     low, high : bounds; `high` is not drawn
     shape : of the result
     dtype : of the result, int64 if None
-    device : of the result
-    generator : to draw from, the default one if None
 
     Raises
     ------
@@ -344,7 +336,6 @@ def randint(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.random.randint(5, 6, shape=3)
     tensor([5, 5, 5])
     """
@@ -385,7 +376,6 @@ def permutation(xp: Namespace, x: int | Array, /, *, axis: int = 0, generator: G
     ----------
     x : array of shape (..., N, ...), whose elements along the axis change places together; or an int N
     axis : of length N
-    generator : to draw from, the default one if None
 
     Returns
     -------
@@ -397,7 +387,6 @@ def permutation(xp: Namespace, x: int | Array, /, *, axis: int = 0, generator: G
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.sort(dk.random.permutation(4))
     tensor([0, 1, 2, 3])
     """
@@ -435,8 +424,6 @@ def bernoulli(
     p : probability of a one: a number, or an array of shape (...) that broadcasts to `shape`
     shape : of the result, that of `p` by default
     dtype : of the result; by default that of an array `p`, else the default floating one
-    device : of the result
-    generator : to draw from, the default one if None
 
     Raises
     ------
@@ -444,7 +431,6 @@ def bernoulli(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.random.bernoulli(1.0, shape=3)
     tensor([1., 1., 1.])
     """

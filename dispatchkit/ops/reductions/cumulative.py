@@ -37,7 +37,6 @@ def cumulative_sum(
 
     Parameters
     ----------
-    x : array of shape (...)
     axis : to sum along; needed unless `x` has one axis
     dtype : of the result; small integers are summed in the default integer
     include_initial : whether the sum of none, 0, stands first
@@ -57,7 +56,6 @@ def cumulative_sum(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.cumulative_sum(dk.asarray([1.0, 2.0, 3.0]))
     tensor([1., 3., 6.])
     """
@@ -86,7 +84,6 @@ def cumulative_prod(
 
     Parameters
     ----------
-    x : array of shape (...)
     axis : to multiply along; needed unless `x` has one axis
     dtype : of the result; small integers are multiplied in the default integer
     include_initial : whether the product of none, 1, stands first
@@ -106,7 +103,6 @@ def cumulative_prod(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.cumulative_prod(dk.asarray([1.0, 2.0, 3.0]))
     tensor([1., 2., 6.])
     """
@@ -179,7 +175,6 @@ def diff(
 
     Parameters
     ----------
-    x : array of shape (...)
     n : how often to take differences
     axis : to take them along
     prepend, append : arrays to join before and after `x` along the axis
@@ -198,7 +193,6 @@ def diff(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.diff(dk.asarray([1.0, 4.0, 9.0, 16.0]))
     tensor([3., 5., 7.])
     """

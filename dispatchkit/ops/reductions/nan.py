@@ -35,10 +35,7 @@ def nansum(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = None
 
     Parameters
     ----------
-    x : array of shape (...)
-    axis : to sum along, one or several; all by default
     dtype : of the result; small integers are summed in the default integer
-    keepdims : whether the summed axes stay, with length 1
 
     Returns
     -------
@@ -50,7 +47,6 @@ def nansum(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = None
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nansum(dk.asarray([1.0, dk.nan, 3.0]))
     tensor(4.)
     """
@@ -63,10 +59,7 @@ def nanprod(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = Non
 
     Parameters
     ----------
-    x : array of shape (...)
-    axis : to multiply along, one or several; all by default
     dtype : of the result; small integers are multiplied in the default integer
-    keepdims : whether the axes multiplied along stay, with length 1
 
     Returns
     -------
@@ -78,22 +71,15 @@ def nanprod(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = Non
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nanprod(dk.asarray([2.0, dk.nan, 3.0]))
     tensor(6.)
     """
     return xp.prod(_replaced(xp, x, 1), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
-@operation(kind=kinds.reduction, namespace="dispatchkit", samples=SAMPLES)
+@operation(kind=kinds.reduction, namespace="dispatchkit", samples=SAMPLES, takes="real numbers")
 def nanmax(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Find the largest of the elements that are not NaN.
-
-    Parameters
-    ----------
-    x : array of shape (...), of real numbers
-    axis : to look along, one or several; all by default
-    keepdims : whether the axes looked along stay, with length 1
 
     Returns
     -------
@@ -110,7 +96,6 @@ def nanmax(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fa
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nanmax(dk.asarray([[1.0, dk.nan], [3.0, 2.0]]), axis=1)
     tensor([1., 3.])
     """
@@ -121,15 +106,9 @@ def nanmax(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fa
     return xp.where(xp.all(left_out, axis=axis, keepdims=keepdims), math.nan, y)
 
 
-@operation(kind=kinds.reduction, namespace="dispatchkit", samples=SAMPLES)
+@operation(kind=kinds.reduction, namespace="dispatchkit", samples=SAMPLES, takes="real numbers")
 def nanmin(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Find the smallest of the elements that are not NaN.
-
-    Parameters
-    ----------
-    x : array of shape (...), of real numbers
-    axis : to look along, one or several; all by default
-    keepdims : whether the axes looked along stay, with length 1
 
     Returns
     -------
@@ -146,7 +125,6 @@ def nanmin(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fa
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nanmin(dk.asarray([[1.0, dk.nan], [3.0, 2.0]]), axis=1)
     tensor([1., 2.])
     """
@@ -163,10 +141,7 @@ def nanmean(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = Non
 
     Parameters
     ----------
-    x : array of shape (...)
-    axis : to average along, one or several; all by default
     dtype : to compute in, and of the result; by default that of `x` where it is a floating-point one
-    keepdims : whether the averaged axes stay, with length 1
 
     Returns
     -------
@@ -179,7 +154,6 @@ def nanmean(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = Non
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nanmean(dk.asarray([[1.0, dk.nan], [3.0, 5.0]]), axis=1)
     tensor([1., 4.])
     """
@@ -202,12 +176,9 @@ def nanvar(
 
     Parameters
     ----------
-    x : array of shape (...)
-    axis : to compute it along, one or several; all by default
     dtype : to compute in; by default that of `x` where it is a floating-point one
     correction : taken from the number of elements that the sum of squares is divided by; 1 is unbiased
     ddof : the same by its older name
-    keepdims : whether the axes computed along stay, with length 1
 
     Returns
     -------
@@ -223,7 +194,6 @@ def nanvar(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nanvar(dk.asarray([1.0, dk.nan, 3.0]), correction=1)
     tensor(2.)
     """
@@ -249,12 +219,9 @@ def nanstd(
 
     Parameters
     ----------
-    x : array of shape (...)
-    axis : to compute it along, one or several; all by default
     dtype : to compute in; by default that of `x` where it is a floating-point one
     correction : taken from the number of elements that the sum of squares is divided by; 1 is unbiased
     ddof : the same by its older name
-    keepdims : whether the axes computed along stay, with length 1
 
     Returns
     -------
@@ -271,7 +238,6 @@ def nanstd(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nanstd(dk.asarray([1.0, dk.nan, 3.0]), correction=1)
     tensor(1.4142)
     """

@@ -21,10 +21,7 @@ def sum(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
 
     Parameters
     ----------
-    x : array of shape (...)
-    axis : to sum along, one or several; all by default
     dtype : of the result; small integers are summed in the default integer
-    keepdims : whether the summed axes stay, with length 1
 
     Returns
     -------
@@ -36,7 +33,6 @@ def sum(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.sum(dk.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     tensor([4., 6.])
     """
@@ -52,12 +48,6 @@ def sum_transpose(xp, g, x, axis, keepdims):
 def mean(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Average the elements.
 
-    Parameters
-    ----------
-    x : array of shape (...)
-    axis : to average along, one or several; all by default
-    keepdims : whether the averaged axes stay, with length 1
-
     Returns
     -------
     array without the axes averaged along; NaN where there are no elements
@@ -69,7 +59,6 @@ def mean(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fals
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.mean(dk.asarray([[1.0, 3.0], [3.0, 5.0]]), axis=1)
     tensor([2., 4.])
     """
@@ -96,10 +85,7 @@ def prod(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fals
 
     Parameters
     ----------
-    x : array of shape (...)
-    axis : to multiply along, one or several; all by default
     dtype : of the result; small integers are multiplied in the default integer
-    keepdims : whether the axes multiplied along stay, with length 1
 
     Returns
     -------
@@ -112,7 +98,6 @@ def prod(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fals
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.prod(dk.asarray([2.0, 3.0, 4.0]))
     tensor(24.)
     """
@@ -140,15 +125,9 @@ def _others(xp: Namespace, x: Any, axis: Axis) -> Any:
     return xp.permute_dims(xp.reshape(before * xp.flip(after, axis=-1), shape), inverse(order))
 
 
-@reduction(passthrough=True)
+@reduction(passthrough=True, takes="real numbers")
 def max(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Find the largest of the elements.
-
-    Parameters
-    ----------
-    x : array of shape (...), of real numbers
-    axis : to look along, one or several; all by default
-    keepdims : whether the axes looked along stay, with length 1
 
     Returns
     -------
@@ -165,22 +144,15 @@ def max(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.max(dk.asarray([[1.0, 5.0], [3.0, 4.0]]), axis=0)
     tensor([3., 5.])
     """
     return xp.max(x, axis=axis, keepdims=keepdims)
 
 
-@reduction(passthrough=True)
+@reduction(passthrough=True, takes="real numbers")
 def min(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Find the smallest of the elements.
-
-    Parameters
-    ----------
-    x : array of shape (...), of real numbers
-    axis : to look along, one or several; all by default
-    keepdims : whether the axes looked along stay, with length 1
 
     Returns
     -------
@@ -197,7 +169,6 @@ def min(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.min(dk.asarray([[1.0, 5.0], [3.0, 4.0]]), axis=0)
     tensor([1., 4.])
     """
@@ -227,12 +198,6 @@ def _shares(xp: Namespace, y: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
 def all(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Tell whether all elements are true, that is, other than 0.
 
-    Parameters
-    ----------
-    x : array of shape (...)
-    axis : to look along, one or several; all by default
-    keepdims : whether the axes looked along stay, with length 1
-
     Returns
     -------
     array of booleans without the axes looked along; True where there are no elements
@@ -243,7 +208,6 @@ def all(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.all(dk.asarray([[True, False], [True, True]]), axis=1)
     tensor([False,  True])
     """
@@ -253,12 +217,6 @@ def all(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
 @reduction(passthrough=True, differentiable=False)
 def any(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Tell whether any element is true, that is, other than 0.
-
-    Parameters
-    ----------
-    x : array of shape (...)
-    axis : to look along, one or several; all by default
-    keepdims : whether the axes looked along stay, with length 1
 
     Returns
     -------
@@ -270,7 +228,6 @@ def any(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.any(dk.asarray([[True, False], [False, False]]), axis=1)
     tensor([ True, False])
     """
@@ -280,12 +237,6 @@ def any(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
 @reduction(passthrough=True, differentiable=False)
 def count_nonzero(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Count the elements other than 0.
-
-    Parameters
-    ----------
-    x : array of shape (...)
-    axis : to count along, one or several; all by default
-    keepdims : whether the axes counted along stay, with length 1
 
     Returns
     -------
@@ -297,7 +248,6 @@ def count_nonzero(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bo
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.count_nonzero(dk.asarray([[1, 0], [2, 3]]), axis=0)
     tensor([2, 1])
     """

@@ -29,13 +29,12 @@ ORDER_SAMPLES = [
 ]
 
 
-@searching(passthrough=True, differentiable=False, samples=EXTREME_SAMPLES)
+@searching(passthrough=True, differentiable=False, samples=EXTREME_SAMPLES, takes="real numbers")
 def argmax(xp: Namespace, x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Find the index of the largest element.
 
     Parameters
     ----------
-    x : array of shape (...), of real numbers
     axis : to look along; by default the index is that into the flattened array
     keepdims : whether the axis looked along stays, with length 1
 
@@ -53,20 +52,18 @@ def argmax(xp: Namespace, x: Array, /, *, axis: int | None = None, keepdims: boo
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.argmax(dk.asarray([[1.0, 5.0], [7.0, 4.0]]), axis=1)
     tensor([1, 0])
     """
     return xp.argmax(x, axis=axis, keepdims=keepdims)
 
 
-@searching(passthrough=True, differentiable=False, samples=EXTREME_SAMPLES)
+@searching(passthrough=True, differentiable=False, samples=EXTREME_SAMPLES, takes="real numbers")
 def argmin(xp: Namespace, x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Find the index of the smallest element.
 
     Parameters
     ----------
-    x : array of shape (...), of real numbers
     axis : to look along; by default the index is that into the flattened array
     keepdims : whether the axis looked along stays, with length 1
 
@@ -84,7 +81,6 @@ def argmin(xp: Namespace, x: Array, /, *, axis: int | None = None, keepdims: boo
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.argmin(dk.asarray([[1.0, 5.0], [7.0, 4.0]]), axis=1)
     tensor([0, 1])
     """
@@ -117,7 +113,6 @@ def nonzero(xp: Namespace, x: Array, /) -> tuple[Array, ...]:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nonzero(dk.asarray([0.0, 3.0, 4.0]))
     (tensor([1, 2]),)
     """
@@ -161,7 +156,6 @@ def searchsorted(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.searchsorted(dk.asarray([1.0, 2.0, 3.0]), dk.asarray([2.0, 9.0]))
     tensor([1, 3])
     """
@@ -216,7 +210,6 @@ def where(xp: Namespace, condition: Array, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.where(dk.asarray([True, False]), dk.asarray([1.0, 2.0]), 0.0)
     tensor([1., 0.])
     >>> dk.where(dk.asarray([True, False]))
@@ -245,13 +238,12 @@ def where_jvp_x2(xp, t, condition):
     return xp.where(condition, 0, t)
 
 
-@operation(passthrough=True, kind=kinds.sorting, namespace="dispatchkit", samples=ORDER_SAMPLES)
+@operation(passthrough=True, kind=kinds.sorting, namespace="dispatchkit", samples=ORDER_SAMPLES, takes="real numbers")
 def sort(xp: Namespace, x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
     """Sort the elements along an axis.
 
     Parameters
     ----------
-    x : array of shape (...), of real numbers
     axis : to sort along
     descending : whether the largest comes first
     stable : whether equal elements keep their order, which shows in the gradient
@@ -267,7 +259,6 @@ def sort(xp: Namespace, x: Array, /, *, axis: int = -1, descending: bool = False
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.sort(dk.asarray([2.0, 3.0, 1.0]), descending=True)
     tensor([3., 2., 1.])
     """
@@ -292,13 +283,13 @@ def sort_jvp(xp, t, x, axis, descending):
     methods=("argsort",),
     differentiable=False,
     samples=ORDER_SAMPLES,
+    takes="real numbers",
 )
 def argsort(xp: Namespace, x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
     """Find the indices that sort the elements along an axis.
 
     Parameters
     ----------
-    x : array of shape (...), of real numbers
     axis : to sort along
     descending : whether the largest comes first
     stable : whether equal elements keep their order
@@ -313,7 +304,6 @@ def argsort(xp: Namespace, x: Array, /, *, axis: int = -1, descending: bool = Fa
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.argsort(dk.asarray([2.0, 3.0, 1.0]))
     tensor([2, 0, 1])
     """

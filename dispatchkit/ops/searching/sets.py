@@ -61,7 +61,6 @@ def unique_all(xp: Namespace, x: Array, /) -> UniqueAllResult:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.unique_all(dk.asarray([3, 1, 3])).indices
     tensor([1, 0])
     """
@@ -86,7 +85,6 @@ def unique_counts(xp: Namespace, x: Array, /) -> UniqueCountsResult:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.unique_counts(dk.asarray([3, 1, 3])).counts
     tensor([1, 2])
     """
@@ -112,7 +110,6 @@ def unique_inverse(xp: Namespace, x: Array, /) -> UniqueInverseResult:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.unique_inverse(dk.asarray([3, 1, 3])).inverse_indices
     tensor([1, 0, 1])
     """
@@ -138,7 +135,6 @@ def unique_values(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.unique_values(dk.asarray([3, 1, 3]))
     tensor([1, 3])
     """
@@ -174,7 +170,6 @@ def isin(xp: Namespace, x1: Array, x2: Array, /, *, invert: bool = False) -> Arr
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.isin(dk.asarray([1, 2, 3]), dk.asarray([2, 5]))
     tensor([False,  True, False])
     """

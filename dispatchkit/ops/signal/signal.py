@@ -61,7 +61,6 @@ def convolve(xp: Namespace, x1: Array, x2: Array, /, *, mode: ConvolveMode = "fu
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.convolve(dk.asarray([1.0, 2.0, 3.0]), dk.asarray([1.0, 1.0]))
     tensor([1., 3., 5., 3.])
     >>> dk.convolve(dk.asarray([1.0, 2.0, 3.0]), dk.asarray([1.0, 1.0]), mode="valid")
@@ -174,6 +173,7 @@ POINTS = np.asarray([-1.0, 0.0, 0.5, 2.0])
         sample(np.asarray([0.1, 7.3, -2.6]), np.asarray([2.0, 0.5, 4.2]), draw(3), period=3.0),
         sample(draw(2), draw(1), draw(1)),
     ],
+    real=True,
 )
 def interp(
     xp: Namespace,
@@ -214,7 +214,6 @@ def interp(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.interp(dk.asarray([0.5, 1.0, 9.0]), dk.asarray([0.0, 1.0, 2.0]), dk.asarray([0.0, 4.0, 6.0]))
     tensor([2., 4., 6.])
     """

@@ -30,21 +30,14 @@ __all__ = [
 ]
 
 
-@operation(kind=kinds.elementwise, namespace=SPECIAL, decomposes=False)
+@operation(
+    kind=kinds.elementwise, namespace=SPECIAL, decomposes=False, real=True, gives="float", special="from -1 to 1"
+)
 def erf(xp: Namespace, x: Array, /) -> Array:
     """Return the error function of each element.
 
-    Parameters
-    ----------
-    x : array of real numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers; from -1 to 1
-
     Raises
     ------
-    TypeError : for complex numbers
     ImportError : where SciPy is needed and not installed
 
     Notes
@@ -54,7 +47,6 @@ def erf(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.special.erf(dk.asarray([0.0, 1.0]))
     tensor([0.0000, 0.8427])
     """
@@ -66,21 +58,12 @@ def erf_partial(xp, x):
     return 2 / math.sqrt(math.pi) * xp.exp(-x * x)
 
 
-@operation(kind=kinds.elementwise, namespace=SPECIAL, decomposes=False)
+@operation(kind=kinds.elementwise, namespace=SPECIAL, decomposes=False, real=True, gives="float", special="from 0 to 2")
 def erfc(xp: Namespace, x: Array, /) -> Array:
     """Return one minus the error function of each element, accurately where that is near 1.
 
-    Parameters
-    ----------
-    x : array of real numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers; from 0 to 2
-
     Raises
     ------
-    TypeError : for complex numbers
     ImportError : where SciPy is needed and not installed
 
     Notes
@@ -89,7 +72,6 @@ def erfc(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.special.erfc(dk.asarray([0.0, 1.0]))
     tensor([1.0000, 0.1573])
     """
@@ -101,21 +83,20 @@ def erfc_partial(xp, x):
     return -2 / math.sqrt(math.pi) * xp.exp(-x * x)
 
 
-@operation(kind=kinds.elementwise, namespace=SPECIAL, domain=(-0.9, 0.9), decomposes=False)
+@operation(
+    kind=kinds.elementwise,
+    namespace=SPECIAL,
+    domain=(-0.9, 0.9),
+    decomposes=False,
+    real=True,
+    gives="float",
+    special="infinite at -1 and 1, NaN beyond",
+)
 def erfinv(xp: Namespace, x: Array, /) -> Array:
     """Return the inverse of the error function of each element.
 
-    Parameters
-    ----------
-    x : array of real numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers; infinite at -1 and 1, NaN beyond
-
     Raises
     ------
-    TypeError : for complex numbers
     ImportError : where SciPy is needed and not installed
 
     Notes
@@ -124,7 +105,6 @@ def erfinv(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.special.erfinv(dk.asarray([0.0, 0.5]))
     tensor([0.0000, 0.4769])
     """
@@ -136,21 +116,12 @@ def erfinv_partial(xp, y):
     return math.sqrt(math.pi) / 2 * xp.exp(y * y)
 
 
-@operation(kind=kinds.elementwise, namespace=SPECIAL, decomposes=False)
+@operation(kind=kinds.elementwise, namespace=SPECIAL, decomposes=False, real=True, gives="float", special="from 0 to 1")
 def ndtr(xp: Namespace, x: Array, /) -> Array:
     """Return the distribution function of the standard normal distribution at each element.
 
-    Parameters
-    ----------
-    x : array of real numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers; from 0 to 1
-
     Raises
     ------
-    TypeError : for complex numbers
     ImportError : where SciPy is needed and not installed
 
     Notes
@@ -159,7 +130,6 @@ def ndtr(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.special.ndtr(dk.asarray([0.0, 2.0]))
     tensor([0.5000, 0.9772])
     """
@@ -171,21 +141,20 @@ def ndtr_partial(xp, x):
     return xp.exp(-x * x / 2) / math.sqrt(2 * math.pi)
 
 
-@operation(kind=kinds.elementwise, namespace=SPECIAL, domain=(0.5, 4.0), decomposes=False)
+@operation(
+    kind=kinds.elementwise,
+    namespace=SPECIAL,
+    domain=(0.5, 4.0),
+    decomposes=False,
+    real=True,
+    gives="float",
+    special="infinite at 0 and the negative integers",
+)
 def gammaln(xp: Namespace, x: Array, /) -> Array:
     """Return the logarithm of the absolute value of the gamma function of each element.
 
-    Parameters
-    ----------
-    x : array of real numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers; infinite at 0 and the negative integers
-
     Raises
     ------
-    TypeError : for complex numbers
     ImportError : where SciPy is needed and not installed
 
     Notes
@@ -194,7 +163,6 @@ def gammaln(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.special.gammaln(dk.asarray([1.0, 4.0]))
     tensor([0.0000, 1.7918])
     """
@@ -206,21 +174,20 @@ def gammaln_partial(xp, x):
     return computed(xp, digamma, x)
 
 
-@operation(kind=kinds.elementwise, namespace=SPECIAL, domain=(0.5, 4.0), decomposes=False)
+@operation(
+    kind=kinds.elementwise,
+    namespace=SPECIAL,
+    domain=(0.5, 4.0),
+    decomposes=False,
+    real=True,
+    gives="float",
+    special="infinite at 0, NaN at the negative integers",
+)
 def digamma(xp: Namespace, x: Array, /) -> Array:
     """Return the derivative of the logarithm of the gamma function at each element.
 
-    Parameters
-    ----------
-    x : array of real numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers; infinite at 0, NaN at the negative integers
-
     Raises
     ------
-    TypeError : for complex numbers
     ImportError : where SciPy is needed and not installed
 
     Notes
@@ -230,7 +197,6 @@ def digamma(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.special.digamma(dk.asarray([1.0, 2.0]))
     tensor([-0.5772,  0.4228])
     """
@@ -247,6 +213,8 @@ def digamma_partial(xp, x):
     namespace=SPECIAL,
     samples=[sample(n, draw(2, 3, low=0.5, high=4.0)) for n in (0, 1, 2)] + [sample(1, draw(low=0.5, high=4.0))],
     decomposes=False,
+    real=True,
+    gives="float",
 )
 def polygamma(xp: Namespace, n: int, x: Array, /) -> Array:
     """Return the n-th derivative of `digamma` at each element.
@@ -254,11 +222,6 @@ def polygamma(xp: Namespace, n: int, x: Array, /) -> Array:
     Parameters
     ----------
     n : an int from 0 on
-    x : array of real numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
 
     Raises
     ------
@@ -272,7 +235,6 @@ def polygamma(xp: Namespace, n: int, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.special.polygamma(1, dk.asarray([1.0, 2.0]))
     tensor([1.6449, 0.6449])
     """
@@ -287,13 +249,9 @@ def polygamma_partial(xp, n, x):
     return computed(xp, polygamma, n + 1, x)
 
 
-@operation(kind=kinds.elementwise, namespace=SPECIAL, domain=(0.1, 3.0), decomposes=False)
+@operation(kind=kinds.elementwise, namespace=SPECIAL, domain=(0.1, 3.0), decomposes=False, real=True)
 def xlogy(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return ``x1 * log(x2)``, and 0 where `x1` is 0.
-
-    Parameters
-    ----------
-    x1, x2 : arrays of real numbers that broadcast together; one may be a Python scalar
 
     Returns
     -------
@@ -301,7 +259,6 @@ def xlogy(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Raises
     ------
-    TypeError : for complex numbers
     ImportError : where SciPy is needed and not installed
 
     Notes
@@ -311,7 +268,6 @@ def xlogy(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.special.xlogy(dk.asarray([0.0, 2.0]), dk.asarray([0.0, 3.0]))
     tensor([0.0000, 2.1972])
     """
@@ -336,21 +292,20 @@ def xlogy_partial_x2(x1, x2):
     return x1 / x2
 
 
-@operation(kind=kinds.elementwise, namespace=SPECIAL, domain=(0.1, 0.9), decomposes=False)
+@operation(
+    kind=kinds.elementwise,
+    namespace=SPECIAL,
+    domain=(0.1, 0.9),
+    decomposes=False,
+    real=True,
+    gives="float",
+    special="infinite at 0 and 1, NaN beyond",
+)
 def logit(xp: Namespace, x: Array, /) -> Array:
     """Return ``log(x / (1 - x))`` of each element, the inverse of `expit`.
 
-    Parameters
-    ----------
-    x : array of real numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers; infinite at 0 and 1, NaN beyond
-
     Raises
     ------
-    TypeError : for complex numbers
     ImportError : where SciPy is needed and not installed
 
     Notes
@@ -359,7 +314,6 @@ def logit(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.special.logit(dk.asarray([0.5, 0.75]))
     tensor([0.0000, 1.0986])
     """

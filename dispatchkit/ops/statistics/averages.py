@@ -43,11 +43,8 @@ def average(
 
     Parameters
     ----------
-    x : array of shape (...)
-    axis : to average along, one or several; all by default
     weights : array of the shape of `x`, or of its axes averaged along; all equal by default
     returned : whether the sums of the weights are to be returned, too
-    keepdims : whether the axes averaged along stay, with length 1
 
     Returns
     -------
@@ -65,7 +62,6 @@ def average(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.average(dk.asarray([1.0, 2.0]), weights=dk.asarray([3.0, 1.0]))
     tensor(1.2500)
     """
@@ -142,7 +138,6 @@ def cov(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.cov(dk.asarray([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
     tensor([[ 1., -1.],
             [-1.,  1.]])
@@ -179,7 +174,6 @@ def corrcoef(xp: Namespace, x: Array, /, *, rowvar: bool = True) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.corrcoef(dk.asarray([[0.0, 1.0, 2.0], [4.0, 2.0, 0.0]]))
     tensor([[ 1., -1.],
             [-1.,  1.]])

@@ -31,10 +31,7 @@ def var(xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.
 
     Parameters
     ----------
-    x : array of shape (...)
-    axis : to compute it along, one or several; all by default
     correction : taken from the number of elements that the sum of squares is divided by; 1 is unbiased
-    keepdims : whether the axes computed along stay, with length 1
 
     Returns
     -------
@@ -47,7 +44,6 @@ def var(xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.var(dk.asarray([1.0, 3.0]))
     tensor(1.)
     """
@@ -76,10 +72,7 @@ def std(xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.
 
     Parameters
     ----------
-    x : array of shape (...)
-    axis : to compute it along, one or several; all by default
     correction : taken from the number of elements that the sum of squares is divided by; 1 is unbiased
-    keepdims : whether the axes computed along stay, with length 1
 
     Returns
     -------
@@ -92,7 +85,6 @@ def std(xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.std(dk.asarray([1.0, 3.0]), correction=1)
     tensor(1.4142)
     """
@@ -149,12 +141,6 @@ def _over(xp: Namespace, g: Any, y: Any) -> Any:
 def logsumexp(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Compute the logarithm of the sum of exponentials, without overflow.
 
-    Parameters
-    ----------
-    x : array of shape (...)
-    axis : to sum along, one or several; all by default
-    keepdims : whether the summed axes stay, with length 1
-
     Returns
     -------
     array without the axes summed along, floating-point also for integers; -inf for sums of nothing
@@ -165,7 +151,6 @@ def logsumexp(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool =
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.logsumexp(dk.asarray([1000.0, 1000.0]))
     tensor(1000.6931)
     """

@@ -36,15 +36,10 @@ DISTINCT = draw(2, 3, 2, content="distinct")
         sample(draw()),
         sample(draw(4, content="integer")),
     ],
+    real=True,
 )
 def median(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Find the element in the middle when they are sorted.
-
-    Parameters
-    ----------
-    x : array of shape (...), of real numbers
-    axis : to look along, one or several; all by default
-    keepdims : whether the axes looked along stay, with length 1
 
     Returns
     -------
@@ -53,7 +48,6 @@ def median(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fa
 
     Raises
     ------
-    TypeError : for complex numbers
     ValueError : if there are no elements
 
     Notes
@@ -63,7 +57,6 @@ def median(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fa
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.median(dk.asarray([3.0, 1.0, 2.0, 9.0]))
     tensor(2.5000)
     """
@@ -102,6 +95,7 @@ def median_numpy(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any
         sample(draw(4, content="integer"), 0.4, method="lower"),
         sample(draw(), 0.5),
     ],
+    real=True,
 )
 def quantile(
     xp: Namespace,
@@ -117,7 +111,6 @@ def quantile(
 
     Parameters
     ----------
-    x : array of shape (...), of real numbers
     q : the shares, a number or an array of them, from 0 to 1
     axis : to look along, one or several; all by default
     method : what to do where ``q * (n - 1)`` is no index into the n sorted elements: interpolate (``"linear"``),
@@ -131,7 +124,6 @@ def quantile(
 
     Raises
     ------
-    TypeError : for complex numbers
     ValueError : if a share is below 0 or above 1, the method is not known, or there are no elements
 
     Notes
@@ -142,7 +134,6 @@ def quantile(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> x = dk.asarray([4.0, 1.0, 3.0, 2.0])
     >>> dk.quantile(x, dk.asarray([0.0, 0.5, 0.75]))
     tensor([1.0000, 2.5000, 3.2500])

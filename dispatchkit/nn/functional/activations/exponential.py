@@ -20,22 +20,13 @@ SELU_ALPHA = 1.6732632423543772848170429916717
 SELU_SCALE = 1.0507009873554804934193349852946
 
 
-@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, samples=SAMPLES)
+@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, samples=SAMPLES, real=True, gives="float")
 def elu(xp: Namespace, x: Array, /, alpha: float = 1.0) -> Array:
     """Replace each element that is not positive by ``alpha * (exp(x) - 1)``.
 
     Parameters
     ----------
-    x : array of real numbers, of any shape
     alpha : minus the limit for large negative numbers
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
-
-    Raises
-    ------
-    TypeError : for complex numbers
 
     Notes
     -----
@@ -44,7 +35,6 @@ def elu(xp: Namespace, x: Array, /, alpha: float = 1.0) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.elu(dk.asarray([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
@@ -65,21 +55,9 @@ def _negative_part(xp: Namespace, x: Any) -> Any:
     return xp.where(x >= 0, 0.0, x)
 
 
-@operation(kind=kinds.elementwise, namespace=FUNCTIONAL)
+@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, real=True, gives="float")
 def selu(xp: Namespace, x: Array, /) -> Array:
     """Apply `elu`, scaled such that activations keep their mean and variance from layer to layer.
-
-    Parameters
-    ----------
-    x : array of real numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
-
-    Raises
-    ------
-    TypeError : for complex numbers
 
     Notes
     -----
@@ -88,7 +66,6 @@ def selu(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.selu(dk.asarray([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
     """
@@ -101,22 +78,16 @@ def selu_partial(xp, x):
     return SELU_SCALE * xp.where(x > 0, 1.0, SELU_ALPHA * xp.exp(_negative_part(xp, x)))
 
 
-@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, samples=SAMPLES)
+@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, samples=SAMPLES, real=True, gives="float")
 def celu(xp: Namespace, x: Array, /, alpha: float = 1.0) -> Array:
     """Replace each element that is not positive by ``alpha * (exp(x / alpha) - 1)``, which makes `elu` smooth.
 
     Parameters
     ----------
-    x : array of real numbers, of any shape
     alpha : minus the limit for large negative numbers
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
 
     Raises
     ------
-    TypeError : for complex numbers
     ValueError : if `alpha` is 0
 
     Notes
@@ -126,7 +97,6 @@ def celu(xp: Namespace, x: Array, /, alpha: float = 1.0) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.celu(dk.asarray([-1.0, 2.0]), 2.0)
     tensor([-0.7869,  2.0000])
     """

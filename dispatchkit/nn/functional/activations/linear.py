@@ -22,22 +22,15 @@ PLAIN = [sample(draw(2, 3, low=-6, high=6)), sample(draw(low=-6, high=6)), sampl
     kind=kinds.elementwise,
     namespace=FUNCTIONAL,
     samples=[*PLAIN, sample(draw(3), 0.2), sample(draw(2, 2), negative_slope=-1.5)],
+    real=True,
+    gives="float",
 )
 def leaky_relu(xp: Namespace, x: Array, /, negative_slope: float = 0.01) -> Array:
     """Multiply negative elements by a slope.
 
     Parameters
     ----------
-    x : array of real numbers, of any shape
     negative_slope : the factor
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
-
-    Raises
-    ------
-    TypeError : for complex numbers
 
     Notes
     -----
@@ -46,7 +39,6 @@ def leaky_relu(xp: Namespace, x: Array, /, negative_slope: float = 0.01) -> Arra
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.leaky_relu(dk.asarray([-1.0, 2.0]), 0.1)
     tensor([-0.1000,  2.0000])
     """
@@ -69,6 +61,7 @@ def leaky_relu_partial(xp, x, negative_slope):
         sample(draw(3), draw(1)),
         sample(draw(), draw()),
     ],
+    real=True,
 )
 def prelu(xp: Namespace, x: Array, weight: Array, /) -> Array:
     """Multiply negative elements by slopes that can be learned, one for all or one for each channel.
@@ -84,7 +77,6 @@ def prelu(xp: Namespace, x: Array, weight: Array, /) -> Array:
 
     Raises
     ------
-    TypeError : for complex numbers
     ValueError : if there are several slopes, and not one for each channel
 
     Notes
@@ -94,7 +86,6 @@ def prelu(xp: Namespace, x: Array, weight: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.prelu(dk.asarray([[-1.0, -1.0], [2.0, 2.0]]), dk.asarray([0.1, 0.5]))
     tensor([[-0.1000, -0.5000],
             [ 2.0000,  2.0000]])
@@ -115,22 +106,18 @@ def prelu(xp: Namespace, x: Array, weight: Array, /) -> Array:
     kind=kinds.elementwise,
     namespace=FUNCTIONAL,
     samples=[*PLAIN, sample(draw(2, 3), -0.5, 1.5), sample(draw(3), max_val=0.25)],
+    real=True,
+    gives="float",
 )
 def hardtanh(xp: Namespace, x: Array, /, min_val: float = -1.0, max_val: float = 1.0) -> Array:
     """Bring each element into the range between two numbers.
 
     Parameters
     ----------
-    x : array of real numbers, of any shape
     min_val, max_val : the bounds
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
 
     Raises
     ------
-    TypeError : for complex numbers
     ValueError : if the bounds cross
 
     Notes
@@ -140,7 +127,6 @@ def hardtanh(xp: Namespace, x: Array, /, min_val: float = -1.0, max_val: float =
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.hardtanh(dk.asarray([-3.0, 0.5, 3.0]))
     tensor([-1.0000,  0.5000,  1.0000])
     """
@@ -159,21 +145,9 @@ def _not_beyond(xp: Namespace, x: Any, low: float, high: float) -> Any:
     return xp.astype(~((x <= low) | (x >= high)), x.dtype)
 
 
-@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, domain=(-2.0, 8.0))
+@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, domain=(-2.0, 8.0), real=True, gives="float")
 def relu6(xp: Namespace, x: Array, /) -> Array:
     """Bring each element into the range from 0 to 6.
-
-    Parameters
-    ----------
-    x : array of real numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
-
-    Raises
-    ------
-    TypeError : for complex numbers
 
     Notes
     -----
@@ -181,7 +155,6 @@ def relu6(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.relu6(dk.asarray([-1.0, 2.0, 7.0]))
     tensor([0., 2., 6.])
     """
@@ -193,21 +166,9 @@ def relu6_partial(xp, x):
     return _not_beyond(xp, x, 0.0, 6.0)
 
 
-@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, domain=(-5.0, 5.0))
+@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, domain=(-5.0, 5.0), real=True, gives="float")
 def hardsigmoid(xp: Namespace, x: Array, /) -> Array:
     """Approximate the logistic function by a line between -3 and 3, by 0 and 1 beyond.
-
-    Parameters
-    ----------
-    x : array of real numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
-
-    Raises
-    ------
-    TypeError : for complex numbers
 
     Notes
     -----
@@ -216,7 +177,6 @@ def hardsigmoid(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.hardsigmoid(dk.asarray([-4.0, 0.0, 1.5]))
     tensor([0.0000, 0.5000, 0.7500])
     """
@@ -228,21 +188,9 @@ def hardsigmoid_partial(xp, x):
     return xp.astype((x > -3.0) & (x < 3.0), x.dtype) / 6.0
 
 
-@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, domain=(-5.0, 5.0))
+@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, domain=(-5.0, 5.0), real=True, gives="float")
 def hardswish(xp: Namespace, x: Array, /) -> Array:
     """Multiply each element by its `hardsigmoid`.
-
-    Parameters
-    ----------
-    x : array of real numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
-
-    Raises
-    ------
-    TypeError : for complex numbers
 
     Notes
     -----
@@ -251,7 +199,6 @@ def hardswish(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.hardswish(dk.asarray([-1.0, 1.0, 4.0]))
     tensor([-0.3333,  0.6667,  4.0000])
     """
@@ -269,23 +216,16 @@ def hardswish_partial(xp, x):
     kind=kinds.elementwise,
     namespace=FUNCTIONAL,
     samples=[sample(draw(2, 3), 0.5, -1.0), sample(draw(), 0.5, -1.0), sample(draw(0, 2), threshold=0.1, value=20)],
+    real=True,
+    gives="float",
 )
 def threshold(xp: Namespace, x: Array, /, threshold: float, value: float) -> Array:
     """Replace what is not above a threshold by a value.
 
     Parameters
     ----------
-    x : array of real numbers, of any shape
     threshold : the threshold
     value : what replaces
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
-
-    Raises
-    ------
-    TypeError : for complex numbers
 
     Notes
     -----
@@ -293,7 +233,6 @@ def threshold(xp: Namespace, x: Array, /, threshold: float, value: float) -> Arr
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.threshold(dk.asarray([0.5, 2.0]), 1.0, -1.0)
     tensor([-1.,  2.])
     """

@@ -34,22 +34,19 @@ SATURATED = 40.0
         sample(draw(), approximate="tanh"),
         sample(draw(0, 2), approximate="none"),
     ],
+    real=True,
+    gives="float",
+    special="NaN at minus infinity",
 )
 def gelu(xp: Namespace, x: Array, /, *, approximate: Approximation = "none") -> Array:
     """Multiply each element by the standard normal distribution function at it.
 
     Parameters
     ----------
-    x : array of real numbers, of any shape
     approximate : ``"none"`` for the exact function, computed by SciPy; ``"tanh"`` for one made of a hyperbolic tangent
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers; NaN at minus infinity
 
     Raises
     ------
-    TypeError : for complex numbers
     ValueError : for another `approximate`
     ImportError : where SciPy is needed and not installed
 
@@ -60,7 +57,6 @@ def gelu(xp: Namespace, x: Array, /, *, approximate: Approximation = "none") -> 
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.gelu(dk.asarray([-1.0, 0.0, 2.0]))
     tensor([-0.1587,  0.0000,  1.9545])
     """
@@ -107,21 +103,9 @@ def _normal(xp: Namespace, x: Any, approximate: str) -> Any:
         ) from error
 
 
-@operation(kind=kinds.elementwise, namespace=FUNCTIONAL)
+@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, real=True, gives="float", special="NaN at minus infinity")
 def silu(xp: Namespace, x: Array, /) -> Array:
     """Multiply each element by its logistic function: ``x * sigmoid(x)``, also called swish.
-
-    Parameters
-    ----------
-    x : array of real numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers; NaN at minus infinity
-
-    Raises
-    ------
-    TypeError : for complex numbers
 
     Notes
     -----
@@ -129,7 +113,6 @@ def silu(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.silu(dk.asarray([-1.0, 0.0, 2.0]))
     tensor([-0.2689,  0.0000,  1.7616])
     """
@@ -143,21 +126,9 @@ def silu_partial(xp, x):
     return s * (1.0 + x * (1.0 - s))
 
 
-@operation(kind=kinds.elementwise, namespace=FUNCTIONAL)
+@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, real=True, gives="float", special="NaN at minus infinity")
 def mish(xp: Namespace, x: Array, /) -> Array:
     """Multiply each element by the hyperbolic tangent of its softplus.
-
-    Parameters
-    ----------
-    x : array of real numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers; NaN at minus infinity
-
-    Raises
-    ------
-    TypeError : for complex numbers
 
     Notes
     -----
@@ -165,7 +136,6 @@ def mish(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.mish(dk.asarray([-1.0, 0.0, 2.0]))
     tensor([-0.3034,  0.0000,  1.9440])
     """
@@ -189,23 +159,19 @@ def mish_partial(xp, x):
         sample(draw()),
         sample(draw(0, 2)),
     ],
+    real=True,
+    gives="float",
 )
 def softplus(xp: Namespace, x: Array, /, beta: float = 1.0, threshold: float = 20.0) -> Array:
     """Return ``log(1 + exp(beta * x)) / beta`` of each element, and the element where that is as good as equal.
 
     Parameters
     ----------
-    x : array of real numbers, of any shape
     beta : how sharp the bend at 0 is
     threshold : where ``beta * x`` is above, the element itself is returned
 
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
-
     Raises
     ------
-    TypeError : for complex numbers
     ValueError : if `beta` is 0
 
     Notes
@@ -214,7 +180,6 @@ def softplus(xp: Namespace, x: Array, /, beta: float = 1.0, threshold: float = 2
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.softplus(dk.asarray([-1.0, 0.0, 30.0]))
     tensor([ 0.3133,  0.6931, 30.0000])
     """
@@ -230,21 +195,9 @@ def softplus_partial(xp, x, beta, threshold):
     return xp.where(x * beta > threshold, 1.0, called(xp, sigmoid, x * beta))
 
 
-@operation(kind=kinds.elementwise, namespace=FUNCTIONAL)
+@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, real=True, gives="float", special="NaN at infinities")
 def softsign(xp: Namespace, x: Array, /) -> Array:
     """Divide each element by one plus its absolute value.
-
-    Parameters
-    ----------
-    x : array of real numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers; NaN at infinities
-
-    Raises
-    ------
-    TypeError : for complex numbers
 
     Notes
     -----
@@ -252,7 +205,6 @@ def softsign(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.softsign(dk.asarray([-1.0, 3.0]))
     tensor([-0.5000,  0.7500])
     """
@@ -266,21 +218,9 @@ def softsign_partial(xp, x):
     return part * part
 
 
-@operation(kind=kinds.elementwise, namespace=FUNCTIONAL)
+@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, real=True, gives="float")
 def logsigmoid(xp: Namespace, x: Array, /) -> Array:
     """Return the logarithm of the logistic function of each element, without overflow.
-
-    Parameters
-    ----------
-    x : array of real numbers, of any shape
-
-    Returns
-    -------
-    array of the shape of `x`, floating-point also for integers
-
-    Raises
-    ------
-    TypeError : for complex numbers
 
     Notes
     -----
@@ -288,7 +228,6 @@ def logsigmoid(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.logsigmoid(dk.asarray([-50.0, 0.0]))
     tensor([-50.0000,  -0.6931])
     """
@@ -304,6 +243,7 @@ def logsigmoid_partial(xp, x):
     kind=kinds.function,
     namespace=FUNCTIONAL,
     samples=[sample(draw(2, 4)), sample(draw(2, 3), axis=0), sample(draw(6)), sample(draw(2, 0))],
+    real=True,
 )
 def glu(xp: Namespace, x: Array, /, axis: int = -1) -> Array:
     """Multiply the first half of the elements along an axis by the logistic function of the second.
@@ -319,7 +259,6 @@ def glu(xp: Namespace, x: Array, /, axis: int = -1) -> Array:
 
     Raises
     ------
-    TypeError : for complex numbers
     ValueError : if there is an odd number of elements along the axis
 
     Notes
@@ -328,7 +267,6 @@ def glu(xp: Namespace, x: Array, /, axis: int = -1) -> Array:
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.glu(dk.asarray([1.0, 2.0, 0.0, 100.0]))
     tensor([0.5000, 2.0000])
     """

@@ -76,7 +76,6 @@ def conv2d(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> x = dk.asarray([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]])
     >>> dk.nn.functional.conv2d(x, dk.ones((1, 1, 2, 2)), dk.asarray([0.5]))
     tensor([[[12.5000, 16.5000]]])

@@ -21,7 +21,7 @@ SAMPLES = [
 ]
 
 
-@operation(kind=kinds.function, namespace=FUNCTIONAL, samples=SAMPLES)
+@operation(kind=kinds.function, namespace=FUNCTIONAL, samples=SAMPLES, real=True)
 def mse_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction = "mean") -> Array:
     """Square the differences between input and target.
 
@@ -29,7 +29,6 @@ def mse_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction 
     ----------
     x : array of real numbers, of any shape
     target : array of real numbers, of the shape of `x`
-    reduction : ``"mean"`` or ``"sum"`` of all losses, or ``"none"``
 
     Returns
     -------
@@ -37,7 +36,6 @@ def mse_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction 
 
     Raises
     ------
-    TypeError : for complex numbers
     ValueError : if the shapes differ; for another reduction
 
     Notes
@@ -47,7 +45,6 @@ def mse_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction 
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.mse_loss(dk.asarray([1.0, 2.0]), dk.asarray([1.0, 4.0]))
     tensor(2.)
     """
@@ -57,7 +54,7 @@ def mse_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction 
     return reduced(xp, d * d, reduction)
 
 
-@operation(kind=kinds.function, namespace=FUNCTIONAL, samples=SAMPLES)
+@operation(kind=kinds.function, namespace=FUNCTIONAL, samples=SAMPLES, real=True)
 def l1_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction = "mean") -> Array:
     """Take the distances between input and target.
 
@@ -65,7 +62,6 @@ def l1_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction =
     ----------
     x : array of real numbers, of any shape
     target : array of real numbers, of the shape of `x`
-    reduction : ``"mean"`` or ``"sum"`` of all losses, or ``"none"``
 
     Returns
     -------
@@ -73,7 +69,6 @@ def l1_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction =
 
     Raises
     ------
-    TypeError : for complex numbers
     ValueError : if the shapes differ; for another reduction
 
     Notes
@@ -83,7 +78,6 @@ def l1_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction =
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.l1_loss(dk.asarray([1.0, 2.0]), dk.asarray([1.0, 4.0]))
     tensor(1.)
     """
@@ -92,7 +86,9 @@ def l1_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction =
     return reduced(xp, xp.abs(x - target), reduction)
 
 
-@operation(kind=kinds.function, namespace=FUNCTIONAL, samples=[*SAMPLES, sample(draw(2, 3), draw(2, 3), delta=0.5)])
+@operation(
+    kind=kinds.function, namespace=FUNCTIONAL, samples=[*SAMPLES, sample(draw(2, 3), draw(2, 3), delta=0.5)], real=True
+)
 def huber_loss(
     xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction = "mean", delta: float = 1.0
 ) -> Array:
@@ -102,7 +98,6 @@ def huber_loss(
     ----------
     x : array of real numbers, of any shape
     target : array of real numbers, of the shape of `x`
-    reduction : ``"mean"`` or ``"sum"`` of all losses, or ``"none"``
     delta : the difference, greater than 0, from which on the loss is linear
 
     Returns
@@ -111,7 +106,6 @@ def huber_loss(
 
     Raises
     ------
-    TypeError : for complex numbers
     ValueError : if the shapes differ; for another reduction; if `delta` is not greater than 0
 
     Notes
@@ -121,7 +115,6 @@ def huber_loss(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.huber_loss(dk.asarray([1.0, 2.0]), dk.asarray([2.0, 12.0]), reduction="none")
     tensor([0.5000, 9.5000])
     """
@@ -168,6 +161,7 @@ def _bounded_square(xp: Namespace, x: Any, target: Any, bound: float) -> Any:
     kind=kinds.function,
     namespace=FUNCTIONAL,
     samples=[*SAMPLES, sample(draw(2, 3), draw(2, 3), beta=0.5), sample(draw(3), draw(3), beta=0.0)],
+    real=True,
 )
 def smooth_l1_loss(
     xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction = "mean", beta: float = 1.0
@@ -178,7 +172,6 @@ def smooth_l1_loss(
     ----------
     x : array of real numbers, of any shape
     target : array of real numbers, of the shape of `x`
-    reduction : ``"mean"`` or ``"sum"`` of all losses, or ``"none"``
     beta : the difference, 0 or greater, from which on the loss is linear
 
     Returns
@@ -187,7 +180,6 @@ def smooth_l1_loss(
 
     Raises
     ------
-    TypeError : for complex numbers
     ValueError : if the shapes differ; for another reduction; if `beta` is negative
 
     Notes
@@ -198,7 +190,6 @@ def smooth_l1_loss(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.functional.smooth_l1_loss(dk.asarray([1.0, 2.0]), dk.asarray([2.0, 12.0]), reduction="none")
     tensor([0.5000, 9.5000])
     """
@@ -243,6 +234,7 @@ def smooth_l1_loss_jvp_target(xp, t, x, target, reduction, beta):
         sample(draw(2, 3, high=0.0), draw(2, 3, high=0.0), reduction="sum", log_target=True),
         sample(draw(3, high=0.0), draw(3, low=0.1, high=1.0), reduction="none"),
     ],
+    real=True,
 )
 def kl_div(
     xp: Namespace,
@@ -269,7 +261,6 @@ def kl_div(
 
     Raises
     ------
-    TypeError : for complex numbers
     ValueError : if the shapes differ; for another reduction
 
     Notes
@@ -278,7 +269,6 @@ def kl_div(
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> x = dk.log(dk.asarray([[0.5, 0.5]]))
     >>> dk.nn.functional.kl_div(x, dk.asarray([[1.0, 0.0]]), reduction="batchmean")
     tensor(0.6931)

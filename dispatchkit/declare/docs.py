@@ -1,0 +1,165 @@
+"""The docstrings of operations: what a declaration states, and what its source text says, in numpydoc's form.
+
+The source says what is particular, in short: ``axis : to sum along``. Types and defaults come from the signature,
+standard parameters have a standard text here, and the facts of the declaration make the rest::
+
+    @elementwise(passthrough=True, domain=(0.1, 3.0), gives="float", special="NaN for negative numbers")
+    def sqrt(xp: Namespace, x: Array, /) -> Array:
+        '''Return the square root of each element.'''
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from dispatchkit.protocol.kinds import Kind, kinds
+
+__all__ = ["HELD", "Facts", "Gives", "composed"]
+
+# The dtype of an elementwise result: that of the arguments, floating-point also for integers, booleans, or real also
+# for complex numbers.
+Gives: TypeAlias = Literal["same", "float", "bool", "real"]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a declaration states of the numbers that an operation takes and gives.
+
+    Attributes
+    ----------
+    real : whether it refuses complex numbers with a TypeError
+    takes : what numbers its arrays hold
+    gives : the dtype of its result, where it is elementwise
+    special : special values of the result, and what else there is to say of it
+    """
+
+    real: bool = False
+    takes: str = "numbers"
+    gives: Gives | None = None
+    special: str = ""
+
+
+# What arrays hold, by the elements of samples; numbers by default.
+HELD = {"integer": "integers or booleans", "boolean": "booleans"}
+# Texts of parameters that mean the same everywhere.
+STANDARD = {
+    "axis": "to reduce along, one or several; all by default",
+    "device": "of the result",
+    "dtype": "of the result",
+    "eps": "added to the variance",
+    "generator": "to draw from, the default one if None",
+    "keepdims": "whether the reduced axes stay, with length 1",
+    "reduction": '``"mean"`` or ``"sum"`` of all losses, or ``"none"``',
+    "requires_grad": "whether the result is a leaf that gradients are collected in",
+}
+# A text that begins with one of these words follows the parameter's name, or the noun for it.
+LEADS = ("of ", "from ", "to ", "that ", "whose ", "along ")
+NOUNS = {"dtype": "data type", "padding_idx": "index", "std": "standard deviation"}
+FLOATING = "floating-point also for integers"
+# What the result is, by the shape and dtype of one argument or of two.
+GIVES = {
+    "same": ("of the shape and dtype of `x`", "of the broadcast shape and the promoted dtype"),
+    "float": (f"of the shape of `x`, {FLOATING}", f"of the broadcast shape, {FLOATING}"),
+    "bool": ("of booleans of the shape of `x`", "of booleans of the broadcast shape"),
+    "real": ("of the shape of `x`, real also for complex numbers", "of the broadcast shape, real"),
+}
+# From Python 3.13 on the compiler takes the indentation away; before, a body of a module has four spaces.
+DEDENTED = sys.version_info >= (3, 13)
+HEADING = re.compile(r"\n\n?([A-Z][A-Za-z ]+)\n---+\n")
+EMPTY, VARIADIC = inspect.Parameter.empty, inspect.Parameter.VAR_POSITIONAL
+IMPORT = ">>> import dispatchkit as dk\n"
+
+
+def composed(text: str, signature: inspect.Signature, kind: Kind, facts: Facts) -> str:
+    """Return the docstring of an operation of this library, of the text in its source and the facts.
+
+    Parameters
+    ----------
+    text : the source's docstring; a section in it may hold only what the facts and the standard texts do not say
+    signature : of the public function, with annotations
+    kind : the operation's family
+    facts : what its declaration states
+    """
+    head, *parts = HEADING.split(text if DEDENTED else text.strip().replace("\n    ", "\n"))
+    sections = dict(zip(parts[::2], parts[1::2], strict=True))
+    result = str(signature.return_annotation)
+    made = {
+        "Parameters": _parameters(_entries(sections.pop("Parameters", "")), signature, kind, facts),
+        "Returns": _returns(sections.pop("Returns", ""), result, signature, kind, facts),
+        "Raises": _raises(sections.pop("Raises", ""), facts),
+    }
+    examples = sections.get("Examples")
+    if examples is not None and IMPORT not in examples + "\n":
+        sections["Examples"] = IMPORT + examples
+    bodies = [(name, body) for name, body in (made | sections).items() if body]
+    return head.rstrip() + "".join(f"\n\n{name}\n{'-' * len(name)}\n{body.strip()}" for name, body in bodies) + "\n"
+
+
+def _entries(section: str) -> dict[str, str]:
+    """Return the texts in a section of the source by what they are of; a further line of a text is indented."""
+    entries = {}
+    for entry in re.split(r"\n(?! )", section.strip()):
+        names, found, text = entry.partition(" : ")
+        if found:
+            entries.update(dict.fromkeys(names.replace("*", "").split(", "), text))
+    return entries
+
+
+def _parameters(texts: dict[str, str], signature: inspect.Signature, kind: Kind, facts: Facts) -> str:
+    groups: list[tuple[list[str], str, str]] = []
+    for p in signature.parameters.values():
+        name, default = p.name, p.default
+        text = texts.get(name) or _standard(name, kind, facts)
+        type_ = f"{p.annotation}" if default is EMPTY else f"{p.annotation}, default {default!r}"
+        name = f"*{name}" if p.kind is VARIADIC else name
+        if groups and groups[-1][1:] == (type_, text):
+            groups[-1][0].append(name)
+        else:
+            groups.append(([name], type_, text))
+    return "\n".join(f"{', '.join(names)} : {type_}\n{_sentence(text, names[0])}" for names, type_, text in groups)
+
+
+def _standard(name: str, kind: Kind, facts: Facts) -> str:
+    """Return what is said of a parameter whose text the source leaves out."""
+    numbers = "real numbers" if facts.real else facts.takes
+    if name == "x":
+        if kind is kinds.elementwise:
+            return f"{numbers}, of any shape"
+        return "array of shape (...)" if numbers == "numbers" else f"array of shape (...), of {numbers}"
+    if name in {"x1", "x2"}:
+        return f"{numbers} that broadcast together; one may be a Python scalar"
+    return STANDARD.get(name, "")
+
+
+def _returns(text: str, result: str, signature: inspect.Signature, kind: Kind, facts: Facts) -> str:
+    """Return the section on results: what the source says, or what the dtype rule does."""
+    if not text and facts.gives is not None:
+        text = f"array {GIVES[facts.gives]['x1' in signature.parameters]}"
+        text += f"; {facts.special}" if facts.special else ""
+    if not text and kind in (kinds.creation, kinds.random):
+        text = "the array"
+    if not text:
+        return ""
+    named = _entries(text) if result.endswith("Result") else {}
+    if named:
+        return "\n".join(f"{name} : Array\n{_sentence(part)}" for name, part in named.items())
+    return f"{result}\n{_sentence(text)}"
+
+
+def _raises(text: str, facts: Facts) -> str:
+    entries = _entries(text)
+    if facts.real:
+        entries = {"TypeError": "for complex numbers"} | entries
+    return "\n".join(f"{name}\n{_sentence(part)}" for name, part in entries.items())
+
+
+def _sentence(text: str, name: str = "") -> str:
+    """Return the lines of a description, indented, with a capital and a full stop."""
+    if name and text.startswith(LEADS):
+        text = f"{NOUNS.get(name) or name.strip('*').replace('_', ' ')} {text}"
+    lines = f"    {text[:1].upper()}{text[1:]}".replace("\n    ", "\n").replace("\n", "\n    ")
+    return lines if lines.endswith(".") else f"{lines}."

@@ -1,0 +1,103 @@
+"""Docstrings of operations: composed of the declaration's facts, the signature and the text in the source."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.declare.docs import Facts, composed
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.samples import Sample
+from tests.declared import CALLS, OPERATIONS
+
+KNOWN = ["Parameters", "Returns", "Raises", "Notes", "Examples"]
+SQRT = """\
+Return the square root of each element.
+
+Parameters
+----------
+x : Array
+    Numbers, of any shape.
+
+Returns
+-------
+Array
+    Array of the shape of `x`, floating-point also for integers; NaN for negative numbers.
+
+Notes
+-----
+``dy/dx = 0.5 / y``, infinite at 0. Source: array API standard, `sqrt`.
+
+Examples
+--------
+>>> import dispatchkit as dk
+>>> dk.sqrt(dk.asarray([1.0, 4.0]))
+tensor([1., 2.])
+"""
+
+
+def sections_of(text: str) -> dict[str, str]:
+    _, *parts = re.split(r"\n\n([A-Z]\w+)\n-+\n", text)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def test_help_states_what_the_declaration_does() -> None:
+    assert dk.sqrt.__doc__ == SQRT
+
+
+def test_what_the_source_says_comes_before_the_standard_text() -> None:
+    def scaled(x: Any, /, axis: int = 0, *, keepdims: bool = False) -> Any: ...
+
+    text = "Scale.\n\n    Parameters\n    ----------\n    axis : to scale along,\n        one or several\n    "
+    found = sections_of(composed(text, inspect.signature(scaled), dk.kinds.reduction, Facts(real=True)))
+    assert found["Parameters"] == (
+        "x : Any\n    Array of shape (...), of real numbers.\n"
+        "axis : int, default 0\n    Axis to scale along,\n    one or several.\n"
+        "keepdims : bool, default False\n    Whether the reduced axes stay, with length 1."
+    )
+    assert found["Raises"] == "TypeError\n    For complex numbers.\n"
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_docstring_has_numpydocs_form(name: str) -> None:
+    entry = OPERATIONS[name]
+    signature = entry.parameters.signature
+    sections = sections_of(entry.function.__doc__ or "")
+    assert list(sections) == [name for name in KNOWN if name in sections]
+    entries = re.findall(r"^(\S.*) : (.+)\n    (\S)(?:.*\n    )*.*\.$", sections.get("Parameters", ""), re.MULTILINE)
+    assert [one.strip("*") for names, _, _ in entries for one in names.split(", ")] == list(signature.parameters)
+    assert not [type_ for _, type_, _ in entries if type_.startswith(("array ", "arrays ", "whether ", "of ", "to "))]
+    assert not [first for _, _, first in entries if first.islower()]
+    assert ("Returns" in sections) is (signature.return_annotation != "None")
+    assert "\n    " in "\n" + sections.get("Returns", "\n    ")
+    assert sections["Examples"].startswith(">>> ")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64"])
+@pytest.mark.parametrize(("entry", "sample"), [case for case in CALLS if case.values[0].facts.gives])  # type: ignore[union-attr]
+def test_an_elementwise_result_has_the_stated_dtype(entry: DeclaredOperation, sample: Sample, dtype: str) -> None:
+    args, kwargs = sample.make(np.random.default_rng(1))
+    if not any(isinstance(x, np.ndarray) and x.dtype.kind == "f" for x in args):
+        return
+    args, kwargs = entry.parameters.replace(
+        args, kwargs, lambda name, x: x.astype(dtype) if isinstance(x, np.ndarray) else x
+    )
+    with np.errstate(all="ignore"):
+        y = np.asarray(entry.function(*(dk.asarray(x) if isinstance(x, np.ndarray) else x for x in args), **kwargs))
+    stated = {"same": dtype, "real": dtype, "float": "float64", "bool": "bool"}
+    assert y.dtype == stated[entry.facts.gives or "same"]
+
+
+# Differentiable ones refuse them in `tests/test_complex_gradients.py`.
+REAL = [name for name, entry in OPERATIONS.items() if entry.facts.real and not entry.differentiable]
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_an_operation_on_real_numbers_refuses_complex_ones(name: str) -> None:
+    with pytest.raises(TypeError, match="complex"):
+        OPERATIONS[name].function(dk.asarray([1 + 1j]))
