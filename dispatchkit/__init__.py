@@ -63,7 +63,7 @@ from dispatchkit.random import manual_seed as manual_seed
 from dispatchkit.report import audit as audit
 from dispatchkit.report import coverage as coverage
 from dispatchkit.report import draw as draw
-from dispatchkit.report import trace as trace
+from dispatchkit.report import record_calls as record_calls
 from dispatchkit.saving import load as load
 from dispatchkit.saving import save as save
 from dispatchkit.tensor import ArrayMethods as ArrayMethods
@@ -112,6 +112,7 @@ vars()["__all__"] = [
     "overridable",
     "overrides",
     "random",
+    "record_calls",
     "redispatch",
     "register_type",
     "save",
@@ -119,7 +120,6 @@ vars()["__all__"] = [
     "set_printoptions",
     "special",
     "tensor_protocol",
-    "trace",
     "types",
     *vars(_ops)["__all__"],
     *errors.__all__,

@@ -44,10 +44,12 @@ class Overridable:
     rules : the rules registered for it, held weakly: the types own them
     may_give_none : whether None can be the result of a call, rather than that of a rule without ``return``
     changes : name of the array argument that a call changes in place, "" for none
+    hint : what the error for arguments that do not fit says last
     """
 
     may_give_none = True
     changes = ""
+    hint = ""
 
     def __init__(
         self,
@@ -147,7 +149,7 @@ class Overridable:
             signature.bind(*args, **kwargs)
         except TypeError as error:
             shown = str(signature.replace(return_annotation=inspect.Signature.empty)).replace("'", "")
-            raise TypeError(f"{self.qualified_name}: {error}; its signature is {self.name}{shown}") from None
+            raise TypeError(f"{self.qualified_name}: {error}; its signature is {self.name}{shown}{self.hint}") from None
 
     def clear(self) -> None:
         """Forget every decision."""

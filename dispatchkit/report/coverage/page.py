@@ -35,7 +35,7 @@ def page(reports: Sequence[Coverage]) -> str:
         # Inside a script element only the start of a tag could end it.
         "data": json.dumps(cells).replace("<", "\\u003c"),
     }
-    text = files("dispatchkit.report").joinpath("page.html").read_text(encoding="utf-8")
+    text = files("dispatchkit.report.coverage").joinpath("page.html").read_text(encoding="utf-8")
     before, *pieces = text.split("{{")
     filled = [before]
     for piece in pieces:
