@@ -8,8 +8,9 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from dispatchkit.report.coverage.columns import page_lines
 from dispatchkit.report.coverage.rows import OUTCOME_OF, MeasuredRow, Row, short_name
-from dispatchkit.report.coverage.tables import all_buckets, measurements, short_location, side_by_side
+from dispatchkit.report.coverage.tables import all_buckets, short_location, side_by_side
 
 if TYPE_CHECKING:
     from dispatchkit.report.coverage.coverage import Coverage
@@ -122,12 +123,6 @@ def _lines(report: Coverage, row: Row) -> Iterator[tuple[str, str]]:
         if text:
             yield heading, text
     if isinstance(row, MeasuredRow):
-        if row.takes_keywords is not None:
-            yield "keywords", "all taken" if row.takes_keywords else "not all taken"
-        if row.calls:
-            yield "calls", ", ".join(f"{count} {bucket}" for bucket, count in row.outcomes.items())
-        found = [text for text in measurements(row) if text.endswith(("dense time", "densified"))]
-        if found:
-            yield "cost", ", ".join(found)
+        yield from page_lines(row).items()
         if row.problem:
             yield "problem", row.problem

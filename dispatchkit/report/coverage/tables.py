@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dispatchkit.errors import format_bytes
+from dispatchkit.report.coverage.columns import measurements
 from dispatchkit.report.coverage.rows import OUTCOME_OF, MeasuredRow, Row, short_name
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ __all__ = [
     "all_buckets",
     "markdown_matrix",
     "markdown_table",
-    "measurements",
     "short_location",
     "side_by_side",
     "text_matrix",
@@ -81,20 +80,6 @@ def _details(row: Row) -> str:
     if isinstance(row, MeasuredRow):
         parts += [*measurements(row), row.problem]
     return "  ".join(part for part in parts if part)
-
-
-def measurements(row: MeasuredRow) -> list[str]:
-    """Return in words what was measured of a function beside its bucket."""
-    found = []
-    if len(row.outcomes) > 1:
-        found.append("of " + str(row.calls) + " calls " + ", ".join(f"{n} {b}" for b, n in row.outcomes.items()))
-    if row.takes_keywords is False:
-        found.append("not every keyword")
-    if row.time_ratio is not None:
-        found.append(f"{row.time_ratio:.2g}x dense time")
-    if row.densified:
-        found.append(f"{format_bytes(row.densified)} densified")
-    return found
 
 
 def wrapped_names(names: Iterable[str], width: int = 88) -> Iterator[str]:

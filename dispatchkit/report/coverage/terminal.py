@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dispatchkit.report.coverage.columns import measurements
 from dispatchkit.report.coverage.rows import OUTCOME_OF, MeasuredRow, short_name
-from dispatchkit.report.coverage.tables import measurements, short_location
+from dispatchkit.report.coverage.tables import short_location
 
 if TYPE_CHECKING:
     from dispatchkit.report.coverage.coverage import Coverage
