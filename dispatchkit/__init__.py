@@ -73,14 +73,14 @@ if _TYPE_CHECKING:
     from dispatchkit.report import audit as audit
     from dispatchkit.report import coverage as coverage
     from dispatchkit.report import draw as draw
-    from dispatchkit.report import trace as trace
+    from dispatchkit.report import record_calls as record_calls
     from dispatchkit.saving import load as load
     from dispatchkit.saving import save as save
 else:
     # What many programs do not use loads when it is first asked for.
     _LATER = {
         **dict.fromkeys(("data", "nn", "optim", "overrides", "report", "saving", "testing", "types")),
-        **dict.fromkeys(("audit", "coverage", "draw", "trace"), "report"),
+        **dict.fromkeys(("audit", "coverage", "draw", "record_calls"), "report"),
         **dict.fromkeys(("load", "save"), "saving"),
     }
 
@@ -142,6 +142,7 @@ vars()["__all__"] = [
     "overridable",
     "overrides",
     "random",
+    "record_calls",
     "redispatch",
     "register_type",
     "save",
@@ -149,7 +150,6 @@ vars()["__all__"] = [
     "set_printoptions",
     "special",
     "tensor_protocol",
-    "trace",
     "types",
     *vars(_ops)["__all__"],
     *errors.__all__,

@@ -22,7 +22,7 @@ def test_what_a_program_does_not_use_is_not_loaded() -> None:
     assert not {f"dispatchkit.{name}" for name in LATER} & set(loaded)
 
 
-@pytest.mark.parametrize("name", [*LATER, "audit", "coverage", "draw", "load", "save"])
+@pytest.mark.parametrize("name", [*LATER, "audit", "coverage", "draw", "record_calls", "load", "save"])
 def test_it_loads_when_it_is_first_asked_for(name: str) -> None:
     assert run(f"import dispatchkit as dk; dk.{name}; print('{name}' in vars(dk))") == "True"
 

@@ -55,6 +55,7 @@ from dispatchkit.mypy_plugin.names import (
 )
 from dispatchkit.mypy_plugin.operations import Target, literal, member
 from dispatchkit.mypy_plugin.surface import give_inplace, give_surface
+from dispatchkit.protocol.fallbacks import STRATEGIES
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 
@@ -64,7 +65,6 @@ if TYPE_CHECKING:
 __all__ = ["Reader"]
 
 REGISTERING = ("implements", "array_type", "register_type", "overridable")
-PARTS = ("refuse", "dense", "rewrap", "decompose", "convert")
 
 
 class Reader:
@@ -185,7 +185,7 @@ class Reader:
     def _fallback(self, expr: Expression) -> list[str]:
         if isinstance(expr, OpExpr) and expr.op == "|":
             return [*self._fallback(expr.left), *self._fallback(expr.right)]
-        held = expr.expr if isinstance(expr, MemberExpr) and expr.name in PARTS else None
+        held = expr.expr if isinstance(expr, MemberExpr) and expr.name in STRATEGIES else None
         if isinstance(expr, MemberExpr) and isinstance(held, RefExpr) and held.fullname == FALLBACKS:
             return [expr.name]
         return ["?"]

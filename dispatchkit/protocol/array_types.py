@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
-from dispatchkit.protocol.fallbacks import Fallback, refuse
+from dispatchkit.protocol.fallbacks import Fallback, fallback
 from dispatchkit.protocol.handlers import WIDENING
 from dispatchkit.protocol.parameters import Key, flatten
 from dispatchkit.protocol.type_registry import RESULTS, Records
@@ -102,7 +102,7 @@ class Population:
     def fallback(self, cls: type) -> Fallback:
         """Return the declared fallback of a type, `refuse` where none is declared."""
         declared: Fallback | None = self.records.declared(cls, "fallback")
-        return refuse if declared is None else declared
+        return fallback.refuse if declared is None else declared
 
     def takes_default(self, cls: type) -> bool:
         """Return whether a type is computed as the base type is."""

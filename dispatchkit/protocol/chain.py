@@ -19,8 +19,9 @@ from dispatchkit.errors import (
 )
 from dispatchkit.protocol.decline import take_mode_notes, take_reason
 from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.outcome import DEFAULT, FOREIGN, METHOD
 from dispatchkit.protocol.parameters import Form, Key, flatten
-from dispatchkit.protocol.specificity import Source, Step, rule_steps
+from dispatchkit.protocol.specificity import Step, rule_steps
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
@@ -82,7 +83,7 @@ class Chain:
     @property
     def foreign(self) -> bool:
         """Whether an argument is a stranger to the protocol."""
-        return any(step.source is Source.FOREIGN for step in self.steps[:1])
+        return any(step.source is FOREIGN for step in self.steps[:1])
 
     def head(self) -> Callable[..., Any]:
         """Return the first answer; it declines where there is none."""
@@ -236,7 +237,7 @@ def _own_method(operation: Overridable, types: tuple[type, ...], cls: type) -> l
             owner = next(v for _, v in operation.parameters.values(args, kwargs) if type(v) is cls)
         return getattr(owner, name)(function, types, args, kwargs)
 
-    return [Step(Source.METHOD, cls, own_method, f"{type_name(cls)}.{name}")]
+    return [Step(METHOD, cls, own_method, f"{type_name(cls)}.{name}")]
 
 
 def _default(operation: Overridable, key: Key, order: Sequence[type]) -> Step | None:
@@ -253,7 +254,7 @@ def _default_step(operation: Overridable, key: Key, result: type | None) -> Step
     if call is None:
         return None
     base = operation.protocol.base
-    return Step(Source.DEFAULT, result or object, call, "default" if base is None else f"default of {type_name(base)}")
+    return Step(DEFAULT, result or object, call, "default" if base is None else f"default of {type_name(base)}")
 
 
 def default_chain(operation: Overridable, key: Key, cls: type) -> Chain:
@@ -299,7 +300,7 @@ def _stranger(operation: Overridable, key: Key) -> Step | None:
         for cls in flatten((entry,)):
             if not protocol.admits(cls) and not (optional and cls is type(None)):
                 refusal = _refusal(operation, p.name, cls, isinstance(entry, tuple))
-                return Step(Source.FOREIGN, cls, refusal, f"{cls.__name__} is no array")
+                return Step(FOREIGN, cls, refusal, f"{cls.__name__} is no array")
     return None
 
 

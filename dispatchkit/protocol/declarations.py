@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import RegistrationError
-from dispatchkit.protocol.fallbacks import STRATEGIES, Fallback, dense
+from dispatchkit.protocol.fallbacks import STRATEGIES, Fallback, fallback
 from dispatchkit.protocol.fields import FieldRule, rule_of
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.type_registry import DENSE, Declaration
@@ -106,7 +106,7 @@ def _check_dense(protocol: Population, cls: type, declaration: Declaration, by: 
         return
     if found is not None and not isinstance(found, str):
         raise RegistrationError(f"{by}: dense must be a method's name or a function, not {found!r}")
-    needed = declaration.fallback is not None and dense in declaration.fallback
+    needed = declaration.fallback is not None and fallback.dense in declaration.fallback
     inherited = protocol.records.declared(cls, "dense")
     method = found or inherited or DENSE
     if callable(method) or callable(getattr(cls, method, None)) or not (found or needed):

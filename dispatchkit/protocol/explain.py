@@ -12,7 +12,8 @@ from dispatchkit.protocol.decline import take_mode_notes, take_reason
 from dispatchkit.protocol.explain_html import explanation_html
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.modes import answer_by_modes, current
-from dispatchkit.protocol.specificity import Source, Step
+from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN, METHOD
+from dispatchkit.protocol.specificity import Step
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
@@ -132,10 +133,10 @@ def foretold(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
             verdict = f"passed over: it cannot be called with {', '.join(refused)}"
         elif decided:
             verdict = "if declined"
-        elif entry.source is Source.METHOD:
+        elif entry.source is METHOD:
             verdict = AT_RUN_TIME
         else:
-            verdict, decided = RAISES if entry.source in (Source.AMBIGUOUS, Source.FOREIGN) else ANSWERS, True
+            verdict, decided = RAISES if entry.source in (AMBIGUOUS, FOREIGN) else ANSWERS, True
         found.append((entry, verdict))
     return found
 

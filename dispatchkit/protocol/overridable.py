@@ -45,10 +45,12 @@ class Overridable:
     rules : the rules registered for it, held weakly: the types own them
     may_give_none : whether None can be the result of a call, rather than that of a rule without ``return``
     changes : name of the array argument that a call changes in place, "" for none
+    hint : what the error for arguments that do not fit says last
     """
 
     may_give_none = True
     changes = ""
+    hint = ""
 
     def __init__(
         self,
@@ -155,7 +157,8 @@ class Overridable:
             shown = str(signature.replace(return_annotation=inspect.Signature.empty)).replace("'", "")
             meant = call_meant(self.name, signature, args, kwargs)
             hint = f"; {meant}" if meant else ""
-            raise TypeError(f"{self.qualified_name}: {error}{hint}; its signature is {self.name}{shown}") from None
+            text = f"{error}{hint}; its signature is {self.name}{shown}{self.hint}"
+            raise TypeError(f"{self.qualified_name}: {text}") from None
 
     def clear(self) -> None:
         """Forget every decision."""

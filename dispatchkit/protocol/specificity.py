@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from dispatchkit.errors import AmbiguousImplementationError
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.handlers import ANY, Rule, type_name
 from dispatchkit.protocol.kinds import Kind, kinds
+from dispatchkit.protocol.outcome import AMBIGUOUS, KIND, RULE, Outcome
 from dispatchkit.protocol.parameters import Form, Key, flatten
 
 if TYPE_CHECKING:
@@ -19,22 +19,7 @@ if TYPE_CHECKING:
     from dispatchkit.protocol.engine import DispatchProtocol
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Source", "Step", "rule_steps"]
-
-
-class Source(Enum):
-    """Where an answer comes from."""
-
-    METHOD = "own method"
-    RULE = "rule"
-    KIND = "rule for the kind"
-    DEFAULT = "default"
-    AMBIGUOUS = "ambiguous rules"
-    FOREIGN = "stranger"
-    DENSE = "dense"
-    REWRAP = "rewrap"
-    DECOMPOSE = "decompose"
-    CONVERT = "convert"
+__all__ = ["Step", "rule_steps"]
 
 
 @dataclass(eq=False, slots=True)
@@ -43,7 +28,7 @@ class Step:
 
     Attributes
     ----------
-    source : where it comes from
+    source : how a call is answered by it
     cls : the type that gives it
     call : takes the arguments as the caller wrote them
     text : what it is, in words
@@ -54,7 +39,7 @@ class Step:
     then : types of the call that it makes in its turn, the first field of a wrapper taken for a plain array
     """
 
-    source: Source
+    source: Outcome
     cls: type
     call: Callable[..., Any]
     text: str
@@ -67,13 +52,13 @@ class Step:
 
 def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:
     """Return the rules by which a type answers, the most specific first; those for kinds after the others."""
-    steps = _ranked(operation, key, cls, operation.rules, Source.RULE)
+    steps = _ranked(operation, key, cls, operation.rules, RULE)
     for kind in operation.kind.lineage():
-        steps += _ranked(operation, key, cls, operation.protocol.kind_rules(kind), Source.KIND)
+        steps += _ranked(operation, key, cls, operation.protocol.kind_rules(kind), KIND)
     return steps
 
 
-def _ranked(operation: Overridable, key: Key, cls: type, rules: Iterable[Any], source: Source) -> list[Step]:
+def _ranked(operation: Overridable, key: Key, cls: type, rules: Iterable[Any], source: Outcome) -> list[Step]:
     order = operation.protocol.counts_as
     fitting: list[tuple[tuple[int, ...], Rule]] = []
     for reference in list(rules):
@@ -107,7 +92,7 @@ def _dominates(near: tuple[int, ...], far: tuple[int, ...], rule: Rule, other: R
     return all(a <= b for a, b in zip(near, far, strict=True)) and near != far
 
 
-def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: Source) -> Step:
+def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: Outcome) -> Step:
     call = rule.handler
     if isinstance(rule.target, Kind):
         call = _with_operation(operation, call)
@@ -215,7 +200,7 @@ def _ambiguous(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule
         ", ".join(map(type_name, settled)),
     )
     text = "ambiguous: " + "; ".join(map(str, rules))
-    return Step(Source.AMBIGUOUS, cls, _raising(error), text, error=error, rivals=tuple(rules))
+    return Step(AMBIGUOUS, cls, _raising(error), text, error=error, rivals=tuple(rules))
 
 
 def _raising(error: Callable[[], Exception]) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ from dispatchkit.report.coverage.coverage import Coverage, CoverageSet, Measured
 from dispatchkit.report.coverage.rows import MeasuredRow, Row
 from dispatchkit.report.graph.drawing import Drawing, draw
 from dispatchkit.report.record.call import TracedCall
-from dispatchkit.report.record.record import Trace, trace
+from dispatchkit.report.record.record import Trace, record_calls
 from dispatchkit.report.record.summary import Summary, SummaryRow
 from dispatchkit.report.record.timeline import Timeline
 
@@ -33,5 +33,5 @@ __all__ = [
     "audit",
     "coverage",
     "draw",
-    "trace",
+    "record_calls",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.graph.storage import Storage
-from dispatchkit.protocol.fallbacks import rewrap
+from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import disable_dispatch, tensor_protocol
 from dispatchkit.protocol.kinds import kinds
@@ -95,7 +95,7 @@ class Subject:
         first = self.samples()[0]
         if issubclass(self.cls, Tensor):
             return tuple(getattr(first, "__dict__", ()))
-        if rewrap in tensor_protocol.fallback(self.cls):
+        if fallback.rewrap in tensor_protocol.fallback(self.cls):
             return tensor_protocol.records.fields_of(first)[1:]
         return ()
 

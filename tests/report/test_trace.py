@@ -80,7 +80,7 @@ def names(t: Trace) -> list[str]:
 
 def test_calls_are_recorded_in_the_order_they_begin_with_what_they_are_part_of() -> None:
     x = Halved(dk.ones(2))
-    with dk.trace() as t:
+    with dk.record_calls() as t:
         dk.sin(x)
         dk.ones(1)
     assert names(t) == ["sin", "divide", "sin", "ones"]
@@ -94,7 +94,7 @@ def test_calls_are_recorded_in_the_order_they_begin_with_what_they_are_part_of()
 
 def test_types_shapes_and_dtypes_of_the_arrays() -> None:
     x = Halved(dk.ones((2, 3), dtype=dk.float32))
-    with dk.trace() as t:
+    with dk.record_calls() as t:
         dk.add(x, 1.0)
         dk.concat([dk.ones((1, 2)), np.zeros((3, 2))])
         dk.ones(3)[dk.tensor([0, 1]), ...]
@@ -120,7 +120,7 @@ def test_nothing_becomes_dense_for_the_record() -> None:
     def sin_shapeless(x: Shapeless, /) -> int:
         return 1
 
-    with dk.trace() as t:
+    with dk.record_calls() as t:
         dk.sin(Shapeless())
     assert (t.calls[0].shapes, t.calls[0].dtypes, t.calls[0].result) == ((None,), ("",), "int")
 
@@ -131,7 +131,7 @@ def test_a_shape_that_raises_does_no_harm() -> None:
         def shape(self) -> Any:
             raise RuntimeError("no shape")
 
-    with dk.trace() as t:
+    with dk.record_calls() as t:
         assert dk.sin(Broken()) == "mine"
     assert t.calls[0].shapes == (None,)
 
@@ -151,7 +151,7 @@ def test_a_shape_that_raises_does_no_harm() -> None:
     ids=["plain", "creation", "default", "rule", "kind", "declined", "dense", "method"],
 )
 def test_who_answered(call: Any, how: str, who: str, what: str) -> None:
-    with dk.trace() as t:
+    with dk.record_calls() as t:
         call()
     found = next(call for call in t.calls if call.depth == 0 and call.name != "ones")
     assert (found.how, found.who, found.what) == (how, who, what)
@@ -182,7 +182,7 @@ def test_rewrapped_converted_and_decomposed_calls() -> None:
     def sin_other(x: Other, /) -> dk.Tensor:
         return dk.ones(2)
 
-    with dk.trace() as t:
+    with dk.record_calls() as t:
         dk.exp(Wrapped(dk.ones(2)))
         dk.exp(Other())
         sine_twice(Other())
@@ -194,20 +194,20 @@ def test_rewrapped_converted_and_decomposed_calls() -> None:
 
 
 def test_modes() -> None:
-    with Through(), dk.trace() as t:
+    with Through(), dk.record_calls() as t:
         dk.sin(1.0)
     outer, inner = t.calls
     assert (outer.how, outer.who, outer.what) == ("mode", "Through", "Through.__tensor_function__")
     assert outer.location.rpartition(":")[0] == __file__
     assert (inner.how, inner.parent) == ("plain", 0)
-    with dk.trace() as t, dk.disable_dispatch():
+    with dk.record_calls() as t, dk.disable_dispatch():
         dk.sin(Named([1.0]))
     assert t.calls[-1].how == "default"
 
 
 def test_exceptions_leave_it_whole() -> None:
     x = Halved(dk.ones(2))
-    with dk.trace() as t:
+    with dk.record_calls() as t:
         with pytest.raises(ZeroDivisionError):
             dk.tan(x)
         with pytest.raises(dk.NoImplementationError):
@@ -233,7 +233,7 @@ class Strict:
 
 def test_an_exception_out_of_the_block_ends_it() -> None:
     before = len(live)
-    with pytest.raises(ZeroDivisionError), dk.trace() as t:
+    with pytest.raises(ZeroDivisionError), dk.record_calls() as t:
         dk.tan(Halved(dk.ones(1)))
     dk.ones(1)
     assert names(t) == ["ones", "tan"]
@@ -242,7 +242,7 @@ def test_an_exception_out_of_the_block_ends_it() -> None:
 
 
 def test_the_line_is_that_of_the_program() -> None:
-    with dk.trace() as t:
+    with dk.record_calls() as t:
         dk.softmax(dk.ones(2))
     code = test_the_line_is_that_of_the_program.__code__
     assert {(call.file, call.line) for call in t.calls} == {(__file__, code.co_firstlineno + 2)}
@@ -260,7 +260,7 @@ def test_bytes_that_become_dense() -> None:
     def cosine_halved(x: Halved, /) -> Any:
         return dk.exp(x) + 0 * dk.exp(x)
 
-    with dk.trace() as t:
+    with dk.record_calls() as t:
         cosine(x)
     outer, inner = t.calls[0], t.calls[1]
     assert (outer.densified, outer.self_densified) == (1600, 0)
@@ -269,7 +269,7 @@ def test_bytes_that_become_dense() -> None:
 
 def test_the_ledger_and_warnings_stay_as_they_are() -> None:
     x = Halved(dk.ones(2))
-    with dk.densify(on="warn"), dk.trace(), warnings.catch_warnings(record=True) as caught:
+    with dk.densify(on="warn"), dk.record_calls(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         dk.clear_densify_ledger()
         dk.exp(x)
@@ -287,14 +287,14 @@ def test_results_are_those_without_a_trace() -> None:
         return y.tolist(), grad.tolist()
 
     want = computed()
-    with dk.trace():
+    with dk.record_calls():
         assert computed() == want
 
 
 def test_nested_traces_both_record() -> None:
-    with dk.trace() as outer:
+    with dk.record_calls() as outer:
         dk.sin(1.0)
-        with dk.trace() as inner:
+        with dk.record_calls() as inner:
             dk.cos(1.0)
         dk.tan(1.0)
     assert (names(outer), names(inner)) == (["sin", "cos", "tan"], ["cos"])
@@ -306,41 +306,41 @@ def test_a_trace_inside_of_a_handler_starts_anew() -> None:
 
     @dk.implements(dk.asin)
     def asin_halved(x: Halved, /) -> Any:
-        with dk.trace() as t:
+        with dk.record_calls() as t:
             result = dk.sin(x.twice)
         found.append(t)
         return result
 
-    with dk.trace() as outer:
+    with dk.record_calls() as outer:
         dk.asin(Halved(dk.ones(1)))
     assert [(call.name, call.depth, call.parent) for call in found[0].calls] == [("sin", 0, None)]
     assert [(call.name, call.depth) for call in outer.calls] == [("ones", 0), ("asin", 0), ("sin", 1)]
 
 
 def test_a_trace_may_be_entered_again_but_not_inside_of_itself() -> None:
-    t = dk.trace()
+    t = dk.record_calls()
     with t:
         dk.sin(1.0)
     dk.cos(1.0)
     with t:
         dk.tan(1.0)
-        with pytest.raises(dk.ModeError, match="is recording here already; make another one"), t:
+        with pytest.raises(dk.ModeError, match="is kept here already; make another one"), t:
             pass
         dk.exp(1.0)
     assert names(t) == ["sin", "tan", "exp"]
 
 
 def test_only_so_many_calls_are_kept() -> None:
-    with dk.trace(max_calls=2) as t:
+    with dk.record_calls(max_calls=2) as t:
         for _ in range(5):
             dk.sin(1.0)
     assert (len(t.calls), t.dropped) == (2, 3)
     assert repr(t) == "<Trace: 2 calls, 3 more not kept>"
-    with dk.trace(max_calls=1) as t:
+    with dk.record_calls(max_calls=1) as t:
         dk.sin(Halved(dk.ones(1)))
     assert (names(t), t.dropped) == (["ones"], 3)
     with pytest.raises(ValueError, match="max_calls must be at least 1, found 0"):
-        dk.trace(max_calls=0)
+        dk.record_calls(max_calls=0)
 
 
 def test_no_argument_is_kept_alive() -> None:
@@ -348,7 +348,7 @@ def test_no_argument_is_kept_alive() -> None:
     import weakref
 
     x = Halved(dk.ones(2))
-    with dk.trace() as t:
+    with dk.record_calls() as t:
         dk.sin(x)
         with pytest.raises(ZeroDivisionError):
             dk.tan(x)
@@ -360,7 +360,7 @@ def test_no_argument_is_kept_alive() -> None:
 
 
 def test_other_threads_are_not_seen_unless_they_have_the_context() -> None:
-    with dk.trace() as t:
+    with dk.record_calls() as t:
         bare = threading.Thread(target=contextvars.Context().run, args=(dk.sin, 1.0))
         bare.start()
         bare.join()
@@ -380,7 +380,7 @@ def test_a_thread_that_a_handler_starts_is_no_part_of_its_call() -> None:
         return dk.cos(1.0)
 
     x = Halved(dk.ones(1))
-    with dk.trace() as t:
+    with dk.record_calls() as t:
         dk.asin(x)
     assert [(call.name, call.thread, call.depth) for call in t.calls] == [
         ("asin", "MainThread", 0),
@@ -396,7 +396,7 @@ def test_tasks_are_told_apart_until_the_block_is_left() -> None:
             await asyncio.sleep(0)
 
     async def main() -> Trace:
-        with dk.trace() as t:
+        with dk.record_calls() as t:
             first = asyncio.create_task(work(2), name="first")
             second = asyncio.create_task(work(100), name="second")
             await first
@@ -415,7 +415,7 @@ def test_tasks_are_told_apart_until_the_block_is_left() -> None:
 def test_backward_passes() -> None:
     x = dk.tensor([1.0, 2.0], requires_grad=True)
     y = dk.sum(x * x)
-    with dk.trace() as t:
+    with dk.record_calls() as t:
         y.backward(retain_graph=True)
     assert [(call.name, call.how, call.depth) for call in t.calls] == [
         ("SumBackward", "backward", 0),
@@ -428,7 +428,7 @@ def test_backward_passes() -> None:
     assert x.grad is not None
     assert x.grad.tolist() == [4.0, 8.0]
     assert len(t.calls) == 2
-    with dk.trace() as t:
+    with dk.record_calls() as t:
         y.backward(create_graph=True)
     steps = [call.name for call in t.calls if call.depth == 0 and call.how == "backward"]
     assert steps == ["SumBackward", "MultiplyBackward"]
@@ -445,7 +445,7 @@ def test_backward_passes_that_fail() -> None:
         raise ZeroDivisionError("in the rule")
 
     y = broken(dk.ones(2, requires_grad=True)).sum()
-    with pytest.raises(dk.AnomalyError), dk.trace() as t, dk.autograd.detect_anomaly():
+    with pytest.raises(dk.AnomalyError), dk.record_calls() as t, dk.autograd.detect_anomaly():
         y.backward()
     assert t.calls[-1].name == "BrokenBackward"
     assert "in the rule" in t.calls[-1].error
@@ -466,14 +466,15 @@ def test_functions_of_other_protocols_are_seen() -> None:
     def scale_metres(x: Metres, by: float = 2.0) -> str:
         return "scaled"
 
-    with dk.trace() as t:
+    with dk.record_calls() as t:
         scale(3.0)
         scale(Metres())
     assert [(call.function, call.how) for call in t.calls] == [("units.scale", "plain"), ("units.scale", "rule")]
 
 
-def test_with_an_array_it_is_the_operation() -> None:
+def test_trace_is_the_trace_of_a_matrix_alone() -> None:
     x = dk.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert dk.trace is sum_of_diagonal
     assert dk.trace(x).item() == sum_of_diagonal(x).item() == 5.0
     assert dk.trace(x, offset=1).item() == 2.0
     assert dk.overrides.resolve_name(dk.trace) == "dispatchkit.linalg.trace"
@@ -484,13 +485,14 @@ def test_with_an_array_it_is_the_operation() -> None:
         return "mine"
 
     assert dk.trace(Halved(x)) == "mine"
-    with pytest.raises(TypeError, match="missing a required argument: 'x'"):
-        dk.trace(offset=1)  # type: ignore[call-overload]
+    for arguments in ({}, {"offset": 1}, {"max_calls": 2}):
+        with pytest.raises(TypeError, match=r"missing a required argument: 'x'.*; dk.record_calls\(\) records calls"):
+            dk.trace(**arguments)
 
 
 def test_without_a_trace_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """While no mode or observer exists, a call looks at `live` and at nothing else of this."""
-    with dk.trace():
+    with dk.record_calls():
         dk.sin(1.0)
     assert not live
 
@@ -514,7 +516,7 @@ def test_threads_that_share_a_context_keep_their_parents_apart() -> None:
         return dk.sin(1.0)
 
     x = Halved(dk.ones(1))
-    with dk.trace() as t:
+    with dk.record_calls() as t:
 
         def work() -> None:
             for _ in range(100):

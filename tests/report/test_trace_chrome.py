@@ -35,7 +35,7 @@ def traced() -> Trace:
             asyncio.to_thread(dk.cos, 1.0),
         )
 
-    with dk.densify(on="allow"), dk.trace() as t:
+    with dk.densify(on="allow"), dk.record_calls() as t:
         dk.softmax(dk.ones((2, 2)))
         with pytest.raises(dk.ForeignArgumentError):
             dk.exp('<"&')
@@ -118,7 +118,7 @@ def test_it_is_written_to_a_file(traced: Trace, tmp_path: Path) -> None:
 
 
 def test_calls_that_were_not_kept_are_told_of() -> None:
-    with dk.trace(max_calls=1) as t:
+    with dk.record_calls(max_calls=1) as t:
         dk.exp(dk.ones(2))
     assert json.loads(t.to_chrome())["otherData"] == {"calls not kept": "1"}
 
@@ -128,7 +128,7 @@ def test_a_trace_under_way_can_be_exported() -> None:
     def sin_halved(x: Halved, /) -> str:
         return t.to_chrome()
 
-    with dk.local_registrations(), dk.trace() as t:
+    with dk.local_registrations(), dk.record_calls() as t:
         (event,) = (e for e in json.loads(dk.sin(Halved(dk.ones(1))))["traceEvents"] if e["name"] == "sin")
     assert (event["cat"], event["dur"]) == ("under way", 0)
     assert events(t, "X")[-1]["cat"] == "rule"

@@ -114,7 +114,7 @@ def test_of_nothing() -> None:
 
 
 def test_of_real_calls() -> None:
-    with dk.trace() as t:
+    with dk.record_calls() as t:
         for _ in range(3):
             dk.exp(dk.ones(4))
     table = t.summary(sort="calls")

@@ -131,7 +131,7 @@ def test_calls_inside_of_very_many_others() -> None:
 
 def test_nothing_and_one_call() -> None:
     assert "no calls" in texts(Trace().timeline())
-    with dk.trace() as t:
+    with dk.record_calls() as t:
         dk.exp(1.0)
     assert texts(t.timeline())[0].startswith("1 call in ")
     assert len(boxes(t.timeline())) == 1
@@ -166,7 +166,7 @@ def test_a_call_under_way_is_drawn() -> None:
 
 
 def test_real_calls() -> None:
-    with dk.trace() as t:
+    with dk.record_calls() as t:
         x: Any = dk.ones((3, 3), requires_grad=True)
         dk.softmax(x @ x, axis=0).sum().backward()
     assert sum(len(said(box)) > 0 for box in boxes(t.timeline(width=100_000))) == len(t.calls)

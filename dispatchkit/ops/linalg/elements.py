@@ -14,6 +14,7 @@ from dispatchkit.ops.shared.arrays import (
     require_ndim,
     shape_of,
 )
+from dispatchkit.protocol.instance import tensor_protocol
 
 __all__ = ["cross", "diagonal", "outer", "trace"]
 
@@ -51,6 +52,9 @@ def trace(xp: Namespace, x: Array, /, *, offset: int = 0, dtype: DType = None) -
     """
     require_matrix(trace, x)
     return xp.sum(xp.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype)
+
+
+tensor_protocol.operation(trace).hint = "; dk.record_calls() records calls"
 
 
 @trace.def_transpose

@@ -28,6 +28,7 @@ __all__ = [
     "norm",
     "outer",
     "tensordot",
+    "trace",
     "vecdot",
 ]
 

@@ -12,9 +12,10 @@ from dispatchkit.protocol.conversions import Conversion
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.explain import ANSWERS
 from dispatchkit.protocol.handlers import Rule, location_of
+from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, KIND, METHOD, RULE
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key
-from dispatchkit.protocol.specificity import Source, Step
+from dispatchkit.protocol.specificity import Step
 from dispatchkit.report.audit.pairs import Decision
 
 __all__ = ["FAULTS", "KINDS", "Finding", "ambiguities", "asymmetries", "cycles", "distinct", "losses"]
@@ -22,7 +23,7 @@ __all__ = ["FAULTS", "KINDS", "Finding", "ambiguities", "asymmetries", "cycles",
 Names: TypeAlias = Mapping[type, str]
 # An operation, the answer that is asked first, and the one that another order asks first.
 Rival: TypeAlias = tuple[Overridable, Step, Step]
-ANSWERING = (Source.METHOD, Source.RULE, Source.KIND)
+ANSWERING = (METHOD, RULE, KIND)
 # From the worst on; the reports keep the order.
 KINDS = {
     "ambiguity": "two rules fit a call equally well: it raises",
@@ -79,7 +80,7 @@ def ambiguities(decisions: Iterable[Decision], names: Names) -> Iterator[Finding
     for step, found in met.values():
         assert step.error is not None
         text = str(step.error())
-        first = next((one for one in found if one.step is not None and one.step.source is Source.AMBIGUOUS), None)
+        first = next((one for one in found if one.step is not None and one.step.source is AMBIGUOUS), None)
         if first is None:
             text += "\nit is met where what is asked before declines"
         yield _finding("ambiguity", found, names, text, (rule.location for rule in step.rivals))
@@ -206,14 +207,12 @@ def _symmetric(one: Decision, other: Decision) -> bool:
     a, b = one.step, other.step
     if a is None or b is None:
         return a is b
-    if {a.source, b.source} & {Source.METHOD, Source.AMBIGUOUS, Source.FOREIGN}:
+    if {a.source, b.source} & {METHOD, AMBIGUOUS, FOREIGN}:
         return True
     if a.rule is not None and b.rule is not None:
         mirrored = _for_pair(a.rule) and _for_pair(b.rule)
         return mirrored or a.rule.handler is b.rule.handler or (a.cls is b.cls and a.source is b.source)
-    # Whoever has it done: all become dense that can, and a body is run on both.
-    same = a.cls is b.cls or a.source in (Source.DENSE, Source.DECOMPOSE)
-    return a.source is b.source and same
+    return a.source is b.source and (a.cls is b.cls or bool(a.source.for_all))
 
 
 def _for_pair(rule: Rule) -> bool:
@@ -225,14 +224,12 @@ def _how(one: Decision, names: Names) -> str:
     step = one.step
     if step is None:
         return "is answered by nobody"
-    if step.source is Source.DENSE:
-        return "becomes dense"
-    if step.source is Source.DECOMPOSE:
-        return "is decomposed"
-    return f"is answered by {names.get(step.cls) or step.cls.__name__} ({_WAYS.get(step.source) or one.share})"
+    return step.source.for_all or (
+        f"is answered by {names.get(step.cls) or step.cls.__name__} ({_WAYS.get(step.source) or one.share})"
+    )
 
 
-_WAYS = {Source.RULE: "a rule", Source.KIND: "a rule for the kind", Source.DEFAULT: "as plain tensors are"}
+_WAYS = {RULE: "a rule", KIND: "a rule for the kind", DEFAULT: "as plain tensors are"}
 
 
 def losses(decisions: Iterable[Decision], names: Names) -> Iterator[Finding]:

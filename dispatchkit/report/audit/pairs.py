@@ -11,14 +11,15 @@ from typing import Any
 from dispatchkit.protocol.chain import Chain, build_chain
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.explain import ANSWERS, AT_RUN_TIME, RAISES, foretold
+from dispatchkit.protocol.fallbacks.convert import LOSSY
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.outcome import AMBIGUOUS, OUTCOMES
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters
-from dispatchkit.protocol.specificity import Source, Step
+from dispatchkit.protocol.specificity import Step
 
 __all__ = [
-    "AMBIGUOUS",
     "SHARES",
     "Call",
     "Chains",
@@ -33,34 +34,9 @@ __all__ = [
     "names_of",
 ]
 
-AMBIGUOUS = "ambiguous"
 SEVERAL = (Form.SEQUENCE, Form.STAR)
 # How calls end, from the answer that is made for them to none; what the shares of a pair are counted by.
-SHARES = {
-    "rule": "a rule for the operation answers",
-    "kind rule": "a rule for the operation's kind answers",
-    "own method": "a __tensor_function__ decides at run time",
-    "default": "computed as plain tensors are",
-    "rewrap": "computed on the first field, rebuilt with the others",
-    "decompose": "the operation's body runs on it",
-    "convert": "a declared conversion, without loss",
-    "lossy": "a declared conversion that loses something",
-    "dense": "to_dense(), and plain tensors",
-    "ambiguous": "two rules fit equally well, and the call raises",
-    "raises": "nobody answers, and the call raises",
-}
-_SHARE_OF = {
-    Source.METHOD: "own method",
-    Source.RULE: "rule",
-    Source.KIND: "kind rule",
-    Source.DEFAULT: "default",
-    Source.AMBIGUOUS: "ambiguous",
-    Source.FOREIGN: "raises",
-    Source.DENSE: "dense",
-    Source.REWRAP: "rewrap",
-    Source.DECOMPOSE: "decompose",
-    Source.CONVERT: "convert",
-}
+SHARES = {one.share: one.meaning for one in OUTCOMES if one.share}
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,14 +262,14 @@ class Decision:
         """What comes of the call."""
         if self.step is None:
             return RAISES
-        return AMBIGUOUS if self.step.source is Source.AMBIGUOUS else self.verdict
+        return AMBIGUOUS.share if self.step.source is AMBIGUOUS else self.verdict
 
     @property
     def share(self) -> str:
         """By what it is answered."""
         if self.step is None:
             return RAISES
-        return "lossy" if any(edge.lossy for edge in self.step.path) else _SHARE_OF[self.step.source]
+        return (LOSSY if any(edge.lossy for edge in self.step.path) else self.step.source).share
 
     def row(self, names: Mapping[type, str]) -> PairRow:
         """Return what the report says of the call."""

@@ -6,6 +6,7 @@ import html
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from dispatchkit.protocol.outcome import OUTCOMES
 from dispatchkit.report.audit.pairs import SHARES, Pair
 
 if TYPE_CHECKING:
@@ -20,19 +21,7 @@ MARGIN, GAP, ROW = 20.0, 4.0, 46.0
 NARROW, WIDE = 84.0, 150.0  # bounds of the width of a cell
 ROUND = 6.0
 LEAST = 0.05  # of a cell, that a few calls still be seen
-COLOURS = {
-    "rule": ("#aceebb", "#116329"),
-    "kind rule": ("#dafbe1", "#0d3a1b"),
-    "own method": ("#c2e7ff", "#0c4a8a"),
-    "default": ("#eaeef2", "#30363d"),
-    "rewrap": ("#b8ece6", "#0f5a55"),
-    "decompose": ("#d8f3f0", "#0b3b39"),
-    "convert": ("#e8dcff", "#46307a"),
-    "lossy": ("#ffc9e6", "#8a2560"),
-    "dense": ("#fff1b3", "#5c4813"),
-    "ambiguous": ("#ff8f87", "#a0201c"),
-    "raises": ("#ffd3cf", "#67211d"),
-}
+COLOURS = {one.share: (one.colours.fill, one.colours.dark_fill) for one in OUTCOMES if one.share}
 _STYLE = """
 .dk-audit {{ --paper: #ffffff; --ink: #1f2328; --faint: #57606a; --edge: #d0d7de;{light}
   font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }}

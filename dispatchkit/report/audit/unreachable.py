@@ -11,9 +11,10 @@ from typing import Any
 from dispatchkit.protocol.explain import foretold
 from dispatchkit.protocol.handlers import ANY, Rule, type_name
 from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form
-from dispatchkit.protocol.specificity import Source, Step
+from dispatchkit.protocol.specificity import Step
 from dispatchkit.report.audit.findings import Finding, distinct
 from dispatchkit.report.audit.pairs import SEVERAL, Chains, arguments, key_of
 
@@ -148,7 +149,7 @@ class Reach:
                     self._note(blocker, met)
                 elif entry.rule is rule:
                     met.refused = met.refused or dict.fromkeys(rule.refusal(args, kwargs))
-                if entry.source in (Source.AMBIGUOUS, Source.FOREIGN):
+                if entry.source in (AMBIGUOUS, FOREIGN):
                     met.raised[entry.text] = None
                     break
                 if blocker is None and not own and not refused:

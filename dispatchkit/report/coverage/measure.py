@@ -21,12 +21,12 @@ from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
-from dispatchkit.protocol.specificity import Source, Step
+from dispatchkit.protocol.specificity import Step
 from dispatchkit.report.coverage.calls import calls_of
 from dispatchkit.report.coverage.compare import densified, gradient_mismatch, mismatch
 from dispatchkit.report.coverage.operands import Call, Operand, Subject
 from dispatchkit.report.coverage.rows import FAULTS, MeasuredRow, rank
-from dispatchkit.report.coverage.survey import BY_SOURCE
+from dispatchkit.report.coverage.survey import outcome_of
 
 __all__ = ["measured_row", "measuring"]
 
@@ -146,14 +146,8 @@ def _outcome(protocol: DispatchProtocol, cls: type, call: Call) -> _Outcome:
     assert step is not None
     fault = _fault(protocol, call, step, result, (args, kwargs))
     if fault is None:
-        return _Outcome(call, _answered(cls, step), step, densified=size)
+        return _Outcome(call, outcome_of(step, cls).buckets[1], step, densified=size)
     return _Outcome(call, fault[0], step, fault[1], size)
-
-
-def _answered(cls: type, step: Step) -> str:
-    if step.source is Source.RULE:
-        return "native" if step.rule is not None and cls in step.rule.types else "inherited"
-    return BY_SOURCE[step.source]
 
 
 def _fault(
@@ -174,8 +168,7 @@ def _fault(
             found = _changed(protocol, operation, after, plain_after)
     except Exception as error:  # noqa: BLE001  # a result that cannot become dense is no result
         return "raises", f"the result cannot become dense: {_first_line(error)}"
-    # What became dense was computed as the reference is, derivatives included.
-    differentiable = getattr(operation, "differentiable", True) and step.source is not Source.DENSE
+    differentiable = getattr(operation, "differentiable", True) and not step.source.reference
     if found is not None or not comparable or drawn or not differentiable:
         return found
     wrong = gradient_mismatch(call, lambda args, kwargs: _attempt(protocol, call, args, kwargs)[0])

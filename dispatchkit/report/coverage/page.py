@@ -8,8 +8,9 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from dispatchkit.report.coverage.rows import MeasuredRow, Row, short_name
-from dispatchkit.report.coverage.tables import LETTERS, all_buckets, measurements, short_location, side_by_side
+from dispatchkit.report.coverage.columns import page_lines
+from dispatchkit.report.coverage.rows import OUTCOME_OF, MeasuredRow, Row, short_name
+from dispatchkit.report.coverage.tables import all_buckets, short_location, side_by_side
 
 if TYPE_CHECKING:
     from dispatchkit.report.coverage.coverage import Coverage
@@ -24,6 +25,7 @@ def page(reports: Sequence[Coverage]) -> str:
     cells: list[dict[str, Any]] = []
     parts = {
         "title": escape(title),
+        "colours": _colours(),
         "cards": "\n".join(map(_card, reports)),
         "kinds": "".join(f"<option>{escape(kind)}</option>" for kind in sorted({_first(rows).kind for rows in table})),
         "chips": "\n".join(_chips(reports)),
@@ -35,7 +37,7 @@ def page(reports: Sequence[Coverage]) -> str:
         # Inside a script element only the start of a tag could end it.
         "data": json.dumps(cells).replace("<", "\\u003c"),
     }
-    text = files("dispatchkit.report").joinpath("page.html").read_text(encoding="utf-8")
+    text = files("dispatchkit.report.coverage").joinpath("page.html").read_text(encoding="utf-8")
     before, *pieces = text.split("{{")
     filled = [before]
     for piece in pieces:
@@ -50,6 +52,13 @@ def _first(rows: Iterable[Row | None]) -> Row:
 
 def _class(bucket: str) -> str:
     return "b-" + bucket.replace(" ", "-")
+
+
+def _colours() -> str:
+    """Return the rules of style that give each bucket its colour."""
+    light = "\n".join(f".{_class(name)} {{ --c: {one.colours.fill} }}" for name, one in OUTCOME_OF.items())
+    dark = "\n".join(f".{_class(name)} {{ --c: {one.colours.dark_fill} }}" for name, one in OUTCOME_OF.items())
+    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}"
 
 
 def _card(report: Coverage) -> str:
@@ -71,7 +80,7 @@ def _chips(reports: Sequence[Coverage]) -> Iterator[str]:
     for bucket, meaning in all_buckets(reports).items():
         count = sum(report.totals.get(bucket, 0) for report in reports)
         if count:
-            letter = f'<i class="{_class(bucket)}" aria-hidden="true">{escape(LETTERS[bucket].strip())}</i>'
+            letter = f'<i class="{_class(bucket)}" aria-hidden="true">{escape(OUTCOME_OF[bucket].letter.strip())}</i>'
             yield (
                 f'<li><button class="chip" type="button" aria-pressed="true" data-bucket="{bucket}" '
                 f'title="{escape(meaning)}">{letter}{bucket} {count}</button></li>'
@@ -99,7 +108,7 @@ def _cell(report: Coverage, row: Row | None, cells: list[dict[str, Any]]) -> str
     if row is None:
         return "<td></td>"
     cells.append({"title": f"{row.qualified_name} of {report.type}", "lines": list(_lines(report, row))})
-    letter = escape(LETTERS[row.bucket].strip()) or "&nbsp;"
+    letter = escape(OUTCOME_OF[row.bucket].letter.strip()) or "&nbsp;"
     return (
         f'<td><button type="button" tabindex="-1" class="cell {_class(row.bucket)}" data-bucket="{row.bucket}" '
         f'data-cell="{len(cells) - 1}"><b aria-hidden="true">{letter}</b><span>{row.bucket}</span></button></td>'
@@ -114,12 +123,6 @@ def _lines(report: Coverage, row: Row) -> Iterator[tuple[str, str]]:
         if text:
             yield heading, text
     if isinstance(row, MeasuredRow):
-        if row.takes_keywords is not None:
-            yield "keywords", "all taken" if row.takes_keywords else "not all taken"
-        if row.calls:
-            yield "calls", ", ".join(f"{count} {bucket}" for bucket, count in row.outcomes.items())
-        found = [text for text in measurements(row) if text.endswith(("dense time", "densified"))]
-        if found:
-            yield "cost", ", ".join(found)
+        yield from page_lines(row).items()
         if row.problem:
             yield "problem", row.problem

@@ -4,44 +4,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["BUCKETS", "FAULTS", "MEASURED", "STRUCTURED", "UNCOUNTED", "MeasuredRow", "Row", "rank", "short_name"]
+from dispatchkit.protocol.outcome import OUTCOMES
 
+__all__ = [
+    "BUCKETS",
+    "FAULTS",
+    "MEASURED",
+    "OUTCOME_OF",
+    "STRUCTURED",
+    "UNCOUNTED",
+    "MeasuredRow",
+    "Row",
+    "rank",
+    "short_name",
+]
+
+_NAMED = [one for one in OUTCOMES if one.bucket]
 # From the most to the least of what a type can have; the printed tables keep the order.
-BUCKETS = {
-    "implemented": "by a rule of its own",
-    "own method": "its __tensor_function__ decides at run time",
-    "inherited": "by a rule of a superclass, or as plain tensors are computed",
-    "by kind": "by a rule for the operation's kind",
-    "decomposed": "by running the operation's body on it",
-    "rewrapped": "on its first field, rebuilt with the others",
-    "converted": "by a declared conversion",
-    "dense": "by becoming dense",
-    "refused": "not at all: a call raises",
-    "no array argument": "types cannot answer it, modes can",
-}
+BUCKETS = {one.bucket: one.meaning for one in _NAMED if one.before_calls}
 # What executing the calls shows, likewise from the best to the worst.
-MEASURED = {
-    "native": "by a rule of its own",
-    "own method": "its __tensor_function__ answered",
-    "inherited": "by a rule of a superclass, or as plain tensors are computed",
-    "by kind": "by a rule for the operation's kind",
-    "decomposed": "by running the operation's body on it",
-    "rewrapped": "on its first field, rebuilt with the others",
-    "converted": "by a declared conversion",
-    "dense": "by becoming dense",
-    "never reached": "no call could be made that plain tensors of the samples' shapes take",
-    "refused": "not at all: nobody answered",
-    "raises": "an exception where plain tensors give a result",
-    "wrong type": "a result that is not what the rule or the operation promises",
-    "wrong gradient": "derivatives other than those of the dense computation",
-    "wrong value": "a result other than that of the dense computation",
-    "no array argument": "types cannot answer it, modes can",
-}
-STRUCTURED = ("implemented", "native", "own method", "inherited", "by kind", "decomposed", "rewrapped")
-FAULTS = ("raises", "wrong type", "wrong gradient", "wrong value")
+MEASURED = {one.buckets[1]: one.seen or one.meaning for one in _NAMED}
+# The way a call is answered or fails that stands behind each bucket of either.
+OUTCOME_OF = {bucket: one for one in _NAMED for bucket in one.buckets}
+STRUCTURED = tuple(bucket for bucket, one in OUTCOME_OF.items() if one.structured)
+FAULTS = tuple(bucket for bucket, one in OUTCOME_OF.items() if one.fault)
 # Functions of which a type cannot be expected, or could not be seen, to answer a call.
-UNCOUNTED = ("no array argument", "never reached")
-_RANKS = {"implemented": 0, **{bucket: place for place, bucket in enumerate(MEASURED)}}
+UNCOUNTED = tuple(bucket for bucket, one in OUTCOME_OF.items() if not one.counted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +83,12 @@ class MeasuredRow(Row):
 
 
 def rank(bucket: str) -> int:
-    """Return the place of a bucket between the best, 0, and the worst.
+    """Return the place of a bucket between the best and the worst.
 
     >>> rank("native") == rank("implemented") < rank("dense") < rank("wrong value")
     True
     """
-    return _RANKS[bucket]
+    return OUTCOME_OF[bucket].order
 
 
 def short_name(row: Row) -> str:

@@ -7,25 +7,23 @@ from typing import Any
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.protocol.chain import Chain
 from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.fallbacks import Decompose
 from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN, INHERITED, RULE, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, flatten
-from dispatchkit.protocol.specificity import Source, Step
+from dispatchkit.protocol.specificity import Step
 from dispatchkit.report.coverage.dry_run import inner_calls
 from dispatchkit.report.coverage.rows import BUCKETS, STRUCTURED, Row
 
-__all__ = ["BY_SOURCE", "Survey"]
+__all__ = ["Survey", "outcome_of"]
 
-# The bucket of an answer that is no rule for the operation itself.
-BY_SOURCE = {
-    Source.METHOD: "own method",
-    Source.KIND: "by kind",
-    Source.DEFAULT: "inherited",
-    Source.DECOMPOSE: "decomposed",
-    Source.REWRAP: "rewrapped",
-    Source.CONVERT: "converted",
-    Source.DENSE: "dense",
-}
+
+def outcome_of(step: Step, cls: type) -> Outcome:
+    """Return how a step answers for a type: a rule that names a superclass alone is inherited."""
+    if step.source is not RULE or (step.rule is not None and cls in step.rule.types):
+        return step.source
+    return INHERITED
 
 
 class Survey:
@@ -88,21 +86,17 @@ class Survey:
         others = [type_name(cls) for cls in flatten(key) if cls not in (self.cls, int, type(None))]
         notes = [f"with {', '.join(others)}"] if others else []
         for step in chain.steps:
-            if step.source in (Source.AMBIGUOUS, Source.FOREIGN):
+            if step.source in (AMBIGUOUS, FOREIGN):
                 return "refused", None, step.text
             if step.rule is not None and step.rule.refusal(_shortest_call(operation), {}):
                 continue
             if step.rule is not None and not step.rule.takes_everything(operation.parameters):
                 notes.append("not with every argument")
-            bucket = BY_SOURCE.get(step.source)
-            if step.source is Source.RULE:
-                bucket = "implemented" if step.rule is not None and self.cls in step.rule.types else "inherited"
-            if step.source is Source.DECOMPOSE:
+            if step.source is Decompose.outcome:
                 if not self._decomposes(operation):
                     continue
                 notes.append("unless a rule on the way declines")
-            assert bucket is not None
-            return bucket, step, ", ".join(notes)
+            return outcome_of(step, self.cls).bucket, step, ", ".join(notes)
         return "refused", None, _reason(chain)
 
     def _decomposes(self, operation: Overridable) -> bool:

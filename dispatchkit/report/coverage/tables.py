@@ -6,45 +6,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dispatchkit.errors import format_bytes
-from dispatchkit.report.coverage.rows import FAULTS, MeasuredRow, Row, short_name
+from dispatchkit.report.coverage.columns import measurements
+from dispatchkit.report.coverage.rows import OUTCOME_OF, MeasuredRow, Row, short_name
 
 if TYPE_CHECKING:
     from dispatchkit.report.coverage.coverage import Coverage
 
 __all__ = [
-    "LETTERS",
     "all_buckets",
     "markdown_matrix",
     "markdown_table",
-    "measurements",
     "short_location",
     "side_by_side",
     "text_matrix",
     "text_table",
     "wrapped_names",
 ]
-
-LISTED = ("implemented", "native", "by kind", "own method")
-# One letter where a column is narrow.
-LETTERS = {
-    "implemented": "N",
-    "native": "N",
-    "own method": "M",
-    "inherited": "I",
-    "by kind": "K",
-    "decomposed": "c",
-    "rewrapped": "w",
-    "converted": "v",
-    "dense": "d",
-    "never reached": "?",
-    "refused": "-",
-    "raises": "!",
-    "wrong type": "T",
-    "wrong gradient": "G",
-    "wrong value": "V",
-    "no array argument": " ",
-}
 
 
 def text_table(report: Coverage) -> str:
@@ -84,7 +61,7 @@ def _functions(report: Coverage) -> Iterator[str]:
         if not rows or bucket == "no array argument":
             continue
         yield f"  {bucket}:"
-        if bucket in (*LISTED, *FAULTS):
+        if OUTCOME_OF[bucket].listed:
             width = _name_width(rows)
             for row in rows:
                 yield f"    {short_name(row):<{width}}{_details(row)}".rstrip()
@@ -103,20 +80,6 @@ def _details(row: Row) -> str:
     if isinstance(row, MeasuredRow):
         parts += [*measurements(row), row.problem]
     return "  ".join(part for part in parts if part)
-
-
-def measurements(row: MeasuredRow) -> list[str]:
-    """Return in words what was measured of a function beside its bucket."""
-    found = []
-    if len(row.outcomes) > 1:
-        found.append("of " + str(row.calls) + " calls " + ", ".join(f"{n} {b}" for b, n in row.outcomes.items()))
-    if row.takes_keywords is False:
-        found.append("not every keyword")
-    if row.time_ratio is not None:
-        found.append(f"{row.time_ratio:.2g}x dense time")
-    if row.densified:
-        found.append(f"{format_bytes(row.densified)} densified")
-    return found
 
 
 def wrapped_names(names: Iterable[str], width: int = 88) -> Iterator[str]:
@@ -152,11 +115,12 @@ def text_matrix(reports: Sequence[Coverage]) -> str:
         counts = [report.totals.get(bucket, 0) for report in reports]
         if any(counts):
             lines.append(
-                f"  {LETTERS[bucket]} {bucket:<{names - 2}}" + "".join(f"{count:>{width}}" for count in counts)
+                f"  {OUTCOME_OF[bucket].letter} {bucket:<{names - 2}}"
+                + "".join(f"{count:>{width}}" for count in counts)
             )
     lines.append("")
     for rows in listed:
-        cells = "".join(f"{'' if row is None else LETTERS[row.bucket]:>{width}}" for row in rows)
+        cells = "".join(f"{'' if row is None else OUTCOME_OF[row.bucket].letter:>{width}}" for row in rows)
         lines.append(f"  {short_name(_first(rows)):<{names}}{cells}")
     return "\n".join(line.rstrip() for line in lines)
 
@@ -169,7 +133,7 @@ def _first(rows: Sequence[Row | None]) -> Row:
 def all_buckets(reports: Sequence[Coverage]) -> dict[str, str]:
     """Return the buckets of several reports in order, with what they mean."""
     found = {bucket: text for report in reports for bucket, text in report.buckets.items()}
-    return {bucket: found[bucket] for bucket in LETTERS if bucket in found}
+    return {bucket: found[bucket] for bucket in OUTCOME_OF if bucket in found}
 
 
 def side_by_side(reports: Sequence[Coverage]) -> Iterator[list[Row | None]]:

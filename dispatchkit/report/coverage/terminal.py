@@ -5,29 +5,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from dispatchkit.report.coverage.rows import FAULTS, MeasuredRow, short_name
-from dispatchkit.report.coverage.tables import measurements, short_location
+from dispatchkit.report.coverage.columns import measurements
+from dispatchkit.report.coverage.rows import OUTCOME_OF, MeasuredRow, short_name
+from dispatchkit.report.coverage.tables import short_location
 
 if TYPE_CHECKING:
     from dispatchkit.report.coverage.coverage import Coverage
 
 __all__ = ["rich_view", "show"]
-
-STYLES = {
-    "implemented": "bold green",
-    "native": "bold green",
-    "own method": "green",
-    "inherited": "cyan",
-    "by kind": "blue",
-    "decomposed": "green",
-    "rewrapped": "cyan",
-    "converted": "magenta",
-    "dense": "yellow",
-    "refused": "bright_black",
-    "never reached": "bright_black",
-    "no array argument": "bright_black",
-    **dict.fromkeys(FAULTS, "bold red"),
-}
 
 
 def show(report: Any) -> None:
@@ -56,17 +41,21 @@ def rich_view(report: Coverage) -> Any:
         from rich.text import Text  # noqa: PLC0415
     except ImportError as error:
         raise ImportError("coverage in colour needs rich: pip install dispatchkit[rich]") from error
+
+    def coloured(bucket: str) -> Text:
+        return Text(bucket, OUTCOME_OF[bucket].colours.dark_edge)
+
     totals = Table("bucket", "functions", "per cent", "what it means", title=f"coverage of {report.type}")
     for bucket, count in report.totals.items():
         if count:
             share = f"{100 * count / len(report.rows):.0f} %"
-            totals.add_row(Text(bucket, STYLES[bucket]), str(count), share, report.buckets[bucket])
+            totals.add_row(coloured(bucket), str(count), share, report.buckets[bucket])
     functions = Table("function", "kind", "bucket", "details")
     for row in report.rows:
         parts = [short_location(row.location), row.note]
         if isinstance(row, MeasuredRow):
             parts += [*measurements(row), row.problem]
         details = Text("  ".join(part for part in parts if part))
-        functions.add_row(short_name(row), row.kind, Text(row.bucket, STYLES[row.bucket]), details)
+        functions.add_row(short_name(row), row.kind, coloured(row.bucket), details)
     shares = f"{report.percent:.0f} % of the functions answer, {report.structured_percent:.0f} % keep the structure"
     return Group(totals, functions, Text(shares))

@@ -17,26 +17,14 @@ from dispatchkit.protocol.frames import caller
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.modes import Mode
 from dispatchkit.protocol.observers import Seen
+from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, METHOD, OUTCOMES
 from dispatchkit.protocol.parameters import Form
-from dispatchkit.protocol.specificity import Source, Step
+from dispatchkit.protocol.specificity import Step
 
 __all__ = ["HOWS", "TracedCall", "begun", "finish"]
 
 # How a call is answered, with what it means.
-HOWS = {
-    "plain": "computed on plain tensors",
-    "default": "computed as plain tensors are, for a subclass",
-    "rule": "by a rule for the operation",
-    "rule for the kind": "by a rule for the operation's kind",
-    "own method": "by a __tensor_function__",
-    "mode": "by an active mode",
-    "decompose": "by running the operation's body",
-    "rewrap": "on the first field, rebuilt with the others",
-    "convert": "by a declared conversion",
-    "dense": "by becoming dense",
-    "backward": "a step of a backward pass",
-    "nobody": "not at all: it raises",
-}
+HOWS = {one.how: one.seen or one.meaning for one in OUTCOMES if one.how}
 
 
 @dataclass(slots=True)
@@ -207,17 +195,17 @@ def _decide(record: TracedCall, call: Seen, error: BaseException | None) -> None
     gave_up = (isinstance(error, NoImplementationError) and error.function == operation.qualified_name) or (
         isinstance(error, Undecomposable) and error.operation is operation
     )
-    if step is None or gave_up or step.source in (Source.AMBIGUOUS, Source.FOREIGN):
+    if step is None or gave_up or step.source in (AMBIGUOUS, FOREIGN):
         record.how, record.what = "nobody", "" if step is None or gave_up else step.text
         return
     own = [cls for cls in chain.types if cls is not operation.protocol.base]
-    if step.source is Source.DEFAULT and not own:
+    if step.source is DEFAULT and not own:
         record.how = "plain"
         return
-    record.how, record.who, record.what = step.source.value, type_name(step.cls), step.text
+    record.how, record.who, record.what = step.source.how, type_name(step.cls), step.text
     if step.rule is not None:
         record.what, record.location = step.rule.title, step.rule.location
-    elif step.source is Source.METHOD:
+    elif step.source is METHOD:
         record.location = _location(operation.protocol.records.own_method(step.cls))
 
 

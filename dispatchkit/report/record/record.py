@@ -1,4 +1,4 @@
-"""`trace`: a record of every call made inside a `with` block."""
+"""`record_calls`: a record of every call made inside a `with` block."""
 
 from __future__ import annotations
 
@@ -8,26 +8,25 @@ from pathlib import Path
 from threading import Lock
 from time import perf_counter_ns
 from types import TracebackType
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 from dispatchkit.errors import ModeError
 from dispatchkit.graph.node import Node
 from dispatchkit.graph.node_wrapper import Around, is_around
 from dispatchkit.graph.storage import Vertex
-from dispatchkit.linalg import trace as sum_of_diagonal
 from dispatchkit.protocol.observers import Observer, Seen, active_observer, observe, observers, set_observers
 from dispatchkit.report.record.call import TracedCall, begun, finish
 from dispatchkit.report.record.chrome import chrome_trace
 from dispatchkit.report.record.summary import Order, Summary, summarised
 from dispatchkit.report.record.timeline import Timeline
 
-__all__ = ["Trace", "trace"]
+__all__ = ["Trace", "record_calls"]
 
 MAX_CALLS = 100_000
 
 
 class Trace(Observer):
-    """What a `trace` recorded.
+    """What `record_calls` recorded.
 
     Attributes
     ----------
@@ -39,7 +38,7 @@ class Trace(Observer):
 
     def __init__(self, max_calls: int = MAX_CALLS) -> None:
         if max_calls < 1:
-            raise ValueError(f"trace: max_calls must be at least 1, found {max_calls}")
+            raise ValueError(f"record_calls: max_calls must be at least 1, found {max_calls}")
         self.max_calls = max_calls
         self.calls: list[TracedCall] = []
         self.dropped = 0
@@ -50,7 +49,7 @@ class Trace(Observer):
 
     def __enter__(self) -> Trace:
         if self in observers():
-            raise ModeError("trace: this trace is recording here already; make another one")
+            raise ModeError("record_calls: this record is kept here already; make another one with dk.record_calls()")
         set_observers((*observers(), self))
         self._origin = self._origin or perf_counter_ns()
         self._blocks += 1
@@ -162,19 +161,12 @@ class _Told(Around):
         return pull() if active_observer(Trace) is None else observe(Seen(self.node_name), pull)
 
 
-@overload
-def trace(*, max_calls: int = ...) -> Trace: ...
-@overload
-def trace(x: Any, /, *, offset: int = ..., dtype: Any = ...) -> Any: ...
-def trace(*x: Any, max_calls: int = MAX_CALLS, **kwargs: Any) -> Any:
-    """Record every call made inside a `with` block: ``with dk.trace() as t:``.
-
-    With an array it is PyTorch's function of this name instead: a view of `dispatchkit.linalg.trace`.
+def record_calls(*, max_calls: int = MAX_CALLS) -> Trace:
+    """Record every call made inside a `with` block: ``with dk.record_calls() as t:``.
 
     Parameters
     ----------
     max_calls : how many calls are kept; later ones are counted alone
-    *x, **kwargs : an array, and the parameters of `dispatchkit.linalg.trace`
 
     Returns
     -------
@@ -183,26 +175,20 @@ def trace(*x: Any, max_calls: int = MAX_CALLS, **kwargs: Any) -> Any:
     Raises
     ------
     ValueError : if `max_calls` is below 1
-    ModeError : on entering a trace that is recording here already
+    ModeError : on entering a record that is kept here already
 
     Notes
     -----
-    A trace belongs to its context: it sees the calls of the thread or asyncio task it was entered in, and of what was
+    A record belongs to its context: it sees the calls of the thread or asyncio task it was entered in, and of what was
     started inside with a copy of the context (asyncio tasks, ``asyncio.to_thread``) until the block is left. It keeps
-    no argument alive. Without a trace, calls have nothing to look at for it.
+    no argument alive. Without a record, calls have nothing to look at for it.
 
     Examples
     --------
     >>> import dispatchkit as dk
-    >>> with dk.trace() as t:
+    >>> with dk.record_calls() as t:
     ...     y = dk.exp(dk.ones(3)).sum()
     >>> [(call.name, call.types, call.how) for call in t.calls]
     [('ones', (), 'plain'), ('exp', ('Tensor',), 'plain'), ('sum', ('Tensor',), 'plain')]
     """
-    if x or kwargs:
-        return sum_of_diagonal(*x, **kwargs)
     return Trace(max_calls)
-
-
-# The operation behind it is found by this name, as that of a method is.
-trace.__overridable__ = sum_of_diagonal.__overridable__  # type: ignore[attr-defined]

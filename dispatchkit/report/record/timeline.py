@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dispatchkit.errors import format_bytes
+from dispatchkit.protocol.outcome import OUTCOMES, PALE
 from dispatchkit.report.coverage.tables import short_location
 from dispatchkit.report.record.call import HOWS, TracedCall
 from dispatchkit.report.record.summary import format_time
@@ -23,22 +24,8 @@ CHARACTER = 6.75
 # Calls that are narrower are drawn in one box with their neighbours, as long as that is not wider than the other.
 NARROW, WIDE = 2.0, 90.0
 DEEPEST = 40
-# Fill and edge of the boxes, light and dark.
-COLOURS = {
-    "plain": ("#eaeef2", "#afb8c1", "#21262d", "#484f58"),
-    "default": ("#d8dee4", "#8c959f", "#2d333b", "#6e7681"),
-    "rule": ("#aceebb", "#4ac26b", "#033a16", "#2ea043"),
-    "rule for the kind": ("#b6e3ff", "#54aeff", "#0c2d6b", "#388bfd"),
-    "own method": ("#d8b9ff", "#a475f9", "#3c1e70", "#8957e5"),
-    "mode": ("#ffd3eb", "#e85aad", "#5e103e", "#bf4b8a"),
-    "decompose": ("#b3f0ff", "#4ac6d9", "#0a3a42", "#1b9aaa"),
-    "rewrap": ("#c8e1ff", "#79b8ff", "#05264c", "#2f81f7"),
-    "convert": ("#e2e5a9", "#a8ad3a", "#3a3d0b", "#8f9430"),
-    "dense": ("#fae17d", "#d4a72c", "#4b2900", "#bb8009"),
-    "backward": ("#ffe2cc", "#f0883e", "#4d2d10", "#bd561d"),
-    "nobody": ("#ffcecb", "#ff8182", "#67060c", "#f85149"),
-    "several": ("#f6f8fa", "#afb8c1", "#161b22", "#484f58"),
-}
+# Of the boxes: by how calls were answered, and of those that hold several.
+COLOURS = {**{one.how: one.colours for one in OUTCOMES if one.how}, "several": PALE}
 
 
 def _kind(how: str) -> str:
@@ -55,8 +42,8 @@ def _coloured(how: str, fill: str, edge: str) -> str:
 
 
 def _style() -> str:
-    light = "".join(_coloured(how, fill, edge) for how, (fill, edge, _, _) in COLOURS.items())
-    dark = "".join(_coloured(how, fill, edge) for how, (_, _, fill, edge) in COLOURS.items())
+    light = "".join(_coloured(how, own.fill, own.edge) for how, own in COLOURS.items())
+    dark = "".join(_coloured(how, own.dark_fill, own.dark_edge) for how, own in COLOURS.items())
     return f"""
 .dk-trace {{ --paper: #ffffff; --ink: #1f2328; --faint: #656d76; --line: #d0d7de; --bad: #cf222e;
   font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: 11px; }}

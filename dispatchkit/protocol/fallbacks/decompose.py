@@ -1,0 +1,97 @@
+"""`fallback.decompose`: the operation's body runs, and its inner calls reach the types again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
+
+from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.fallbacks.base import RUNNING, FallbackStrategy
+from dispatchkit.protocol.modes import Mode, answer_by_modes
+from dispatchkit.protocol.observers import note_asked
+from dispatchkit.protocol.outcome import Colours, Outcome
+from dispatchkit.protocol.parameters import Key
+from dispatchkit.protocol.specificity import Step
+
+if TYPE_CHECKING:
+    from dispatchkit.protocol.overridable import Overridable
+
+__all__ = ["Decompose", "Undecomposable"]
+
+
+class Decompose(FallbackStrategy):
+    """Run the operation's body, whose inner calls reach the types again."""
+
+    name = "decompose"
+    outcome = Outcome(
+        order=60,
+        meaning="by running the operation's body on it",
+        how="decompose",
+        share="decompose",
+        bucket="decomposed",
+        letter="c",
+        structured=True,
+        for_all="is decomposed",
+        colours=Colours("#b3f0ff", "#4ac6d9", "#0a3a42", "#1b9aaa"),
+    )
+    decomposes = True
+
+    @override
+    def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:
+        body = operation.decomposition()
+        if body is None:
+            return f"{operation.name} does not decompose: its body is one call"
+
+        def decompose_fallback(*args: Any, **kwargs: Any) -> Any:
+            running = RUNNING.get()
+            if (operation, key) in running:
+                return decline("its body comes back to itself")
+            mode = _Decomposing(operation)
+            token = RUNNING.set(running | {(operation, key)})
+            try:
+                with mode:
+                    return body(*args, **kwargs)
+            except Undecomposable as failure:
+                if failure.owner is not mode:
+                    raise
+                needed = failure.operation.qualified_name
+            finally:
+                RUNNING.reset(token)
+            return decline(f"it needs {needed}, which nobody answers")
+
+        return Step(self.outcome, cls, decompose_fallback, f"decompose: the body of {operation.name}")
+
+
+class Undecomposable(BaseException):
+    """An inner call of a decomposition that nobody answers; it never leaves the library."""
+
+    def __init__(self, owner: _Decomposing, operation: Overridable) -> None:
+        super().__init__(f"nobody answers {operation.qualified_name} inside of a decomposition")
+        self.owner = owner
+        self.operation = operation
+
+
+class _Decomposing(Mode):
+    """Answers the calls inside a decomposition, without the fallbacks that come after it."""
+
+    def __init__(self, operation: Overridable) -> None:
+        self.protocol = operation.protocol
+
+    def answer(
+        self,
+        operation: Overridable,
+        types: tuple[type, ...],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+    ) -> Any:
+        keywords = dict(kwargs)
+        result = answer_by_modes(operation, args, keywords)
+        if result is not NotImplemented:
+            return result
+        chain = operation.protocol.limited_chain(operation, operation.parameters.key(args, keywords))
+        result, _ = chain.attempt(args, keywords, asks=note_asked)
+        if result is NotImplemented:
+            raise Undecomposable(self, operation)
+        return result

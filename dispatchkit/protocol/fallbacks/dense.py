@@ -1,0 +1,66 @@
+"""`fallback.dense`: plain arrays in the place of every argument that can become one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
+
+from dispatchkit.protocol.densify import make_dense
+from dispatchkit.protocol.fallbacks.base import FallbackStrategy, replaced
+from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.outcome import Colours, Outcome
+from dispatchkit.protocol.parameters import Key, flatten
+from dispatchkit.protocol.specificity import Step
+
+if TYPE_CHECKING:
+    from dispatchkit.protocol.overridable import Overridable
+
+__all__ = ["Dense"]
+
+
+class Dense(FallbackStrategy):
+    """Make plain arrays of every argument whose type allows it, and call again."""
+
+    name = "dense"
+    outcome = Outcome(
+        order=100,
+        meaning="by becoming dense",
+        how="dense",
+        share="dense",
+        bucket="dense",
+        letter="d",
+        reference=True,
+        for_all="becomes dense",
+        colours=Colours("#fae17d", "#d4a72c", "#4b2900", "#bb8009"),
+    )
+
+    @override
+    def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:
+        protocol = operation.protocol
+        if protocol.records.to_dense(cls) is None:
+            return "cannot become dense: it has no to_dense()"
+        makers = {
+            other: maker
+            for other in flatten(key)
+            if (other is cls or self in protocol.fallback(other).parts)
+            and (maker := protocol.records.to_dense(other)) is not None
+            and other is not protocol.base
+        }
+
+        if operation.loses_change(key, makers):
+            return f"{operation.name} would change a dense copy, and the change be lost"
+
+        def densified(name: str, value: Any) -> Any:
+            maker = makers.get(type(value))
+            if maker is None:
+                return value
+            return make_dense(operation.qualified_name, type(value), maker, value, protocol.is_plain)
+
+        def dense_fallback(*args: Any, **kwargs: Any) -> Any:
+            args, kwargs = operation.parameters.replace(args, kwargs, densified)
+            return operation.function(*args, **kwargs)
+
+        names = ", ".join(map(type_name, makers))
+        then = None if protocol.base is None else replaced(key, makers, protocol.base)
+        return Step(self.outcome, cls, dense_fallback, f"dense: to_dense() of {names}", then=then)

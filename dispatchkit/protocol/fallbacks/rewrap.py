@@ -1,0 +1,82 @@
+"""`fallback.rewrap`: the first field of a wrapper computes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
+
+from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.fallbacks.base import FallbackStrategy, replaced
+from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.outcome import Colours, Outcome
+from dispatchkit.protocol.parameters import Key
+from dispatchkit.protocol.specificity import Step
+from dispatchkit.protocol.type_registry import with_field
+
+if TYPE_CHECKING:
+    from dispatchkit.protocol.overridable import Overridable
+
+__all__ = ["Rewrap"]
+
+
+class Rewrap(FallbackStrategy):
+    """Compute on the first field and put the result in its place."""
+
+    name = "rewrap"
+    outcome = Outcome(
+        order=70,
+        meaning="on its first field, rebuilt with the others",
+        how="rewrap",
+        share="rewrap",
+        bucket="rewrapped",
+        letter="w",
+        structured=True,
+        colours=Colours("#bfe9e0", "#3fb8a0", "#0b3f38", "#22917c"),
+    )
+
+    @override
+    def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:
+        protocol = operation.protocol
+        names = protocol.records.field_names(cls)
+        if not names:
+            return "cannot be rewrapped: it has no fields"
+
+        def unwrapped(name: str, value: Any) -> Any:
+            return getattr(value, _wrapped_field(operation, value)) if type(value) is cls else value
+
+        def rewrap_fallback(*args: Any, **kwargs: Any) -> Any:
+            values = operation.parameters.values(args, kwargs)
+            source = next(value for _, value in values if type(value) is cls)
+            first = _wrapped_field(operation, source)
+            inner = type(getattr(source, first))
+            args, kwargs = operation.parameters.replace(args, kwargs, unwrapped)
+            result = operation.function(*args, **kwargs)
+            return protocol.map_arrays(result, lambda array: with_field(source, first, array), inner)
+
+        then = None if protocol.base is None else replaced(key, {cls}, protocol.base)
+        return Step(self.outcome, cls, rewrap_fallback, f"rewrap: on field '{names[0]}'", then=then)
+
+
+def _wrapped_field(operation: Overridable, value: Any) -> str:
+    """Return the name of the field on which a wrapper is computed.
+
+    Raises
+    ------
+    RegistrationError : if an instance has none, or something else than an array in it
+    """
+    protocol, cls = operation.protocol, type(value)
+    found = protocol.records.fields_of(value)
+    if not found:
+        names = ", ".join(f"'{name}'" for name in protocol.records.field_names(cls))
+        raise RegistrationError(
+            f"{operation.qualified_name}: {type_name(cls)} cannot be rewrapped: its fields {names} are parameters of "
+            f"the constructor and no attributes; declare where the array is: fields=('data', ...)"
+        )
+    held = type(getattr(value, found[0]))
+    if protocol.base is not None and not protocol.admits(held):
+        raise RegistrationError(
+            f"{operation.qualified_name}: {type_name(cls)} cannot be rewrapped: its first field '{found[0]}' holds a "
+            f"value of type {held.__name__}, not an array; declare the array's field first: fields=('data', ...)"
+        )
+    return found[0]

@@ -1,0 +1,47 @@
+"""One vocabulary for how calls are answered: what a fallback strategy says of itself is all that reports know of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.protocol.fallbacks import STRATEGIES, FallbackStrategy
+from dispatchkit.protocol.outcome import OUTCOMES
+from dispatchkit.report.audit.pairs import SHARES
+from dispatchkit.report.audit.picture import COLOURS as CELLS
+from dispatchkit.report.coverage.rows import BUCKETS, MEASURED
+from dispatchkit.report.record.call import HOWS
+from dispatchkit.report.record.timeline import COLOURS as BOXES
+
+ANSWERING = [cls for cls in FallbackStrategy.__subclasses__() if cls.name != "refuse"]
+
+
+def test_outcomes_stand_in_order_and_no_two_share_a_name() -> None:
+    assert [one.order for one in OUTCOMES] == sorted({one.order for one in OUTCOMES})
+    hows = [one.how for one in OUTCOMES if one.how]
+    assert len(set(hows)) == len(hows)
+
+
+@pytest.mark.parametrize("cls", ANSWERING, ids=lambda cls: cls.name)
+def test_reports_know_each_strategy_by_what_it_says_of_itself(cls: type[FallbackStrategy]) -> None:
+    outcome = cls.outcome
+    assert BUCKETS[outcome.bucket] == MEASURED[outcome.bucket] == outcome.meaning
+    assert SHARES[outcome.share] == HOWS[outcome.how] == outcome.meaning
+    assert CELLS[outcome.share] == (outcome.colours.fill, outcome.colours.dark_fill)
+    assert BOXES[outcome.how] is outcome.colours
+    assert repr(getattr(dk.fallback, cls.name)) == f"fallback.{cls.name}"
+
+
+def test_no_other_module_lists_the_strategies() -> None:
+    root = Path(dk.__file__).parent
+    listing = re.compile("|".join(f'"{name}"' for name in STRATEGIES))
+    found = {
+        str(path.relative_to(root))
+        for path in root.rglob("*.py")
+        if path.parent.name != "fallbacks" and len(set(listing.findall(path.read_text(encoding="utf-8")))) > 1
+    }
+    # What mypy infers for a result depends on what a strategy does with the types.
+    assert found == {"mypy_plugin/dispatch.py"}
