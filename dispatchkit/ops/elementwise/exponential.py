@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -232,13 +231,6 @@ def logaddexp(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     tensor([1000.6931])
     """
     return xp.logaddexp(x1, x2)
-
-
-@logaddexp.def_numpy
-@np.errstate(invalid="ignore")
-def logaddexp_numpy(x1: Any, x2: Any, /) -> Any:
-    """Add; NaN stays NaN, of which NumPy warns."""
-    return np.logaddexp(x1, x2)
 
 
 @logaddexp.def_partial("x1")
