@@ -5,6 +5,7 @@ What follows `--` goes to the tool: `nox -s tests -- -k add`, `nox -s bench -- -
 """
 
 import os
+import shutil
 from pathlib import Path
 
 import nox
@@ -97,6 +98,52 @@ def fuzz(session: nox.Session) -> None:
     """Run random programs against PyTorch: `nox -s fuzz -- --programs 100000 --seed 7`."""
     install(session, "test", "peers")
     session.run("python", "-m", "tests.fuzz", *session.posargs)
+
+
+# Parts of the package that mutants are made of, each with the tests that are to find them.
+MUTATED = {
+    "declare": ("tests/ops", "tests/graph", "tests/test_operations.py"),
+    "graph": ("tests/graph", "tests/autograd"),
+    "report": ("tests/report",),
+    "testing": ("tests/testing",),
+}
+MUTATION = """\
+[cosmic-ray]
+module-path = "{module}"
+timeout = 600.0
+excluded-modules = []
+test-command = "python -m pytest -q -x -p no:cacheprovider {tests}"
+
+[cosmic-ray.distributor]
+name = "local"
+
+[cosmic-ray.filters.operators-filter]
+exclude-operators = ["core/ReplaceBinaryOperator_BitOr_.*"] # most are those of annotations
+"""
+
+
+@nox.session
+def mutation(session: nox.Session) -> None:
+    """List the changes of the code that no test finds: `nox -s mutation -- graph/anomaly.py tests/autograd`.
+
+    Without arguments it takes days; without tests, those of the whole part.
+    """
+    install(session, "mutation")
+    module, *tests = session.posargs or ("",)
+    work = Path(session.create_tmp()).absolute()
+    for folder in ("dispatchkit", "tests"):  # a copy, so that the checkout is never a mutant
+        shutil.copytree(folder, work / folder, dirs_exist_ok=True)
+    shutil.copy("pyproject.toml", work)
+    session.env["PYTHONDONTWRITEBYTECODE"] = "1"  # two mutants may have the size and time of one file
+    with session.chdir(work):
+        for part in [module] if module else MUTATED:
+            chosen = tests or MUTATED[Path(part).parts[0]]
+            session.run("python", "-m", "pytest", "-q", "-x", *chosen)
+            Path("mutants.toml").write_text(MUTATION.format(module=f"dispatchkit/{part}", tests=" ".join(chosen)))
+            session.run("cosmic-ray", "init", "--force", "mutants.toml", "mutants.sqlite")
+            session.run("cr-filter-operators", "mutants.sqlite", "mutants.toml")
+            session.run("cosmic-ray", "exec", "mutants.toml", "mutants.sqlite")
+            session.run("cr-report", "--surviving-only", "--show-diff", "mutants.sqlite")
 
 
 GET_CONFORMANCE_SUITE = """\

@@ -112,6 +112,13 @@ class NumpyNamespace:
         return x.argmin(axis, keepdims=keepdims)
 
     @staticmethod
+    def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        """Count without the Python layers of `numpy.count_nonzero` along an axis."""
+        if axis is None and not keepdims:
+            return np.count_nonzero(x)
+        return _sum(np.asarray(x).astype(bool, copy=False), axis, np.intp, None, keepdims)
+
+    @staticmethod
     def floor_divide(x1: Any, x2: Any, /) -> Any:
         """Divide and round down; where one operand is infinite, ``floor(x1 / x2)`` as the standard asks."""
         infinite = np.isinf(x1) | np.isinf(x2)
@@ -122,10 +129,10 @@ class NumpyNamespace:
         return np.where(infinite, np.floor(np.divide(x1, x2, dtype=y.dtype)), y)
 
     @staticmethod
+    @np.errstate(invalid="ignore")
     def logaddexp(x1: Any, x2: Any, /) -> Any:
         """Add numbers given by their logarithms; NaN stays NaN, of which NumPy warns."""
-        with np.errstate(invalid="ignore"):
-            return np.logaddexp(x1, x2)
+        return np.logaddexp(x1, x2)
 
     @staticmethod
     def expm1(x: Any, /) -> Any:
@@ -227,7 +234,7 @@ class NumpyNamespace:
         return x.transpose(axes)
 
     @staticmethod
-    def squeeze(x: Any, /, axis: Any) -> Any:
+    def squeeze(x: Any, /, axis: Any = None) -> Any:
         """Drop axes without NumPy's dispatch layer."""
         return x.squeeze(axis)
 

@@ -129,7 +129,7 @@ def operation(
     Returns
     -------
     the public function, with ``def_partial``, ``def_transpose``, ``def_vjp`` and ``def_jvp``; an operation without
-    rules is differentiated through its body. With ``def_numpy`` it takes a shorter way for NumPy arrays
+    rules is differentiated through its body. With ``def_numpy`` it takes a fast path for NumPy arrays
 
     Examples
     --------
@@ -260,21 +260,21 @@ def _store_numbers(entry: DeclaredOperation, kind: RuleKind, numbers: tuple[Any,
     entry.forget_rules()
 
 
-def _define_numpy(entry: DeclaredOperation, way: Callable[..., Any], /) -> Callable[..., Any]:
+def _define_numpy(entry: DeclaredOperation, fast: Callable[..., Any], /) -> Callable[..., Any]:
     """Compute NumPy arrays by a function that takes what the body takes but for the namespace."""
     wanted = [p for p in entry.parameters.signature.parameters.values() if p.name != "requires_grad"]
-    found = signature_of(way, "def_numpy").parameters.values()
+    found = signature_of(fast, "def_numpy").parameters.values()
     if [(p.name, p.kind, p.default) for p in found] != [(p.name, p.kind, p.default) for p in wanted]:
         right = str(inspect.Signature([p.replace(annotation=p.empty) for p in wanted]))
         raise RegistrationError(
-            f"{way.__name__} cannot compute {entry.qualified_name} on NumPy arrays: write def {way.__name__}{right}"
+            f"{fast.__name__} cannot compute {entry.qualified_name} on NumPy arrays: write def {fast.__name__}{right}"
         )
-    entry.compute_on_numpy_by(way)
-    return way
+    entry.compute_on_numpy_by(fast)
+    return fast
 
 
 def body_on_numpy(function: Operation[P, R]) -> Callable[..., Any]:
-    """Return what computes NumPy arrays by the body, for a shorter way that leaves some calls to it."""
+    """Return what computes NumPy arrays by the body, for a fast path that leaves some calls to it."""
     return partial(tensor_protocol.operation(function).source, numpy_namespace)
 
 

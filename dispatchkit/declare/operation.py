@@ -56,7 +56,8 @@ class DeclaredOperation(Overridable):
     passthrough : whether the body only passes its arguments on to the namespace's function of the same name
     kernel : computes it on NumPy arrays, with every parameter left out
     on_numpy : computes it on NumPy arrays
-    whole : computes it on a NumPy array with every parameter left out, where there is a shorter way
+    fast_path : whether a function that `def_numpy` declared does
+    whole : computes it on a NumPy array with every parameter left out, where there is a fast path
     samples : valid calls
     facts : what its declaration states of the numbers that it takes and gives
     pull_raw : computes the raw cotangents of a recorded call's inputs
@@ -88,6 +89,7 @@ class DeclaredOperation(Overridable):
         own = getattr(numpy_namespace, name, None) if passthrough else None
         self.kernel = _kernel(partial(body, numpy_namespace) if own is None else own, trusted=self.trusted)
         self.on_numpy = _on_numpy(body, name if passthrough else None, parameters.signature)
+        self.fast_path = False
         self.whole = numpy_namespace.whole.get(name) if passthrough else None
         self.samples: list[Sample] = []
         self.facts = Facts()
@@ -126,11 +128,11 @@ class DeclaredOperation(Overridable):
     def make_operator(self, reflected: str) -> Callable[..., Any]:
         return binary_function(self, reflected)
 
-    def compute_on_numpy_by(self, way: Callable[..., Any]) -> None:
+    def compute_on_numpy_by(self, fast: Callable[..., Any]) -> None:
         """Compute NumPy arrays by a function of the same parameters in place of the body."""
-        self.on_numpy = way
+        self.on_numpy, self.fast_path = fast, True
         if self.parameters.unary or self.parameters.binary:
-            self.kernel = way if self.trusted else _giving_new_memory(way)
+            self.kernel = fast if self.trusted else _giving_new_memory(fast)
         self.forget_rules()
 
     def forget_rules(self) -> None:

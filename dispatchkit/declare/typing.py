@@ -59,5 +59,5 @@ class Operation(Protocol[P, R_co]):
     def def_jvp(self, rule: Rule | str, /) -> Rule:
         """Declare the Jacobian-vector product for an argument."""
 
-    def def_numpy(self, way: Callable[..., Any], /) -> Callable[..., Any]:
-        """Declare what computes NumPy arrays in place of the body: the same results by a shorter way."""
+    def def_numpy(self, fast: Callable[..., Any], /) -> Callable[..., Any]:
+        """Declare what computes NumPy arrays in place of the body: the same results by a fast path."""

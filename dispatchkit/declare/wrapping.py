@@ -59,7 +59,7 @@ def spec_of(value: Any) -> Any:
 def holds_everywhere(condition: Any) -> bool:
     """Return whether a condition is true for every element, of a whole batch where there is one.
 
-    For rules that take a shorter way where they can; ``if`` alone cannot ask a batch.
+    For rules that take a fast path where they can; ``if`` alone cannot ask a batch.
     """
     if not isinstance(condition, Storage) and tensor_protocol.records.participates(type(condition)):
         condition = tensor_namespace.all(condition)

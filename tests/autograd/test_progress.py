@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.autograd import gradcheck, progress
+from dispatchkit.autograd import checking, gradcheck, progress
 from tests.graph.test_leaves import leaf
 
 
@@ -127,3 +127,34 @@ def test_gradcheck_that_is_done_at_once_shows_nothing(attach: Callable[[], Termi
     terminal = attach()
     assert gradcheck(dk.exp, (leaf(1.0),))
     assert terminal.getvalue() == ""
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"check_forward_ad": True},
+        {"check_forward_ad": True, "check_backward_ad": False},
+        {"check_batched_grad": True},
+        {"check_forward_ad": True, "check_batched_forward_grad": True},
+    ],
+)
+def test_gradcheck_announces_as_many_steps_as_it_takes(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], fast_mode: bool
+) -> None:
+    announced: list[int] = []
+    taken: list[None] = []
+
+    class Counted(progress.Progress):
+        def __init__(self, name: str, count: int) -> None:
+            announced.append(count)
+            super().__init__(name, count)
+
+        def advance(self) -> None:
+            taken.append(None)
+            super().advance()
+
+    monkeypatch.setattr(checking, "Progress", Counted)
+    assert gradcheck(lambda x, y: (x * y, dk.sin(x)), (leaf(1.0, 2.0), leaf(3.0)), fast_mode=fast_mode, **options)
+    assert announced == [len(taken)]

@@ -11,7 +11,20 @@ import numpy as np
 
 import dispatchkit as dk
 
-from . import layers, memory, mlp, modules, operations, optimisers, overrides, peers, scaling, tensors, transforms
+from . import (
+    fast_paths,
+    layers,
+    memory,
+    mlp,
+    modules,
+    operations,
+    optimisers,
+    overrides,
+    peers,
+    scaling,
+    tensors,
+    transforms,
+)
 from .harness import Effort, Row, Unavailable, measure, pytorch, same_results
 
 ROWS = [
@@ -112,6 +125,7 @@ def main(arguments: Sequence[str]) -> None:
     for topic, give in (
         (scaling.TOPIC, lambda: scaling.slope_lines(effort)),
         (memory.TOPIC, memory.memory_lines),
+        (fast_paths.TOPIC, lambda: fast_paths.fast_path_lines(effort)),
         (operations.TOPIC, lambda: operations.operation_lines(effort)),
     ):
         if wanted in topic:

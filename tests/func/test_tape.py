@@ -290,6 +290,7 @@ Call = Callable[[], Any]
         ),
         (lambda: jvp(lambda x: x.numpy(), (X,), (X,)), TransformError, "a tensor inside jvp has no array of its own"),
         (lambda: linearize(dk.sin, X)[1](X, X), ValueError, "linearize: 1 arguments, but 2 tangents"),
+        (lambda: linearize(dk.multiply, X, X)[1](X), ValueError, "linearize: 2 arguments, but 1 tangents"),
         (lambda: linearize(dk.sin, X)[1](dk.ones(3)), ValueError, r"linearize: an output has shape \(2,\), its cotang"),
         (lambda: grad(lambda x: x.numpy().sum())(X), AutogradError, r"numpy\(\) on a tensor that requires grad"),
     ],

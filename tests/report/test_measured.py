@@ -287,3 +287,24 @@ def test_rich_shows_the_same_buckets(report: Any) -> None:
     text = written.getvalue()
     assert "wrong gradient" in text
     assert "tanh" in text
+
+
+@pytest.mark.parametrize(
+    ("dtype", "error", "bucket"),
+    [
+        ("float64", 1e-9, "native"),
+        ("float64", 5e-6, "wrong value"),
+        ("float32", 5e-6, "native"),
+        ("float32", 5e-4, "wrong value"),
+        ("float16", 7e-4, "native"),
+        ("float16", 1e-2, "wrong value"),
+    ],
+)
+def test_a_value_may_be_off_by_the_rounding_of_its_dtype(dtype: str, error: float, bucket: str) -> None:
+    with dk.local_registrations():
+
+        @dk.implements(dk.floor)
+        def floor_and_an_error(x: Imperfect, /) -> Imperfect:
+            return Imperfect(dk.astype(dk.astype(dk.floor(x.data), dk.float64) * (1 + error), dtype))
+
+        assert row_of(Imperfect, "floor", Imperfect(dk.astype(matrix() * 64, dtype))).bucket == bucket

@@ -314,3 +314,12 @@ def test_a_dtype_that_the_library_lacks_is_named() -> None:
     with pytest.raises(TypeError, match="array_api_strict has no dtype float16"):
         dk.astype(dk.Tensor(library.ones(2)), np.float16)
     foreign.clear()
+
+
+def test_what_is_drawn_in_the_likeness_of_an_array_lies_on_its_device() -> None:
+    strict = pytest.importorskip("array_api_strict")
+    one, other = strict.Device("device1"), strict.Device("device2")
+    x = dk.Tensor(strict.ones(2, device=one))
+    for like in (dk.rand_like, dk.randn_like):
+        assert like(x).device == one
+        assert like(x, device=other).device == other

@@ -1,4 +1,4 @@
-"""NumPy's shorter ways for making arrays; arguments that it refuses are looked at by the bodies, for their messages."""
+"""Fast paths for making NumPy arrays; arguments that NumPy refuses are for the bodies, which say why."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _making(operation: Any, make: Callable[[Any, Any], Any]) -> None:
     """Make arrays of a shape by a function that takes shape and dtype."""
     body = body_on_numpy(operation)
 
-    def way(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    def fast(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
         if type(shape) in SHAPES and device is None:
             try:
                 return make(shape, dtype or default_dtype_of("f"))
@@ -49,14 +49,14 @@ def _making(operation: Any, make: Callable[[Any, Any], Any]) -> None:
                 pass
         return body(shape, dtype=dtype, device=device)
 
-    operation.def_numpy(way)
+    operation.def_numpy(fast)
 
 
 def _making_like(operation: Any, make: Callable[[Any, Any], Any]) -> None:
     """Make arrays of the shape of another by a function that takes shape and dtype."""
     body = body_on_numpy(operation)
 
-    def way(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+    def fast(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
         if device is None:
             try:
                 return make(x.shape, dtype or x.dtype)
@@ -64,7 +64,7 @@ def _making_like(operation: Any, make: Callable[[Any, Any], Any]) -> None:
                 pass
         return body(x, dtype=dtype, device=device)
 
-    operation.def_numpy(way)
+    operation.def_numpy(fast)
 
 
 for of_shape, like, make in ((zeros, zeros_like, np.zeros), (ones, ones_like, _ones), (empty, empty_like, np.empty)):

@@ -171,13 +171,6 @@ def logaddexp(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.logaddexp(x1, x2)
 
 
-@logaddexp.def_numpy
-@np.errstate(invalid="ignore")
-def logaddexp_numpy(x1: Any, x2: Any, /) -> Any:
-    """Add; NaN stays NaN, of which NumPy warns."""
-    return np.logaddexp(x1, x2)
-
-
 @logaddexp.def_partial("x1")
 def logaddexp_partial_x1(xp, x1, x2):
     return logistic(xp, _lead(xp, x1, x2))

@@ -1,4 +1,4 @@
-"""NumPy's shorter ways for linear algebra: its function at once; what it refuses is for the body, which says why."""
+"""Fast paths of linear algebra for NumPy arrays; what NumPy refuses is for the body, which says why."""
 
 from __future__ import annotations
 
@@ -7,28 +7,17 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.linalg import LinAlgError
 
 from dispatchkit.backends.numpy import DOUBLE
 from dispatchkit.backends.sums import total
 from dispatchkit.declare.call_errors import MISTAKES
 from dispatchkit.declare.decorators import body_on_numpy
-from dispatchkit.ops.linalg.decompositions import QRResult, cholesky, qr
-from dispatchkit.ops.linalg.eigen import EighResult, EigResult, eig, eigh, eigvals, eigvalsh
 from dispatchkit.ops.linalg.elements import cross, diagonal, outer, trace
-from dispatchkit.ops.linalg.linalg import SlogdetResult, det, inv, slogdet, solve
 from dispatchkit.ops.linalg.norms import matrix_norm, norm
-from dispatchkit.ops.linalg.products import bmm, dot, left_out, mm, mv, paired, tensordot, vecdot
-from dispatchkit.ops.linalg.singular_values import SVDResult, pinv, svd, svdvals
+from dispatchkit.ops.linalg.products import dot, left_out, mm, mv, paired, tensordot
 
 __all__: list[str] = []
 
-# Its stub does not know all forms of a call.
-_vecdot: Callable[..., Any] = np.vecdot
-# A named tuple of several results, without the call of its own constructor.
-named: Callable[..., Any] = tuple.__new__
-# What NumPy's decompositions give in real numbers where all are real, and the standard in complex ones.
-COMPLEX = {"f": np.dtype("complex64"), "d": np.dtype("complex128")}
 SECOND, THIRD = np.array([1, 2, 0]), np.array([2, 0, 1])
 SMALL = 1000
 AXES = (type(None), int, tuple)
@@ -44,90 +33,12 @@ SUMS: dict[Any, tuple[int, int, Any]] = {
 REFUSED = (AttributeError, *MISTAKES)
 
 
-def _complex(x: Any) -> Any:
-    return x.astype(COMPLEX[x.dtype.char]) if x.dtype.char in COMPLEX else x
-
-
-def _declare(operation: Any, compute: Callable[[Any], Any]) -> None:
-    """Compute an operation of matrices and nothing else by a function of NumPy that takes them as the body does."""
-    body = body_on_numpy(operation)
-
-    def way(x: Any, /) -> Any:
-        try:
-            return compute(x)
-        except LinAlgError:
-            pass
-        return body(x)
-
-    operation.def_numpy(way)
-
-
-_declare(inv, np.linalg.inv)
-_declare(det, np.linalg.det)
-_declare(eigvalsh, np.linalg.eigvalsh)
-_declare(svdvals, np.linalg.svdvals)
-_declare(slogdet, lambda x: named(SlogdetResult, np.linalg.slogdet(x)))
-_declare(eigh, lambda x: named(EighResult, np.linalg.eigh(x)))
-_declare(eig, lambda x: named(EigResult, map(_complex, np.linalg.eig(x))))
-_declare(eigvals, lambda x: _complex(np.linalg.eigvals(x)))
-
-solve_body = body_on_numpy(solve)
-cholesky_body = body_on_numpy(cholesky)
-qr_body = body_on_numpy(qr)
-svd_body = body_on_numpy(svd)
-pinv_body = body_on_numpy(pinv)
 trace_body = body_on_numpy(trace)
 diagonal_body = body_on_numpy(diagonal)
 cross_body = body_on_numpy(cross)
 outer_body = body_on_numpy(outer)
 norm_body = body_on_numpy(norm)
 matrix_norm_body = body_on_numpy(matrix_norm)
-
-
-@solve.def_numpy
-def solve_numpy(x1: Any, x2: Any, /) -> Any:
-    try:
-        return np.linalg.solve(x1, x2)
-    except MISTAKES:
-        pass
-    return solve_body(x1, x2)
-
-
-@cholesky.def_numpy
-def cholesky_numpy(x: Any, /, *, upper: bool = False) -> Any:
-    try:
-        return np.linalg.cholesky(x, upper=upper)
-    except LinAlgError:
-        pass
-    return cholesky_body(x, upper=upper)
-
-
-@qr.def_numpy
-def qr_numpy(x: Any, /, *, mode: Any = "reduced") -> Any:
-    if mode in ("reduced", "complete"):
-        try:
-            return named(QRResult, np.linalg.qr(x, mode))
-        except LinAlgError:
-            pass
-    return qr_body(x, mode=mode)
-
-
-@svd.def_numpy
-def svd_numpy(x: Any, /, *, full_matrices: bool = True) -> Any:
-    try:
-        return named(SVDResult, np.linalg.svd(x, full_matrices))
-    except LinAlgError:
-        pass
-    return svd_body(x, full_matrices=full_matrices)
-
-
-@pinv.def_numpy
-def pinv_numpy(x: Any, /, *, rtol: Any = None) -> Any:
-    try:
-        return np.linalg.pinv(x, rtol=rtol)
-    except MISTAKES:
-        pass
-    return pinv_body(x, rtol=rtol)
 
 
 @trace.def_numpy
@@ -170,7 +81,7 @@ def outer_numpy(x1: Any, x2: Any, /) -> Any:
 
 @norm.def_numpy
 def norm_numpy(x: Any, /, *, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """Leave out NumPy's own choice of a way where all elements or one axis of real numbers are asked for."""
+    """Leave out NumPy's own choice of an algorithm where all elements or one axis of real numbers are asked for."""
     try:
         if ord is None and x.dtype.kind == "f":
             if axis is None and not keepdims and x.dtype is DOUBLE:
@@ -205,36 +116,21 @@ def matrix_norm_numpy(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") ->
     return matrix_norm_body(x, keepdims=keepdims, ord=ord)
 
 
-@vecdot.def_numpy
-def vecdot_numpy(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    return _vecdot(x1, x2) if type(axis) is int and axis == -1 else _vecdot(x1, x2, axis=axis)
-
-
 def _declare_product(operation: Any, ndim1: int, ndim2: int, compute: Callable[[Any, Any], Any]) -> None:
     """Compute a product of arrays of fixed numbers of axes at once where they have these."""
     body = body_on_numpy(operation)
 
-    def way(x1: Any, x2: Any, /) -> Any:
+    def fast(x1: Any, x2: Any, /) -> Any:
         if getattr(x1, "ndim", 0) == ndim1 and getattr(x2, "ndim", 0) == ndim2:
             return compute(x1, x2)
         return body(x1, x2)
 
-    operation.def_numpy(way)
+    operation.def_numpy(fast)
 
 
 _declare_product(dot, 1, 1, np.dot)
 _declare_product(mm, 2, 2, np.matmul)
 _declare_product(mv, 2, 1, np.matmul)
-
-
-bmm_body = body_on_numpy(bmm)
-
-
-@bmm.def_numpy
-def bmm_numpy(x1: Any, x2: Any, /) -> Any:
-    if getattr(x1, "ndim", 0) == 3 == getattr(x2, "ndim", 0) and x1.shape[0] == x2.shape[0]:
-        return np.matmul(x1, x2)
-    return bmm_body(x1, x2)
 
 
 tensordot_body = body_on_numpy(tensordot)

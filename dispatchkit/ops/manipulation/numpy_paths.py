@@ -1,4 +1,4 @@
-"""NumPy's shorter ways for arrays rolled, broadcast together, and made of evenly spaced values."""
+"""Fast paths for NumPy arrays that are rolled, broadcast together, or made of evenly spaced values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dispatchkit.ops.creation.creation import linspace
 from dispatchkit.ops.creation.dtypes import default_dtype_of
 from dispatchkit.ops.manipulation.joining import broadcast_arrays
 from dispatchkit.ops.manipulation.permuting import roll, swapaxes, transpose
-from dispatchkit.ops.manipulation.shapes import ravel, squeeze
+from dispatchkit.ops.manipulation.shapes import ravel
 from dispatchkit.ops.shared.axes import Axis, along
 
 __all__ = ["rolled"]
@@ -42,11 +42,6 @@ def swapaxes_numpy(x: Any, axis1: int, axis2: int, /) -> Any:
         return x.swapaxes(axis1, axis2)
     except (TypeError, ValueError):
         return _swapaxes_any(x, axis1, axis2)
-
-
-@squeeze.def_numpy
-def squeeze_numpy(x: Any, /, axis: Axis = None) -> Any:
-    return x.squeeze(axis)
 
 
 @ravel.def_numpy

@@ -3,7 +3,7 @@
 from dispatchkit.ops.reductions import (
     cumulative,
     nan,
-    nan_numpy,  # noqa: F401  # NumPy's fast paths, declared on import
+    numpy_paths,  # noqa: F401  # NumPy's fast paths, declared on import
     reductions,
     softmaxes,
 )

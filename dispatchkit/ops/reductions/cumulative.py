@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.declare.decorators import body_on_numpy, operation
+from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace
 from dispatchkit.ops.shared.arrays import conjugate
@@ -205,17 +205,3 @@ def diff(
     for _ in range(n):
         x = x[along(axis, slice(1, None))] - x[along(axis, slice(None, -1))]
     return x
-
-
-@diff.def_numpy
-def diff_numpy(x: Any, /, n: int = 1, *, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    if n < 1 or prepend is not None or append is not None:
-        return _body_of_diff(x, n, axis=axis, prepend=prepend, append=append)
-    axis = normal_axis(axis, x.ndim, "diff")
-    after, before = along(axis, slice(1, None)), along(axis, slice(None, -1))
-    for _ in range(n):
-        x = x[after] - x[before]
-    return x
-
-
-_body_of_diff = body_on_numpy(diff)

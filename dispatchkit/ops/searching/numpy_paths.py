@@ -1,4 +1,4 @@
-"""NumPy's shorter ways for counting, finding and telling apart elements."""
+"""Fast paths for NumPy arrays of what finds and tells apart elements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from dispatchkit.declare.decorators import body_on_numpy
 from dispatchkit.ops.manipulation.splitting import argwhere
-from dispatchkit.ops.reductions.reductions import count_nonzero
 from dispatchkit.ops.searching.sets import (
     UniqueAllResult,
     UniqueCountsResult,
@@ -19,19 +18,10 @@ from dispatchkit.ops.searching.sets import (
     unique_inverse,
     unique_values,
 )
-from dispatchkit.ops.shared.axes import Axis
 
 __all__: list[str] = []
 
-_total: Any = np.add.reduce
 _any_of: Any = np.logical_or.reduce
-
-
-@count_nonzero.def_numpy
-def count_nonzero_numpy(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
-    if axis is None and not keepdims:
-        return np.count_nonzero(x)
-    return _total(np.asarray(x).astype(bool, copy=False), axis, np.intp, None, keepdims)
 
 
 # Integers from which a table of those between the smallest and the largest is made in less time than an order.

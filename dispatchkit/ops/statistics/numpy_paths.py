@@ -1,4 +1,4 @@
-"""NumPy's shorter ways for variance and standard deviation."""
+"""Fast paths of variance and standard deviation for NumPy arrays."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -69,11 +68,10 @@ def median(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fa
 
 @median.def_numpy
 def median_numpy(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
-    """Find the middle; of long lanes, by bringing it and what is NaN to their places alone."""
-    lanes = _real_lanes(numpy_namespace, median.__name__, x, axis)
-    n = lanes.shape[-1]
+    ordered = _real_lanes(numpy_namespace, median.__name__, x, axis).copy()
+    ordered.sort(-1)
+    n = ordered.shape[-1]
     low, high = (n - 1) // 2, n // 2
-    ordered = _arranged(lanes, (low, high))
     y = total(ordered[..., low : high + 1], axis=-1, dtype=DOUBLE_OF.get(x.dtype.kind), keepdims=True) / (
         high + 1 - low
     )
@@ -140,20 +138,6 @@ def quantile(
     >>> dk.quantile(x, 0.5, method="lower")
     tensor(2.)
     """
-    return _quantile(xp, x, q, axis, method, keepdims, _sorted)
-
-
-@quantile.def_numpy
-def quantile_numpy(
-    x: Any, q: Any, /, *, axis: Axis = None, method: QuantileMethod = "linear", keepdims: bool = False
-) -> Any:
-    return _quantile(numpy_namespace, x, q, axis, method, keepdims, _partitioned)
-
-
-def _quantile(
-    xp: Namespace, x: Any, q: Any, axis: Axis, method: str, keepdims: bool, ordered_for: Callable[..., Any]
-) -> Any:
-    """Return quantiles, from what puts as many elements into order as the places between them ask for."""
     if method not in METHODS:
         raise ValueError(f"{quantile.__name__}: method must be one of {str(METHODS)[1:-1]}, found {method!r}")
     x, shape = _real_lanes(xp, quantile.__name__, x, axis), _reduced(x.shape, axis, keepdims)
@@ -164,7 +148,7 @@ def _quantile(
     if not holds_everywhere((q >= 0) & (q <= 1)):
         raise ValueError(f"{quantile.__name__}: q must lie between 0 and 1, found {q}")
     places = xp.reshape(q, (-1,)) * (x.shape[-1] - 1)
-    ordered, undefined = ordered_for(xp, x, places)
+    ordered, undefined = _sorted(xp, x)
     chosen = xp.moveaxis(_without(xp, _chosen(xp, ordered, places, method), ordered, undefined), -1, 0)
     return xp.reshape(chosen, (*shape_of(q), *shape))
 
@@ -179,32 +163,10 @@ def _real_lanes(xp: Namespace, name: str, x: Any, axis: Axis) -> Any:
     return x
 
 
-def _sorted(xp: Namespace, x: Any, places: Any = None) -> tuple[Any, Any]:
+def _sorted(xp: Namespace, x: Any) -> tuple[Any, Any]:
     """Return an array sorted along the last axis, and where that axis holds a NaN."""
     undefined = xp.any(xp.isnan(x), axis=-1, keepdims=True) if is_inexact(x.dtype) else None
     return xp.sort(x, axis=-1, stable=False), undefined
-
-
-def _partitioned(xp: Namespace, x: Any, places: Any) -> tuple[Any, Any]:
-    """Return an array that is sorted at places along the last axis, and where that axis holds a NaN."""
-    ordered = _arranged(x, places)
-    last = ordered[..., -1:]
-    return ordered, np.isnan(last) if x.dtype.kind == "f" and holds_nan(last) else None
-
-
-# Elements up to which sorting them takes no longer than bringing a few to their places.
-SORTED_WHOLE = 512
-
-
-def _arranged(x: Any, places: Any) -> Any:
-    """Return a copy of an array, sorted along the last axis: at both sides of places and at the end at least."""
-    y = x.copy()
-    n = y.shape[-1]
-    if n <= SORTED_WHOLE:
-        y.sort(-1)
-    else:
-        y.partition(np.concatenate([np.floor(places), np.ceil(places), [n - 1]]).astype(np.intp), -1)
-    return y
 
 
 def _without(xp: Namespace, y: Any, ordered: Any, undefined: Any) -> Any:

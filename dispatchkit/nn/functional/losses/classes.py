@@ -166,7 +166,7 @@ def nll_loss(
 
 
 def _is_plain(xp: Namespace, weight: Any, label_smoothing: float, reduction: str) -> bool:
-    """Return whether a call may be one that NumPy has a shorter way for."""
+    """Return whether a call may be one that there is a fast path for."""
     return xp is numpy_namespace and weight is None and not label_smoothing and reduction != "none"
 
 

@@ -1,4 +1,4 @@
-"""NumPy's shorter ways for the reductions that leave out NaN: as if there were none, until a result says otherwise."""
+"""Fast paths for NumPy arrays of reductions that leave out NaN: as if there were none, until a result is NaN."""
 
 from __future__ import annotations
 

@@ -1,0 +1,31 @@
+"""The calls that types are tested with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.declare.samples import Sample, draw, sample
+from dispatchkit.testing.calls import Call
+
+X = draw(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "names"),
+    [
+        (dk.sum, sample(X), []),
+        (dk.sum, sample(X, axis=1, keepdims=True), ["axis", "keepdims"]),
+        (dk.reshape, sample(X, (3, 2)), []),
+        (dk.reshape, sample(X, (3, 2), copy=True), ["copy"]),
+        (dk.clip, sample(X, -1.0, draw(3)), []),
+        (dk.diff, sample(X, 2, append=draw(2, 1)), ["n"]),
+    ],
+)
+def test_options_are_what_a_call_can_be_made_without(
+    function: Callable[..., Any], given: Sample, names: list[str]
+) -> None:
+    assert Call(dk.tensor_protocol.operation(function), given, frozenset({0}), None).options() == names
