@@ -38,6 +38,14 @@ def types(session: nox.Session) -> None:
     """Check the types of package and tests, strictly."""
     install(session, "types")
     session.run("mypy", *session.posargs)
+    session.run("pytest", "tests/typing")
+
+
+@nox.session
+def stubs(session: nox.Session) -> None:
+    """Write the stub of what methods arrays have anew, from the table of the surface."""
+    install(session, "test")
+    session.run("python", "-m", "tests.typing.surface_stub")
 
 
 @nox.session

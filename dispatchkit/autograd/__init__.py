@@ -5,12 +5,14 @@ from __future__ import annotations
 from dispatchkit.autograd import function, graph
 from dispatchkit.autograd.anomaly import detect_anomaly, is_anomaly_enabled, set_detect_anomaly
 from dispatchkit.autograd.function import Function
+from dispatchkit.autograd.function_context import FunctionCtx
 from dispatchkit.autograd.functional import backward, grad
 from dispatchkit.autograd.gradcheck import gradcheck, gradgradcheck
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 
 __all__ = [
     "Function",
+    "FunctionCtx",
     "backward",
     "detect_anomaly",
     "enable_grad",

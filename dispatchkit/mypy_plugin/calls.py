@@ -25,7 +25,7 @@ from mypy.nodes import (
 from mypy.operators import op_methods
 from mypy.plugin import AttributeContext, FunctionContext, MethodContext, MethodSigContext
 from mypy.typeops import make_simplified_union
-from mypy.types import AnyType, CallableType, FunctionLike, Instance, Type, get_proper_type
+from mypy.types import AnyType, CallableType, FunctionLike, Instance, Parameters, Type, get_proper_type
 
 from dispatchkit.errors import ForeignArgumentError, NoImplementationError
 from dispatchkit.mypy_plugin.arguments import Entry, Role, combinations
@@ -61,16 +61,15 @@ class Calls:
     def operation(self, ctx: MethodSigContext) -> FunctionLike:
         """Check a call of an operation against its signature, and give the call its result.
 
-        `Operation` has two overloads, its own signature and one that takes anything, so that array types pass for
-        those who do without the plugin. mypy asks for one after the other; both become what was found for the first.
+        `Operation` has overloads: its own signature, and others so that numbers and array types pass for those who do
+        without the plugin. mypy asks for one after the other; all become what was found for the first.
         """
         bound, call = ctx.default_signature, ctx.context
         if not isinstance(call, CallExpr) or bound.param_spec() is not None:
             return bound
-        takes_anything = bound.arg_kinds == [ARG_STAR, ARG_STAR2] and isinstance(
-            get_proper_type(bound.ret_type), AnyType
-        )
-        if not takes_anything:
+        own = get_proper_type(ctx.type.args[0]) if isinstance(ctx.type, Instance) else None
+        takes_anything = bound.arg_kinds == [ARG_STAR, ARG_STAR2]
+        if isinstance(own, Parameters) and bound.arg_types == own.arg_types and not takes_anything:
             self._seen = (call, self._checked(ctx.api, bound, call))
         seen, result = self._seen
         if seen is not call:

@@ -23,8 +23,7 @@ from mypy.types import FunctionLike, Type
 from typing_extensions import override
 
 from dispatchkit.mypy_plugin.calls import Calls
-from dispatchkit.mypy_plugin.names import HANDLER, INPLACE, INSTANCE, METHODS, OPERATION, PARAMETER, SURFACE
-from dispatchkit.mypy_plugin.operations import INPLACE as INPLACES
+from dispatchkit.mypy_plugin.names import HANDLER, INSTANCE, METHODS, OPERATION, PARAMETER
 from dispatchkit.mypy_plugin.operations import ORDERED, PROPERTIES, member
 from dispatchkit.mypy_plugin.program import LIBRARY, Program, imports_library
 
@@ -75,7 +74,7 @@ class DispatchPlugin(Plugin):
 
     @override
     def get_class_decorator_hook_2(self, fullname: str) -> Callable[[ClassDefContext], bool] | None:
-        return self._read_module if fullname in (INPLACE, SURFACE, f"{INSTANCE}.array_type") else None
+        return self._read_module if fullname == f"{INSTANCE}.array_type" else None
 
     def _read_module(self, ctx: ClassDefContext) -> bool:
         tree = ctx.api.modules.get(ctx.api.cur_mod_id)
@@ -101,8 +100,6 @@ class DispatchPlugin(Plugin):
             return self._implements
         if owner.startswith("numpy.") and name in ORDERED:
             return partial(self.calls.raw_operator, name=name)
-        if name in INPLACES and self._gives(owner, name):
-            return lambda ctx: ctx.type
         if member(name) is not None and self._gives(owner, name):
             return partial(self.calls.method, name=name)
         return None

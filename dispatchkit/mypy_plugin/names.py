@@ -8,7 +8,6 @@ __all__ = [
     "CALL",
     "FALLBACKS",
     "HANDLER",
-    "INPLACE",
     "INSTANCE",
     "KINDS",
     "METHODS",
@@ -16,15 +15,12 @@ __all__ = [
     "OPERATION_DECORATOR",
     "PARAMETER",
     "PROTOCOL",
-    "SURFACE",
     "TENSOR",
     "TENSOR_PROTOCOL",
 ]
 
 TENSOR = "dispatchkit.tensor.tensor.Tensor"
-METHODS = "dispatchkit.tensor.methods.ArrayMethods"
-INPLACE = "dispatchkit.tensor.inplace.with_inplace"
-SURFACE = "dispatchkit.tensor.methods.with_surface"
+METHODS = "dispatchkit.tensor.surface.ArrayMethods"
 OPERATION = "dispatchkit.declare.typing.Operation"
 OPERATION_DECORATOR = "dispatchkit.declare.decorators.operation"
 INSTANCE = "dispatchkit.protocol.instance"

@@ -31,7 +31,6 @@ from dispatchkit.protocol.parameters import Form, Parameters
 from dispatchkit.tensor import Tensor
 
 __all__ = [
-    "INPLACE",
     "ORDERED",
     "PROPERTIES",
     "REVERSED",
@@ -50,7 +49,6 @@ __all__ = [
 DECLARING = (Tensor, nn)
 REVERSED = frozenset(REFLECTED.values())
 ORDERED = frozenset(REFLECTED) | REVERSED
-AUGMENTED = frozenset(f"__i{name[2:]}" for name in REFLECTED)
 ARRAYS = frozenset({TENSOR, "numpy.ndarray", "numpy.generic"})
 KINDS = {
     "ARG_POS": inspect.Parameter.POSITIONAL_OR_KEYWORD,
@@ -109,12 +107,6 @@ def member(name: str) -> Member | None:
     return found if found is not None and found.operation is not None else None
 
 
-# The in-place operators and methods of tensors, each with the member that it is made of, None where there is none.
-INPLACE: dict[str, Member | None] = {
-    name: member(f"__{name[3:]}" if name in AUGMENTED else name.removesuffix("_"))
-    for name in vars(Tensor)
-    if name in AUGMENTED or (name.endswith("_") and not name.startswith("_"))
-}
 PROPERTIES = frozenset(m.name for m in tensor_protocol.surface if isinstance(m.value, Property))
 
 

@@ -44,17 +44,15 @@ from dispatchkit.mypy_plugin.annotations import annotated
 from dispatchkit.mypy_plugin.facts import Declared, Facts, Rule, UserOperation
 from dispatchkit.mypy_plugin.names import (
     FALLBACKS,
-    INPLACE,
     INSTANCE,
     KINDS,
     METHODS,
     OPERATION_DECORATOR,
     PROTOCOL,
-    SURFACE,
     TENSOR_PROTOCOL,
 )
 from dispatchkit.mypy_plugin.operations import Target, literal, member
-from dispatchkit.mypy_plugin.surface import give_inplace, give_surface
+from dispatchkit.mypy_plugin.surface import give_surface
 from dispatchkit.protocol.fallbacks import STRATEGIES
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
@@ -162,10 +160,6 @@ class Reader:
     def _read_class(self, o: ClassDef) -> None:
         """Note a class that is decorated as an array type."""
         for decorator in o.decorators:
-            if isinstance(decorator, RefExpr) and decorator.fullname == SURFACE:
-                give_surface(o.info, self.program.find)
-            if isinstance(decorator, RefExpr) and decorator.fullname == INPLACE:
-                give_inplace(o.info, self.program.find)
             if isinstance(decorator, CallExpr) and (found := self.registering(decorator.callee)) is not None:
                 name, method = found
                 if name == "array_type":

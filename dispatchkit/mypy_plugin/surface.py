@@ -27,19 +27,16 @@ from mypy.nodes import (
 from mypy.types import AnyType, CallableType, Instance, Overloaded, Type, TypeOfAny
 from mypy.typevars import fill_typevars
 
-from dispatchkit.mypy_plugin.names import METHODS
-from dispatchkit.mypy_plugin.operations import INPLACE, ORDERED, PROPERTIES
+from dispatchkit.mypy_plugin.operations import ORDERED, PROPERTIES
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.members import Member
+from dispatchkit.protocol.members import Member, method_signature
 from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Lookup", "give_inplace", "give_surface"]
+__all__ = ["Lookup", "give_surface"]
 
 Lookup = Callable[[str], SymbolNode | None]
 Formal = tuple[str, ArgKind, Type, bool]
 
-FILLERS = "dispatchkit.tensor.inplace"
-BY_NAME = {ARG_NAMED: ARG_POS, ARG_NAMED_OPT: ARG_OPT}
 KINDS = {
     inspect.Parameter.VAR_POSITIONAL: (ARG_STAR, ARG_STAR),
     inspect.Parameter.VAR_KEYWORD: (ARG_STAR2, ARG_STAR2),
@@ -63,36 +60,12 @@ def give_surface(info: TypeInfo, lookup: Lookup) -> None:
                 _add_property(info, member.name, _any())
             else:
                 _add_method(info, member, lookup)
-    if info.fullname == METHODS:
-        # It stands for the members that are known now.
-        info.names.pop("__getattr__", None)
-        return
     whole = _instance(lookup, "builtins.int")
     shape = _instance(lookup, "builtins.tuple").copy_modified(args=[whole])
     derived: dict[str, Type] = {"shape": shape, "dtype": _any(), "ndim": whole, "size": whole, "device": _any()}
     for name, typ in derived.items():
         if not _defined(info, name):
             _add_property(info, name, typ)
-
-
-def give_inplace(info: TypeInfo, lookup: Lookup) -> None:
-    """Give a class the in-place operators and methods of tensors."""
-    for name, member in INPLACE.items():
-        if _defined(info, name):
-            continue
-        if member is None:
-            filler = lookup(f"{FILLERS}.{name}")
-            typ = filler.type if isinstance(filler, FuncDef) else None
-            assert isinstance(typ, CallableType)
-            assert isinstance(filler, FuncDef)
-            formals = [
-                (part or "", kind, hint, False)
-                for part, kind, hint in zip(filler.arg_names, typ.arg_kinds, typ.arg_types, strict=True)
-            ][1:]
-        else:
-            assert member.operation is not None
-            formals = _either_way(_formals(member.operation, lookup)[1:])
-        info.names[name] = SymbolTableNode(MDEF, _function(info, name, formals, lookup), plugin_generated=True)
 
 
 def _instance(lookup: Lookup, fullname: str) -> Instance:
@@ -120,11 +93,10 @@ def _add_property(info: TypeInfo, name: str, typ: Type) -> None:
 def _add_method(info: TypeInfo, member: Member, lookup: Lookup) -> None:
     operation = member.operation
     assert operation is not None
-    formals = _formals(operation, lookup)[1:]
     if member.name in ORDERED:
-        formals = [("other", ARG_POS, _any(), True)]
-    elif member.value is not operation.function:
-        formals = _either_way(formals)
+        formals: list[Formal] = [("other", ARG_POS, _any(), True)]
+    else:
+        formals = _formals(operation, lookup)[1:]
     functions = [_function(info, member.name, formals, lookup)]
     if member.varargs is not None:
         spread = [
@@ -142,12 +114,11 @@ BY_KEYWORD = {ARG_POS: ARG_NAMED, ARG_OPT: ARG_NAMED_OPT, ARG_NAMED: ARG_NAMED, 
 
 
 def _formals(operation: Overridable, lookup: Lookup) -> list[Formal]:
-    """Return name, kind, type and whether it goes by position alone, of each parameter of an operation."""
-    parameters = operation.parameters
-    arrays = {p.name for p in parameters.arrays}
+    """Return name, kind, type and whether it goes by position alone, of each parameter of a method."""
+    arrays = {p.name for p in operation.parameters.arrays}
     written = _written(operation, lookup)
     found: list[Formal] = []
-    for index, p in enumerate(parameters.signature.parameters.values()):
+    for index, p in enumerate(method_signature(operation).parameters.values()):
         required, optional = KINDS[p.kind]
         kind = required if p.default is p.empty else optional
         typ = _any() if p.name in arrays or index >= len(written) else written[index]
@@ -163,19 +134,6 @@ def _written(operation: Overridable, lookup: Lookup) -> list[Type]:
     if not isinstance(body, FuncDef) or not isinstance(body.type, CallableType):
         return []
     return body.type.arg_types[1:]
-
-
-def _either_way(formals: Sequence[Formal]) -> list[Formal]:
-    """Return parameters as methods take them: by position, too, as in ``x.sum(0)``."""
-    found: list[Formal] = []
-    optional = False
-    for name, kind, typ, absolute in formals:
-        free = BY_NAME.get(kind, kind)
-        if free is ARG_POS and optional:
-            free = kind
-        optional = optional or free is ARG_OPT
-        found.append((name, free, typ, absolute))
-    return found
 
 
 def _function(info: TypeInfo, name: str, formals: Sequence[Formal], lookup: Lookup) -> FuncDef:

@@ -19,6 +19,8 @@ from dispatchkit.tensor.conversion import parse_to
 if TYPE_CHECKING:
     from typing import Self
 
+    from dispatchkit.tensor.tensor import Tensor
+
 __all__ = ["Module", "indented"]
 
 
@@ -58,12 +60,12 @@ class Module(HookMethods, StateMethods):
         StateMethods.__init__(self)
         HookMethods.__init__(self)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
         """Run the hooks and `forward`."""
         try:
             if self._call_hooks or everywhere:
-                return call_with_hooks(self, args, kwargs)
-            return self.forward(*args, **kwargs)
+                return call_with_hooks(self, args, kwargs)  # type: ignore[no-any-return]
+            return self.forward(*args, **kwargs)  # type: ignore[no-any-return]  # most give one tensor
         except Exception as error:
             _note_place(self, error)
             hide_frames(error)

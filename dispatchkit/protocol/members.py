@@ -6,6 +6,7 @@ table, and `array_type` gives it to the classes it decorates.
 
 from __future__ import annotations
 
+import inspect
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,7 +16,10 @@ from dispatchkit.protocol.callers import make_reflected
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["REFLECTED", "Member", "Property", "Surface"]
+__all__ = ["REFLECTED", "Member", "Property", "Surface", "method_signature"]
+
+KEYWORD, FREE = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
 
 REFLECTED = {
     f"__{name}__": f"__r{name}__"
@@ -90,7 +94,9 @@ class Surface:
         if parameters.unary or parameters.binary or spread:
             self._enter(name, operation, operation.function)
         else:
-            self._enter(name, operation, _named(_method(operation, varargs), name, operation), varargs)
+            method = _named(_method(operation, varargs), name, operation)
+            method.__signature__ = method_signature(operation)  # type: ignore[attr-defined]
+            self._enter(name, operation, method, varargs)
 
     def add_property(self, name: str, operation: Overridable) -> None:
         """Enter a property: the operation on the instance alone."""
@@ -127,6 +133,25 @@ def _give(cls: type, member: Member, keep: tuple[str, ...]) -> None:
     defined = any(member.name in ancestor.__dict__ for ancestor in cls.__mro__ if ancestor is not object)
     if not defined and member.name not in keep:
         setattr(cls, member.name, member.value)
+
+
+def method_signature(operation: Overridable) -> inspect.Signature:
+    """Return the signature of a method that views an operation: keywords go by position, too, as in ``x.sum(0)``."""
+    found = [SELF]
+    kind: inspect._ParameterKind = FREE
+    optional = False
+    for p in list(operation.parameters.signature.parameters.values())[1:]:
+        if p.kind is KEYWORD:
+            if optional and p.default is p.empty:
+                # None without a default follows one with a default, but by keyword.
+                kind = KEYWORD
+            found.append(p.replace(kind=kind))
+        else:
+            found.append(p)
+            if p.kind is p.VAR_POSITIONAL:
+                kind = KEYWORD
+        optional = optional or p.default is not p.empty
+    return inspect.Signature(found, return_annotation=operation.parameters.signature.return_annotation)
 
 
 def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:

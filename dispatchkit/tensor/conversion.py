@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from dispatchkit.declare.namespace import public_namespace, tensor_namespace
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
+
+if TYPE_CHECKING:
+    from dispatchkit.tensor.tensor import Tensor
 
 __all__ = ["ConversionMethods", "parse_to"]
 
@@ -105,7 +109,7 @@ class ConversionMethods(Storage):
             raise TypeError("len() of a 0-D tensor")
         return int(this.shape[0])
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Tensor]:
         this: Any = self
         if this.ndim == 0:
             raise TypeError("iteration over a 0-D tensor")
@@ -133,7 +137,7 @@ class ConversionMethods(Storage):
             )
         return public_namespace()
 
-    def to(self, *args: Any, **kwargs: Any) -> Any:
+    def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """Return the tensor in another dtype, that of another tensor, or on a device.
 
         Parameters
@@ -145,13 +149,13 @@ class ConversionMethods(Storage):
         ValueError : for a device this array library does not have
         """
         dtype, device, copy = parse_to(args, kwargs)
-        moved = self if device is None else self.to_device(device)
-        if dtype is None and not copy:
-            return moved
-        this: Any = moved
-        return tensor_namespace.astype(moved, numpy_dtype(dtype or this.dtype), copy=copy)
+        this: Any = self
+        moved: Tensor = this if device is None else self.to_device(device)
+        if dtype is not None or copy:
+            moved = tensor_namespace.astype(moved, numpy_dtype(dtype or moved.dtype), copy=copy)
+        return moved
 
-    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
         """Return the tensor on a device; NumPy's arrays are on ``"cpu"``.
 
         Raises
@@ -159,63 +163,70 @@ class ConversionMethods(Storage):
         ValueError : for a device that the library of its array does not have
         """
         own = getattr(self.array, "device", "cpu")
-        if str(device) == str(own):
-            return self
+        moved: Any = self
         try:
-            return tensor_namespace.astype(self, self.array.dtype, copy=False, device=device)
+            if str(device) != str(own):
+                moved = tensor_namespace.astype(self, self.array.dtype, copy=False, device=device)
         except (RuntimeError, TypeError, ValueError) as error:
             library = namespace_of(self.array).__name__
             raise ValueError(
                 f"to_device: arrays of {library} cannot be brought to device {device!r}; this one is on {own!r}"
             ) from error
+        found: Tensor = moved
+        return found
 
-    def type_as(self, other: Storage) -> Any:
+    def type_as(self, other: Storage) -> Tensor:
         """Return the tensor in the dtype of another."""
         return self.to(other)
 
-    def double(self) -> Any:
+    def double(self) -> Tensor:
         """Return the tensor in double precision."""
         return self.to(np.float64)
 
-    def float(self) -> Any:
+    def float(self) -> Tensor:
         """Return the tensor in single precision, as in PyTorch."""
         return self.to(np.float32)
 
-    def long(self) -> Any:
+    def long(self) -> Tensor:
         """Return the tensor as 64-bit integers."""
         return self.to(np.int64)
 
-    def int(self) -> Any:
+    def int(self) -> Tensor:
         """Return the tensor as 32-bit integers, as in PyTorch."""
         return self.to(np.int32)
 
-    def bool(self) -> Any:
+    def bool(self) -> Tensor:
         """Return the tensor as booleans."""
         return self.to(np.bool_)
 
-    def cpu(self) -> Any:
+    def cpu(self) -> Tensor:
         """Return the tensor in main memory."""
-        return self if self.__dlpack_device__()[0] == CPU else self.to_device("cpu")
+        this: Any = self
+        found: Tensor = this if self.__dlpack_device__()[0] == CPU else self.to_device("cpu")
+        return found
 
-    def new_tensor(self, data: Any, *, requires_grad: Any = False) -> Any:
+    def new_tensor(self, data: Any, *, requires_grad: Any = False) -> Tensor:
         """Return a tensor of other data in this one's dtype."""
         this: Any = self
         holder = this._innermost() if self.lifted else this
         with making_with(namespace_of(holder.array)):
-            return tensor_namespace.tensor(data, dtype=this.dtype, requires_grad=requires_grad)
+            made: Tensor = tensor_namespace.tensor(data, dtype=this.dtype, requires_grad=requires_grad)
+        return made
 
-    def is_floating_point(self) -> Any:
+    def is_floating_point(self) -> builtins.bool:
         """Return whether the elements are real floating-point numbers."""
-        return namespace_of(self.array).isdtype(self.array.dtype, "real floating")
+        return bool(namespace_of(self.array).isdtype(self.array.dtype, "real floating"))
 
-    def is_complex(self) -> Any:
+    def is_complex(self) -> builtins.bool:
         """Return whether the elements are complex numbers."""
-        return namespace_of(self.array).isdtype(self.array.dtype, "complex floating")
+        return bool(namespace_of(self.array).isdtype(self.array.dtype, "complex floating"))
 
-    def contiguous(self) -> Any:
+    def contiguous(self) -> Tensor:
         """Return the tensor with its elements one after the other in memory: itself, or a copy."""
-        return self if self.is_contiguous() else tensor_namespace.clone(self)
+        this: Any = self
+        found: Tensor = this if self.is_contiguous() else tensor_namespace.clone(self)
+        return found
 
-    def is_contiguous(self) -> Any:
+    def is_contiguous(self) -> builtins.bool:
         """Return whether the elements lie one after the other in memory."""
-        return is_lazy(self.array) or as_numpy("is_contiguous()", self.array).flags.c_contiguous
+        return is_lazy(self.array) or bool(as_numpy("is_contiguous()", self.array).flags.c_contiguous)

@@ -143,7 +143,7 @@ class GradientMethods(Storage):
         """
         return RemovableHandle(_hooked(self, "register_hook").hooks, hook)
 
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], object]) -> RemovableHandle:
         """Have a function called with this leaf after a backward pass has accumulated its gradient.
 
         Raises

@@ -19,7 +19,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.conversion import ConversionMethods
 from dispatchkit.tensor.gradients import GradientMethods
 from dispatchkit.tensor.inplace import with_inplace
-from dispatchkit.tensor.methods import ArrayMethods
+from dispatchkit.tensor.methods import TensorMethods
 from dispatchkit.tensor.printing import format_tensor, html_of
 from dispatchkit.tensor.weak import weak_dtype
 
@@ -30,7 +30,7 @@ __all__ = ["Tensor", "attributes_of", "twin"]
 
 
 @with_inplace
-class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
+class Tensor(ConversionMethods, GradientMethods, TensorMethods):
     """An array that gradients can flow through.
 
     Parameters
@@ -144,11 +144,11 @@ class Tensor(ConversionMethods, GradientMethods, ArrayMethods):
         """Return the number of elements."""
         return self.size
 
-    def expand_as(self, other: Any) -> Any:
+    def expand_as(self, other: Any) -> Tensor:
         """Return the tensor stretched to the shape of another."""
         return self.broadcast_to(other.shape)
 
-    def reshape_as(self, other: Any) -> Any:
+    def reshape_as(self, other: Any) -> Tensor:
         """Return the tensor in the shape of another."""
         return self.reshape(other.shape)
 

@@ -80,7 +80,8 @@ class ScalarTensor(ArrayMethods):
         """Return the matrix as a plain tensor."""
         # Chosen rather than multiplied, so that neither inf nor nan spreads over the zeros.
         zero = ops.zeros((), dtype=self.dtype)
-        return ops.where(ops.eye(self.n, dtype=np.bool_), ops.asarray(self.value, dtype=self.dtype), zero)
+        dense: Tensor = ops.where(ops.eye(self.n, dtype=np.bool_), ops.asarray(self.value, dtype=self.dtype), zero)
+        return dense
 
     def __repr__(self) -> str:
         return f"ScalarTensor(n={self.n}, value={_shown(self.value)})"
@@ -175,7 +176,8 @@ def scale_by_scalar_tensor(x1: Number | Tensor, x2: ScalarTensor, /) -> Any:
 
 @implements(ops.divide)
 def divide_scalar_tensor(x1: ScalarTensor, x2: Number | Tensor, /) -> Any:
-    if getattr(x2, "ndim", 0) or not holds_everywhere(abs(x2) > 0):
+    length: Any = abs(x2)
+    if getattr(x2, "ndim", 0) or not holds_everywhere(length > 0):
         return decline("the zeros off the diagonal do not stay zero")
     return ScalarTensor(x1.n, x1.value / x2)
 

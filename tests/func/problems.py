@@ -64,7 +64,8 @@ class Problem:
 def drawn(rng: np.random.Generator, x: Any) -> dk.Tensor:
     """Return a direction for an array: of its shape, complex where it is."""
     made = rng.uniform(-1, 1, size=x.shape)
-    return dk.tensor(made + 1j * rng.uniform(-1, 1, size=x.shape) if x.dtype.kind == "c" else made)
+    direction: dk.Tensor = dk.tensor(made + 1j * rng.uniform(-1, 1, size=x.shape) if x.dtype.kind == "c" else made)
+    return direction
 
 
 def problem(

@@ -65,6 +65,7 @@ def test_assigned_elements_give_no_gradient_to_what_they_replaced() -> None:
     y = x * 2
     y[1] = 7.0
     y.sum().backward()
+    assert x.grad is not None
     assert x.grad.tolist() == [2.0, 0.0, 2.0]
 
 
@@ -74,6 +75,7 @@ def test_a_constant_target_becomes_part_of_the_graph() -> None:
     y[0] = value
     assert y.requires_grad
     (y * y).sum().backward()
+    assert value.grad is not None
     assert value.grad.item() == 6.0
 
 
@@ -83,6 +85,7 @@ def test_an_element_can_be_added_to() -> None:
     y[0] += value
     y[0] *= value
     y.sum().backward()
+    assert value.grad is not None
     assert value.grad.item() == 7.0
 
 
@@ -91,6 +94,7 @@ def test_a_slice_can_be_added_to() -> None:
     y = dk.ones(3)
     y[1:] += value
     (y * y).sum().backward()
+    assert value.grad is not None
     assert value.grad.tolist() == [8.0, 10.0]
 
 
@@ -103,6 +107,7 @@ def test_an_element_assigned_twice_gives_the_gradient_to_the_last() -> None:
         return
     assert y.tolist() == [5.0, 0.0]
     y.sum().backward()
+    assert value.grad is not None
     assert value.grad.tolist() == [0.0, 1.0]
 
 
@@ -142,4 +147,5 @@ def test_index_put_adds_up_elements_named_twice() -> None:
 def test_indexing_adds_up_gradients_of_elements_read_twice() -> None:
     x = dk.tensor([1.0, 2.0], requires_grad=True)
     (x[[0, 0, 1]] * dk.tensor([1.0, 2.0, 5.0])).sum().backward()
+    assert x.grad is not None
     assert x.grad.tolist() == [3.0, 5.0]

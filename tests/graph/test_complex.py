@@ -69,7 +69,9 @@ def test_second_derivatives_agree_with_differences(name: str) -> None:
 def test_the_gradient_of_something_real_is_real() -> None:
     x = dk.tensor([1.0, 2.0], requires_grad=True)
     dk.real(x * dk.asarray(W)).sum().backward()
+    assert x.grad is not None
     assert x.grad.dtype == dk.float64
+    assert x.grad is not None
     np.testing.assert_array_equal(x.grad.numpy(), W.real)
 
 

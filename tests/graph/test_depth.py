@@ -232,7 +232,7 @@ def test_threads_accumulate_in_the_same_leaf() -> None:
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda _: [(w * 2.0).sum().backward() for _ in range(300)], range(8)))
+            list(pool.map(lambda _: [(w * 2.0).sum().backward() for _ in range(300)], range(8)))  # type: ignore[func-returns-value]
     finally:
         sys.setswitchinterval(interval)
     assert w.grad is not None

@@ -44,4 +44,5 @@ def test_a_constant_buffer_becomes_part_of_the_graph() -> None:
         total += k * x
     assert total.requires_grad
     total.sum().backward()
+    assert x.grad is not None
     assert x.grad.tolist() == [3.0, 3.0]

@@ -46,6 +46,7 @@ def test_a_recorded_result_takes_its_gradient_along() -> None:
     t: Any = x * 3
     t -= Duck()
     t.sum().backward()
+    assert x.grad is not None
     assert x.grad.tolist() == [3.0, 3.0]
 
 

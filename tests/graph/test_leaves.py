@@ -40,7 +40,7 @@ def test_next_functions_lead_to_the_leaf() -> None:
     x = leaf(1.0)
     node = (x * 2).grad_fn
     assert node is not None
-    ((first, index), (second, _)) = node.next_functions
+    ((first, index), (second, _)) = node.next_functions  # type: ignore[attr-defined]
     assert repr(first) == "<AccumulateGrad>"
     assert (index, second) == (0, None)
 
@@ -124,8 +124,11 @@ def test_a_gradient_of_another_shape_is_refused() -> None:
 def test_gradients_have_the_shape_and_dtype_of_their_leaf() -> None:
     x = dk.tensor([1.0, 2.0], dtype=dk.float32, requires_grad=True)
     (x * dk.ones((3, 2))).sum().backward()
+    assert x.grad is not None
     assert x.grad.shape == (2,)
+    assert x.grad is not None
     assert x.grad.dtype == dk.float32
+    assert x.grad is not None
     np.testing.assert_array_equal(x.grad.numpy(), [3.0, 3.0])
 
 
@@ -135,8 +138,10 @@ def test_single_precision_parameters_learn_from_double_precision_data() -> None:
     loss = ((data @ weight) ** 2).sum()
     assert loss.dtype == dk.float64
     loss.backward()
+    assert weight.grad is not None
     assert weight.grad.dtype == dk.float32
     expected = 2 * data.numpy().T @ (data.numpy() @ [[1.0], [2.0]])
+    assert weight.grad is not None
     np.testing.assert_allclose(weight.grad.numpy(), expected, rtol=1e-6)
 
 
@@ -151,7 +156,9 @@ def test_axes_that_broadcasting_stretched_are_summed(shape: tuple[int, ...]) -> 
     for axis, length in enumerate(shape):
         if length == 1:
             expected = expected.sum(axis=axis, keepdims=True)
+    assert x.grad is not None
     assert x.grad.shape == shape
+    assert x.grad is not None
     np.testing.assert_array_equal(x.grad.numpy(), expected)
 
 
@@ -233,5 +240,6 @@ def test_a_gradient_of_no_axes_accumulates_in_place() -> None:
     (x * x).backward()
     g = x.grad
     (x * x).backward()
+    assert g is not None
     assert x.grad is g
     assert g.item() == 12.0

@@ -35,6 +35,7 @@ def cube() -> Operation[..., Any]:
 def gradient(operation: Any, at: float = 2.0, **parameters: Any) -> float:
     x = dk.tensor([at], requires_grad=True)
     operation(x, **parameters).sum().backward()
+    assert x.grad is not None
     return float(x.grad)
 
 
@@ -252,6 +253,8 @@ def test_numbers_say_partials_that_never_change() -> None:
     combined.def_partial(2.0, -1)
     x1, x2 = (dk.tensor([1.0, -3.0], requires_grad=True) for _ in range(2))
     combined(x1, x2).sum().backward()
+    assert x1.grad is not None
+    assert x2.grad is not None
     assert (x1.grad.tolist(), x2.grad.tolist()) == ([2.0, 2.0], [-1.0, -1.0])
     assert dk.func.jvp(combined, (x1, x2), (dk.ones(2), dk.ones(2)))[1].tolist() == [1.0, 1.0]
 

@@ -357,7 +357,7 @@ def test_the_identity_keeps_classes_and_shares_memory() -> None:
     module.register_full_backward_hook(lambda *args: None)
     y = module(x)
     assert type(seen[0]) is Tagged
-    assert seen[0].tag == y.tag == "own"
+    assert seen[0].tag == y.tag == "own"  # type: ignore[attr-defined]
     assert np.shares_memory(seen[0].array, x.array)
     y.sum().backward()
     assert x.grad is not None

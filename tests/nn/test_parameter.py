@@ -53,7 +53,7 @@ def test_copies_and_pickles_are_parameters() -> None:
         assert type(made) is Parameter
         assert made.tolist() == p.tolist()
         assert not made.requires_grad
-        assert made.decays
+        assert made.decays  # type: ignore[attr-defined]
     assert copy.copy(p).array is p.array
 
 
@@ -80,7 +80,7 @@ def test_a_tensor_subclass_stays_what_it_is() -> None:
     assert p.is_leaf
     assert p.requires_grad
     assert type(p * 2) is Metres
-    assert (p * 2).origin == "sea level"
+    assert (p * 2).origin == "sea level"  # type: ignore[attr-defined]
     assert type(Parameter(p)) is type(p)
     assert type(Parameter(dk.ones(2)) + x) is Metres
     for made in (pickle.loads(pickle.dumps(p)), copy.deepcopy(p)):
@@ -111,14 +111,14 @@ def test_a_frozen_parameter_stays_frozen_inside_an_array_type() -> None:
     assert isinstance(weight, Parameter)
     assert [name for name, p in layer.named_parameters() if p.requires_grad] == ["weight.left", "weight.right", "bias"]
     assert not base.requires_grad
-    assert Parameter(weight).base.requires_grad is False
+    assert Parameter(weight).base.requires_grad is False  # type: ignore[attr-defined]
     optimizer = dk.optim.AdamW(layer.parameters(), lr=0.1, weight_decay=0.5)
     with dk.densify(on="allow"):
         layer(dk.ones((4, 3))).sum().backward()
     optimizer.step()
     assert base.tolist() == before
-    assert weight.base.grad is None
-    assert weight.left.tolist() != [[0.0], [0.0]]
+    assert weight.base.grad is None  # type: ignore[attr-defined]
+    assert weight.left.tolist() != [[0.0], [0.0]]  # type: ignore[attr-defined]
 
 
 def test_plain_tensors_inside_an_array_type_are_trained_and_keep_their_flag() -> None:
@@ -126,7 +126,7 @@ def test_plain_tensors_inside_an_array_type_are_trained_and_keep_their_flag() ->
     weight: Any = Parameter(Adapted(base, dk.zeros((2, 1)), dk.ones((1, 2))))
     assert weight.base.requires_grad
     assert not base.requires_grad
-    assert not Parameter(Adapted(base, base, base), requires_grad=False).left.requires_grad
+    assert not Parameter(Adapted(base, base, base), requires_grad=False).left.requires_grad  # type: ignore[attr-defined]
 
 
 @dk.array_type(fallback=dk.fallback.dense)
@@ -312,7 +312,7 @@ def test_an_array_type_holds_parameters() -> None:
     assert p.name == "both"
     assert type(original.left) is dk.Tensor
     assert not isinstance(original, Parameter)
-    assert not Parameter(original, requires_grad=False).left.requires_grad
+    assert not Parameter(original, requires_grad=False).left.requires_grad  # type: ignore[attr-defined]
 
 
 def test_numbers_in_fields_become_parameters_as_they_are_differentiated() -> None:

@@ -42,6 +42,8 @@ def test_values_and_gradients_are_those_of_pytorch(name: str, row: str) -> None:
     weights = np.array([1.0, 2.0, 4.0])
     found.backward(dk.asarray(weights))
     expected.backward(torch.tensor(weights))
+    assert x.grad is not None
+    assert y.grad is not None
     np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy(), atol=1e-15)
 
 

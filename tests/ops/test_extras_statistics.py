@@ -85,6 +85,8 @@ def test_covariances_and_their_gradients_are_those_of_pytorch(kwargs: dict[str, 
     np.testing.assert_allclose(found.detach().numpy(), expected.detach().numpy())
     (found**2).sum().backward()
     (expected**2).sum().backward()
+    assert x.grad is not None
+    assert y.grad is not None
     np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy(), atol=1e-12)
 
 

@@ -165,7 +165,7 @@ def test_a_string_is_not_to_be_converted() -> None:
 
 def test_the_message_names_function_and_argument() -> None:
     with pytest.raises(dk.ForeignArgumentError) as caught:
-        dk.add(dk.ones(2), [1.0])
+        dk.add(dk.ones(2), [1.0])  # type: ignore[call-overload]
     assert str(caught.value).startswith("dispatchkit.add: argument 'x2' is a list, not an array; ")
 
 
@@ -212,7 +212,7 @@ def test_an_own_operator_is_kept() -> None:
 
 def test_none_is_refused_where_an_array_is_needed() -> None:
     with pytest.raises(TypeError, match="None"):
-        dk.add(dk.ones(2), None)
+        dk.add(dk.ones(2), None)  # type: ignore[call-overload]
 
 
 def test_an_in_place_operator_writes_the_result_back() -> None:

@@ -94,7 +94,7 @@ def test_a_keyword_that_does_not_exist_reaches_nobody() -> None:
     with pytest.raises(TypeError, match="bogus"):
         dk.mean(Own(), bogus=2)
     with pytest.raises(TypeError, match="bogus"):
-        dk.mean(dk.ones(2), bogus=2)
+        dk.mean(dk.ones(2), bogus=2)  # type: ignore[call-overload]
 
 
 def test_super_is_the_default() -> None:

@@ -174,6 +174,7 @@ def test_tensor_of_a_tensor_leaves_the_graph_and_asarray_stays_in_it() -> None:
     x = dk.tensor([1.0, 2.0], requires_grad=True)
     assert not dk.tensor(x).requires_grad
     dk.asarray(x * 2).sum().backward()
+    assert x.grad is not None
     assert x.grad.tolist() == [2.0, 2.0]
 
 

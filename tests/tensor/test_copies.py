@@ -96,8 +96,10 @@ def test_a_deep_copy_has_a_gradient_of_its_own() -> None:
     x = dk.tensor([1.0, 2.0], requires_grad=True)
     (x * x).sum().backward()
     made = copy.deepcopy(x)
+    assert made.grad is not None
     assert made.grad.tolist() == [2.0, 4.0]
     made.sum().backward()
+    assert x.grad is not None
     assert x.grad.tolist() == [2.0, 4.0]
 
 
@@ -113,6 +115,7 @@ def test_a_copy_of_a_result_is_outside_its_graph_or_part_of_it() -> None:
     y = x * 2
     assert pickled(y).is_leaf
     copy.copy(y).sum().backward()
+    assert x.grad is not None
     assert x.grad.tolist() == [2.0]
 
 

@@ -20,7 +20,7 @@ class Diagonal:
     """A diagonal matrix, which has a dense form."""
 
     def __init__(self, d: Any) -> None:
-        self.d = dk.asarray(d)
+        self.d: dk.Tensor = dk.asarray(d)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -38,7 +38,7 @@ class Labelled:
     """An array with a label, which has no dense form."""
 
     def __init__(self, values: Any, label: str = "") -> None:
-        self.values = dk.asarray(values)
+        self.values: dk.Tensor = dk.asarray(values)
         self.label = label
 
     @property

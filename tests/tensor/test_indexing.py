@@ -98,6 +98,7 @@ def test_iteration_lets_gradients_through() -> None:
     x = dk.tensor([1.0, 2.0, 3.0], requires_grad=True)
     a, b, c = x
     (a * b + c).backward()
+    assert x.grad is not None
     assert x.grad.tolist() == [2.0, 1.0, 1.0]
 
 

@@ -153,7 +153,9 @@ def test_a_device_that_is_not_there_is_named() -> None:
 def test_conversions_let_gradients_through() -> None:
     x = dk.tensor([1.0, 2.0], dtype=dk.float32, requires_grad=True)
     (x.double() * 3).sum().backward()
+    assert x.grad is not None
     assert x.grad.dtype == dk.float32
+    assert x.grad is not None
     assert x.grad.tolist() == [3.0, 3.0]
     assert not x.long().requires_grad
 

@@ -149,14 +149,14 @@ def test_in_place_operations_keep_the_object() -> None:
     x[0] = 2.0
     assert x is same
     assert type(x) is Named
-    assert x.tag == 1
+    assert x.tag == 1  # type: ignore[attr-defined]
 
 
 def test_detach_and_data_keep_type_and_attributes() -> None:
     x = named([1.0], tag=1)
     for view in (x.detach(), x.data):
         assert type(view) is Named
-        assert view.tag == 1
+        assert view.tag == 1  # type: ignore[attr-defined]
 
 
 class Logged(dk.Tensor):
@@ -214,6 +214,7 @@ def test_as_subclass_shares_memory_and_graph() -> None:
     y = (x * 2).as_subclass(Named)
     assert type(y) is Named
     y.sum().backward()
+    assert x.grad is not None
     assert x.grad.tolist() == [2.0, 2.0]
     with pytest.raises(TypeError, match="as_subclass takes a subclass of Tensor, not <class 'int'>"):
         dk.ones(1).as_subclass(int)  # type: ignore[arg-type]

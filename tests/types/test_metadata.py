@@ -173,6 +173,7 @@ def test_gradients_flow_to_the_tensor_inside() -> None:
     data = dk.tensor([1.0, 2.0], requires_grad=True)
     x: Any = MetadataTensor(data, {"unit": "m"})
     (x * x).sum().data.backward()
+    assert data.grad is not None
     assert data.grad.tolist() == [2.0, 4.0]
 
 

@@ -106,6 +106,7 @@ def test_gradients_reach_the_value_through_the_dense_matrix() -> None:
     value = dk.tensor(2.0, requires_grad=True)
     with dk.densify(on="allow"):
         dk.exp(ScalarTensor(3, value)).sum().backward()
+    assert value.grad is not None
     assert value.grad.item() == pytest.approx(3 * np.exp(2.0))
 
 
@@ -166,7 +167,7 @@ def test_what_is_refused_and_why(name: str) -> None:
 
 def test_attributes() -> None:
     s = ScalarTensor(3, 2.0)
-    assert (s.shape, s.ndim, s.size, s.dtype, s.device) == ((3, 3), 2, 9, dk.float64, "cpu")
+    assert (s.shape, s.ndim, s.size, s.dtype, s.device) == ((3, 3), 2, 9, dk.float64, "cpu")  # type: ignore[attr-defined]
     assert ScalarTensor(2, 3).dtype == dk.int64
     assert ScalarTensor(2, np.float32(3)).dtype == dk.float32
 

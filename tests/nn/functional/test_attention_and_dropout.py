@@ -42,7 +42,7 @@ def test_attention_is_its_formula() -> None:
     q, k, v = ARRAYS
     scores = np.where(MASK, q @ k.swapaxes(-1, -2) / np.sqrt(5), -np.inf)
     e = np.exp(scores - scores.max(-1, keepdims=True))
-    y = F.scaled_dot_product_attention(*map(dk.tensor, ARRAYS), dk.tensor(MASK))
+    y = F.scaled_dot_product_attention(*map(dk.tensor, ARRAYS), dk.tensor(MASK))  # type: ignore[call-overload]
     np.testing.assert_allclose(y.numpy(), e / e.sum(-1, keepdims=True) @ v, rtol=1e-10)
 
 
@@ -97,10 +97,10 @@ def test_gradients_flow_where_values_do() -> None:
 def test_dropout_of_attention_weights() -> None:
     tensors = list(map(dk.tensor, ARRAYS))
     dk.manual_seed(0)
-    first = F.scaled_dot_product_attention(*tensors, dropout_p=0.5)
+    first = F.scaled_dot_product_attention(*tensors, dropout_p=0.5)  # type: ignore[call-overload]
     dk.manual_seed(0)
-    assert first.tolist() == F.scaled_dot_product_attention(*tensors, dropout_p=0.5).tolist()
-    assert first.tolist() != F.scaled_dot_product_attention(*tensors).tolist()
+    assert first.tolist() == F.scaled_dot_product_attention(*tensors, dropout_p=0.5).tolist()  # type: ignore[call-overload]
+    assert first.tolist() != F.scaled_dot_product_attention(*tensors).tolist()  # type: ignore[call-overload]
 
 
 def test_vmap_is_told_who_draws() -> None:

@@ -1,0 +1,1 @@
+"""What type checkers and editors see of the library, without any plugin."""

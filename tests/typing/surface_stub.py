@@ -1,0 +1,180 @@
+"""Writes `dispatchkit/tensor/surface.pyi`, the operators, methods and properties that type checkers see.
+
+``python -m tests.typing.surface_stub`` (or ``nox -s stubs``) writes it anew from the table of the surface.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import dispatchkit as dk
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.members import REFLECTED, Member, Property, method_signature
+
+__all__ = ["PATH", "make_stub"]
+
+PATH = Path(dk.__file__).parent / "tensor" / "surface.pyi"
+HEAD = '''\
+"""The operators, methods and properties of arrays, for type checkers and editors.
+
+Written by ``python -m tests.typing.surface_stub`` from the table of the surface; do not edit.
+"""
+
+import numpy as np
+{imports}
+
+__all__ = ["ArrayMethods", "TensorMethods"]
+
+# What an operation gives: a Tensor on tensors; on other array types their handlers decide.
+R = TypeVar("R", default=Any)
+# What goes with a tensor and gives one.
+Operand: TypeAlias = Tensor | complex | np.ndarray[Any, Any] | np.generic
+'''
+ARRAY_METHODS = '''
+class ArrayMethods(Generic[R]):
+    """Mixin with every operator, method and property that views an operation."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any: ...
+    def __bool__(self) -> bool: ...
+    def __len__(self) -> int: ...
+    def __hash__(self) -> int: ...
+'''
+TENSOR_METHODS = '''
+class TensorMethods(ArrayMethods[Tensor]):
+    """The methods that view operations, and the in-place ones, of tensors."""
+
+'''
+NAME = re.compile(r"[A-Za-z_]+")
+# Where the names of the stub's own lines are from.
+IMPORTS = {
+    **dict.fromkeys(("Any", "Generic", "Self", "TypeAlias", "overload"), "typing"),
+    "TypeVar": "typing_extensions",
+    "Tensor": "dispatchkit.tensor.tensor",
+}
+INPLACE = sorted(
+    name
+    for name in vars(dk.Tensor)
+    if (name.startswith("__i") and f"__{name[3:]}" in REFLECTED) or (name.endswith("_") and not name.startswith("_"))
+)
+
+
+def make_stub() -> str:
+    """Return the text of the stub."""
+    imports = dict(IMPORTS)
+    body = "".join(map(_member, (m for m in tensor_protocol.surface if m.operation is not None)))
+    inplace = "".join(map(_inplace, INPLACE))
+    for member in tensor_protocol.surface:
+        if member.operation is not None:
+            _add_imports(imports, member)
+    names = defaultdict(list)
+    for name, module in sorted(imports.items()):
+        names[module].append(name)
+    lines = [f"from {module} import {', '.join(found)}" for module, found in sorted(names.items())]
+    head = HEAD.format(imports="\n".join(lines))
+    return head + ARRAY_METHODS + body + TENSOR_METHODS + inplace
+
+
+def _member(member: Member) -> str:
+    operation = member.operation
+    assert operation is not None
+    result = _result(operation)
+    if isinstance(member.value, Property):
+        return f"    @property\n    def {member.name}(self) -> {result}: ...\n"
+    name = member.name
+    if name in {"__eq__", "__ne__"}:
+        return f"    def {name}(self, other: object, /) -> R: ...  # type: ignore[override]\n"
+    if operation.parameters.binary:
+        takes = ("Operand", result), ("object", "Any")
+        return "".join(f"    @overload\n    def {name}(self, other: {t}, /) -> {r}: ...\n" for t, r in takes)
+    signature = method_signature(operation)
+    text = f"    def {name}{_shown(signature, result)}: ...\n"
+    if member.varargs is None:
+        return text
+    spread = [
+        p.replace(kind=p.VAR_POSITIONAL, annotation="int", default=p.empty)
+        if p.name == member.varargs
+        else p.replace(kind=p.KEYWORD_ONLY)
+        for p in list(signature.parameters.values())[1:]
+    ]
+    first = next(iter(signature.parameters.values()))
+    spread_signature = signature.replace(parameters=[first, *spread])
+    return f"    @overload\n{text}    @overload\n    def {name}{_shown(spread_signature, result)}: ...\n"
+
+
+def _inplace(name: str) -> str:
+    plain = f"__{name[3:]}" if name.startswith("__i") else name.removesuffix("_")
+    member = tensor_protocol.surface.members.get(plain)
+    if member is None or member.operation is None:
+        signature = inspect.signature(vars(dk.Tensor)[name])
+    elif member.operation.parameters.binary:
+        # Python asks for an operator in place first, so that it may give less than the plain one.
+        ignored = "  # type: ignore[misc, override]" if name.startswith("__") else ""
+        return f"    def {name}(self, other: Any, /) -> Self: ...{ignored}\n"
+    else:
+        signature = method_signature(member.operation)
+    return f"    def {name}{_shown(signature, 'Self')}: ...\n"
+
+
+def _result(operation: Any) -> str:
+    written = operation.parameters.signature.return_annotation
+    return re.sub(r"\bArray\b", "R", written) if isinstance(written, str) else "Any"
+
+
+def _shown(signature: inspect.Signature, result: str) -> str:
+    found, last = [], None
+    for p in signature.parameters.values():
+        if last is p.POSITIONAL_ONLY and p.kind is not last:
+            found.append("/")
+        if p.kind is p.KEYWORD_ONLY and last not in {p.KEYWORD_ONLY, p.VAR_POSITIONAL}:
+            found.append("*")
+        last = p.kind
+        star = "*" if p.kind is p.VAR_POSITIONAL else ""
+        default = "" if p.default is p.empty else f" = {p.default!r}"
+        note = "" if p.name == "self" else f": {_annotation(p.annotation)}"
+        found.append(f"{star}{p.name}{note}{default}")
+    if last is inspect.Parameter.POSITIONAL_ONLY:
+        found.append("/")
+    return f"({', '.join(found)}) -> {result}"
+
+
+def _annotation(written: Any) -> str:
+    text = written if isinstance(written, str) else "Any"
+    # An argument may be of any array type.
+    return re.sub(r"\bArray\b", "Any", text).replace("builtins.", "").replace("Any | float | None", "Any")
+
+
+def _add_imports(imports: dict[str, str], member: Member) -> None:
+    operation = member.operation
+    assert operation is not None
+    signature = operation.parameters.signature
+    for written in (*(p.annotation for p in signature.parameters.values()), signature.return_annotation):
+        for name in NAME.findall(_annotation(written)):
+            found = _sources(operation.function.__module__).get(name)
+            if found is not None and name not in imports:
+                imports[name] = found
+
+
+@cache
+def _sources(module: str) -> dict[str, str]:
+    """Return where a module has its names from."""
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            found |= {alias.asname or alias.name: node.module or "" for alias in node.names}
+        elif isinstance(node, ast.ClassDef):
+            found[node.name] = module
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found[node.target.id] = module
+    return found
+
+
+if __name__ == "__main__":
+    PATH.write_text(make_stub(), encoding="utf-8")
