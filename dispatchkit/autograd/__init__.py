@@ -7,6 +7,7 @@ from dispatchkit.autograd.anomaly import detect_anomaly, is_anomaly_enabled, set
 from dispatchkit.autograd.function import Function
 from dispatchkit.autograd.functional import backward, grad
 from dispatchkit.autograd.gradcheck import gradcheck, gradgradcheck
+from dispatchkit.declare.namespace import make_home
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 
 __all__ = [
@@ -25,3 +26,5 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
+
+make_home(__name__)
