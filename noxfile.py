@@ -62,6 +62,14 @@ def tests(session: nox.Session) -> None:
     session.run("pytest", "-n", "auto", *session.posargs)
 
 
+@nox.session(python=["3.11", "3.12"])  # NumPy 2.0 has no wheels for later ones
+def oldest(session: nox.Session) -> None:
+    """Run the tests with the oldest versions of the two dependencies."""
+    install(session, "test")
+    session.install("numpy==2.0.*", "typing-extensions==4.12.*")
+    session.run("pytest", "-n", "auto", *session.posargs)
+
+
 @nox.session
 def long(session: nox.Session) -> None:
     """Run the tests with many more Hypothesis examples."""

@@ -24,6 +24,7 @@ from typing import Any as _Any
 from dispatchkit import autograd as autograd
 from dispatchkit import errors as errors
 from dispatchkit import fft as fft
+from dispatchkit import former_modules as _former_modules  # noqa: F401
 from dispatchkit import func as func
 from dispatchkit import linalg as linalg
 from dispatchkit import ops as _ops
@@ -34,6 +35,7 @@ from dispatchkit.autograd import is_grad_enabled as is_grad_enabled
 from dispatchkit.autograd import no_grad as no_grad
 from dispatchkit.autograd import set_grad_enabled as set_grad_enabled
 from dispatchkit.declare.decorators import operation as operation
+from dispatchkit.declare.namespace import make_home as _make_home
 from dispatchkit.declare.namespace import publish as _publish
 from dispatchkit.errors import *  # noqa: F403
 from dispatchkit.ops import *  # noqa: F403
@@ -96,6 +98,7 @@ else:
         place = _LATER[name]
         module = _import_module(f"dispatchkit.{place or name}")
         value = globals()[name] = module if place is None else getattr(module, name)
+        _make_home(__name__, without=errors.__all__)
         return value
 
 
@@ -156,3 +159,4 @@ vars()["__all__"] = [
 ]
 
 _publish(_sys.modules[__name__])
+_make_home(__name__, without=errors.__all__)

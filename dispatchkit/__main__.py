@@ -1,4 +1,4 @@
-"""The command line: ``python -m dispatchkit`` followed by ``tour``, ``coverage``, ``audit`` or ``drift``."""
+"""The command line: ``dispatchkit``, or ``python -m dispatchkit``, and one of its commands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import os
 import runpy
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 
+import dispatchkit as dk
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.report import drift
 from dispatchkit.report.audit.command import AUDIT
@@ -22,13 +24,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     ----------
     argv : words of the command, those of the process by default
     """
-    parser = argparse.ArgumentParser(prog="python -m dispatchkit", description="Array types of your own.")
-    words = parser.add_subparsers(dest="command", required=True)
+    parser = argparse.ArgumentParser(
+        prog="dispatchkit",
+        description="Show what array types cover, who answers where they meet, and the tour of the library.",
+        epilog="example: dispatchkit coverage dispatchkit.types:ScalarTensor",
+    )
+    parser.add_argument("--version", action="version", version=f"dispatchkit {dk.__version__}")
+    words = parser.add_subparsers(dest="command", metavar="command")
     for command in COMMANDS:
         part = words.add_parser(command.name, help=command.help)
         command.configure(part)
         part.set_defaults(run=command.run)
-    options = parser.parse_args(argv)
+    given = list(sys.argv[1:] if argv is None else argv)
+    if not given:
+        parser.print_help()
+        return 0
+    names = [command.name for command in COMMANDS]
+    if not given[0].startswith("-") and given[0] not in names:
+        close = get_close_matches(given[0], names, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"the commands are {', '.join(names)}"
+        parser.error(f"there is no command {given[0]!r}; {hint}")
+    options = parser.parse_args(given)
     try:
         return int(options.run(options))
     except BrokenPipeError:

@@ -8,6 +8,7 @@ from dispatchkit.autograd.function import Function
 from dispatchkit.autograd.function_context import FunctionCtx
 from dispatchkit.autograd.functional import backward, grad
 from dispatchkit.autograd.gradcheck import gradcheck, gradgradcheck
+from dispatchkit.declare.namespace import make_home
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 
 __all__ = [
@@ -27,3 +28,5 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
+
+make_home(__name__)

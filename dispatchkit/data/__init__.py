@@ -12,6 +12,7 @@ from dispatchkit.data.sampler import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
+from dispatchkit.declare.namespace import make_home
 
 __all__ = [
     "BatchSampler",
@@ -31,3 +32,5 @@ __all__ = [
     "random_split",
     "to_tensor",
 ]
+
+make_home(__name__)

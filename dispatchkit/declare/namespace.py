@@ -1,13 +1,25 @@
 """The namespace of tensor operations, as bodies and rules receive it when their results are to be differentiable.
 
-Operations enter it as they are declared; `dispatchkit` itself publishes the same names.
+Operations enter it as they are declared; `dispatchkit` itself publishes the same names. A package that users import
+from calls `make_home`, so that files can move while names and pickles stay.
 """
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Collection
+from types import FunctionType
 from typing import Any
 
-__all__ = ["TensorNamespace", "enter", "public_namespace", "publish", "tensor_namespace"]
+__all__ = [
+    "TensorNamespace",
+    "defining_module",
+    "enter",
+    "make_home",
+    "public_namespace",
+    "publish",
+    "tensor_namespace",
+]
 
 
 class TensorNamespace:
@@ -48,3 +60,33 @@ def publish(module: Any) -> None:
 def public_namespace() -> Any:
     """Return what ``Tensor.__array_namespace__`` gives."""
     return _published[0]
+
+
+_defining_modules: dict[Any, str] = {}
+
+
+def make_home(name: str, without: Collection[str] = ()) -> None:
+    """Let the classes and functions in a module's `__all__` say that module as theirs, and let `dir` list no more.
+
+    What several modules show belongs to the outermost of them.
+
+    Parameters
+    ----------
+    name : of the module
+    without : names in its `__all__` that have another home
+    """
+    module: Any = sys.modules[name]
+    own = vars(module)
+    shown = sorted({*own["__all__"], *(key for key in own if key.startswith("__"))})
+    module.__dir__ = lambda: list(shown)
+    for value in (own.get(key) for key in own["__all__"] if key not in without):
+        if isinstance(value, (type, FunctionType)):
+            place = value.__module__
+            if place.startswith("dispatchkit.") and len(name) < len(place):
+                _defining_modules.setdefault(value, place)
+                value.__module__ = name
+
+
+def defining_module(value: Any) -> str | None:
+    """Return the name of the module whose file defines a public class or function, None for all else."""
+    return _defining_modules.get(value) if isinstance(value, (type, FunctionType)) else None

@@ -1,5 +1,6 @@
 """Transformations of functions: derivatives of any order and mode, batches, recomputation."""
 
+from dispatchkit.declare.namespace import make_home
 from dispatchkit.func.batches import vmap
 from dispatchkit.func.checkpointing import checkpoint
 from dispatchkit.func.gradients import grad, value_and_grad, vjp
@@ -7,3 +8,5 @@ from dispatchkit.func.jacobians import hessian, jacfwd, jacrev
 from dispatchkit.func.tangents import jvp, linearize
 
 __all__ = ["checkpoint", "grad", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "value_and_grad", "vjp", "vmap"]
+
+make_home(__name__)

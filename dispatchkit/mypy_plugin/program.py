@@ -129,8 +129,7 @@ class Program:
 
     def annotated_result(self, target: Target) -> Type | None:
         """Return what the body of an operation of the library is annotated to give."""
-        function = tensor_protocol.operations[target.key].function
-        node = self.find(f"{function.__module__}.{function.__name__}")
+        node = self.find(tensor_protocol.operations[target.key].place)
         body = node.func if isinstance(node, Decorator) else None
         typ = None if body is None or body.type is None else get_proper_type(body.type)
         return typ.ret_type if isinstance(typ, CallableType) else None

@@ -128,8 +128,7 @@ def _formals(operation: Overridable, lookup: Lookup) -> list[Formal]:
 
 def _written(operation: Overridable, lookup: Lookup) -> list[Type]:
     """Return the types of an operation's parameters as its body is annotated."""
-    function = operation.function
-    node = lookup(f"{function.__module__}.{function.__name__}")
+    node = lookup(operation.place)
     body = node.func if isinstance(node, Decorator) else node
     if not isinstance(body, FuncDef) or not isinstance(body.type, CallableType):
         return []

@@ -1,5 +1,6 @@
 """Neural networks: modules that hold parameters, parameters that may hold array types, and layers."""
 
+from dispatchkit.declare.namespace import make_home
 from dispatchkit.nn import functional, init, utils
 from dispatchkit.nn.activations import Hardsigmoid, Hardswish, Hardtanh, LeakyReLU, PReLU, ReLU, ReLU6, Threshold
 from dispatchkit.nn.activations_smooth import (
@@ -105,3 +106,5 @@ __all__ = [
     "register_module_full_backward_pre_hook",
     "utils",
 ]
+
+make_home(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dispatchkit.declare.namespace import make_home
 from dispatchkit.nn import functional  # noqa: F401  # reports list its operations, too
 from dispatchkit.report.audit.audit import Audit, audit
 from dispatchkit.report.audit.findings import Finding
@@ -35,3 +36,5 @@ __all__ = [
     "draw",
     "record_calls",
 ]
+
+make_home(__name__)

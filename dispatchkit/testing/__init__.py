@@ -4,6 +4,7 @@
 Hypothesis: ``pip install dispatchkit[testing]``.
 """
 
+from dispatchkit.declare.namespace import make_home
 from dispatchkit.nn import functional  # noqa: F401  # its operations are tested, too
 from dispatchkit.testing.checks import CHECKS, Check
 from dispatchkit.testing.conformance import check_type
@@ -25,3 +26,5 @@ __all__ = [
     "shapes",
     "tensors",
 ]
+
+make_home(__name__)

@@ -32,7 +32,7 @@ def test_without_mypy_the_error_says_what_is_missing(monkeypatch: pytest.MonkeyP
 
 def test_every_operation_is_found_under_the_name_that_mypy_has_for_it() -> None:
     for name, operation in OPERATIONS.items():
-        found = lookup(f"{operation.function.__module__}.{operation.function.__name__}")
+        found = lookup(operation.place)
         assert found is not None, name
         assert found.key == operation.qualified_name
 

@@ -1,4 +1,4 @@
-"""`python -m dispatchkit`: the tour and the coverage, and the exit status."""
+"""The command `dispatchkit`: the tour and the coverage, and the exit status."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import dispatchkit as dk
+import tests.report.subjects  # noqa: F401  # here: what a test imports first, it unregisters
 from dispatchkit.__main__ import main
 
 ROOT = Path(__file__).parents[2]
@@ -79,12 +81,39 @@ def test_what_cannot_be_covered_is_status_2_and_one_line(name: str, capsys: pyte
     assert captured.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("words", [[], ["nothing"], ["coverage"], ["coverage", DENSE, "--format", "xml"]])
+@pytest.mark.parametrize("words", [["nothing"], ["coverage"], ["coverage", DENSE, "--format", "xml"]])
 def test_words_that_are_no_command_are_status_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(words)
     assert caught.value.code == 2
-    assert "usage: python -m dispatchkit" in capsys.readouterr().err
+    assert "usage: dispatchkit" in capsys.readouterr().err
+
+
+def test_no_command_prints_the_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("usage: dispatchkit")
+    assert "example: dispatchkit coverage dispatchkit.types:ScalarTensor" in captured.out
+    assert captured.err == ""
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out == f"dispatchkit {dk.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [("covrage", "did you mean coverage?"), ("xyz", "the commands are tour, coverage, audit, drift")],
+)
+def test_a_misspelt_command_names_the_one_that_was_meant(
+    word: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([word])
+    assert f"there is no command '{word}'; {hint}" in capsys.readouterr().err
 
 
 def test_coverage_in_a_process() -> None:

@@ -1,5 +1,6 @@
 """What layers compute, as functions: overridable operations with derivatives."""
 
+from dispatchkit.declare.namespace import make_home
 from dispatchkit.nn.functional import (
     activations,
     affine,
@@ -34,3 +35,5 @@ vars()["__all__"] = [
     )
     for name in vars(part)["__all__"]
 ]
+
+make_home(__name__)

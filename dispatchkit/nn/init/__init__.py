@@ -3,6 +3,7 @@
 Random numbers come from the default generator, which `dispatchkit.manual_seed` sets, or from the one that is given.
 """
 
+from dispatchkit.declare.namespace import make_home
 from dispatchkit.nn.init.plain import constant_, eye_, normal_, ones_, trunc_normal_, uniform_, zeros_
 from dispatchkit.nn.init.scaled import (
     calculate_gain,
@@ -28,3 +29,5 @@ __all__ = [
     "xavier_uniform_",
     "zeros_",
 ]
+
+make_home(__name__)

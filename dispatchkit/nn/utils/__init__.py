@@ -1,5 +1,6 @@
 """What works on the parameters of any module: clipping gradients, one vector of all, a call with other values."""
 
+from dispatchkit.declare.namespace import make_home
 from dispatchkit.nn.utils.clipping import clip_grad_norm_, clip_grad_value_
 from dispatchkit.nn.utils.functional_call import functional_call
 from dispatchkit.nn.utils.vectors import parameters_to_vector, vector_to_parameters
@@ -11,3 +12,5 @@ __all__ = [
     "parameters_to_vector",
     "vector_to_parameters",
 ]
+
+make_home(__name__)

@@ -5,6 +5,7 @@ called after the optimiser's. All but `LambdaLR` go on from what the rates are, 
 names and values: PyTorch, `torch.optim.lr_scheduler`.
 """
 
+from dispatchkit.declare.namespace import make_home
 from dispatchkit.optim.lr_scheduler.base import LambdaLR, LRScheduler
 from dispatchkit.optim.lr_scheduler.decay import CosineAnnealingLR, ExponentialLR, MultiStepLR, StepLR
 from dispatchkit.optim.lr_scheduler.sequence import LinearLR, SequentialLR
@@ -19,3 +20,5 @@ __all__ = [
     "SequentialLR",
     "StepLR",
 ]
+
+make_home(__name__)

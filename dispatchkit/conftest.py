@@ -1,0 +1,41 @@
+"""How pytest finds and runs the examples of the docstrings; not part of what is installed."""
+
+import doctest
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.declare.namespace import defining_module
+
+_is_defined_in: Any = vars(doctest.DocTestFinder)["_from_module"]
+
+
+def _from_module(finder: doctest.DocTestFinder, module: Any, value: Any) -> bool:
+    """Return whether a module defines an object; public ones name their public home as `__module__`."""
+    place = defining_module(value)
+    return bool(_is_defined_in(finder, module, value)) if place is None or module is None else place == module.__name__
+
+
+doctest.DocTestFinder._from_module = _from_module  # type: ignore[attr-defined]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Undo what examples of the library register, and skip those that need SciPy where it is not installed."""
+    for item in items:
+        if isinstance(item, pytest.DoctestItem):
+            item.runtest = alone(item.runtest)  # type: ignore[method-assign]  # fixtures of tests are not for them
+            if item.name.startswith("dispatchkit.ops.special.special.") and find_spec("scipy") is None:
+                item.add_marker(pytest.mark.skip(reason="SciPy is not installed"))
+
+
+def alone(run: Callable[[], None]) -> Callable[[], None]:
+    """Return what runs an example so that no test sees what it declares."""
+
+    def run_alone() -> None:
+        with dk.local_registrations():
+            run()
+
+    return run_alone
