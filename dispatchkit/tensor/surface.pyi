@@ -4,8 +4,17 @@ Written by ``python -m tests.typing.surface_stub`` from the table of the surface
 """
 
 import numpy as np
+from collections.abc import Sequence
+from dispatchkit.declare.typing import DType, Index, Shape
+from dispatchkit.ops.linalg.decompositions import QRResult
+from dispatchkit.ops.linalg.eigen import EigResult, EighResult
+from dispatchkit.ops.linalg.linalg import SlogdetResult
+from dispatchkit.ops.linalg.norms import MatrixOrder
+from dispatchkit.ops.linalg.singular_values import SVDResult
+from dispatchkit.ops.shared.axes import Axis
+from dispatchkit.ops.statistics.quantiles import QuantileMethod
 from dispatchkit.tensor.tensor import Tensor
-from typing import Any, Generic, Self, TypeAlias, overload
+from typing import Any, Generic, Literal, Self, TypeAlias, overload
 from typing_extensions import TypeVar
 
 __all__ = ["ArrayMethods", "TensorMethods"]
@@ -536,7 +545,7 @@ class TensorMethods(ArrayMethods[Tensor]):
     def clip_(self, /, min: Any = None, max: Any = None) -> Self: ...
     def conj_(self, /) -> Self: ...
     def conjugate_(self, /) -> Self: ...
-    def copy_(self, /) -> Self: ...
+    def copy_(self, source: Any) -> Self: ...
     def copysign_(self, other: Any, /) -> Self: ...
     def cos_(self, /) -> Self: ...
     def cosh_(self, /) -> Self: ...

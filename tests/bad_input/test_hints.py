@@ -11,12 +11,12 @@ import dispatchkit as dk
 from dispatchkit import nn
 from tests.bad_input.support import refuses
 
-X = dk.ones((2, 3))
+X: Any = dk.ones((2, 3))
 KEYWORDS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "dim": (lambda: dk.sum(X, dim=0), "sum", "'dim'; did you mean 'axis'?"),
     "dim of a method": (lambda: X.sum(dim=1), "sum", "'dim'; did you mean 'axis'?"),
     "dim of softmax": (lambda: nn.functional.softmax(X, dim=-1), "softmax", "'dim'; did you mean 'axis'?"),
-    "dim of cat": (lambda: dk.cat([X], dim=0), "concat", "'dim'; did you mean 'axis'?"),
+    "dim of cat": (lambda: dk.cat([X], dim=0), "concat", "'dim'; did you mean 'axis'?"),  # type: ignore[call-overload]
     "keepdim": (lambda: dk.mean(X, keepdim=True), "mean", "'keepdim'; did you mean 'keepdims'?"),
     "unbiased": (lambda: dk.std(X, unbiased=False), "std", "'unbiased'; did you mean 'correction'?"),
     "ddof": (lambda: X.var(ddof=1), "var", "'ddof'; did you mean 'correction'?"),
@@ -65,7 +65,13 @@ def test_an_axis_out_of_bounds_is_said_in_plain_words() -> None:
 
 
 def test_messages_hold_nothing_of_the_documentation() -> None:
-    for call in (lambda: X + dk.ones(2), lambda: X[5], lambda: dk.sum(X, axis=5), lambda: dk.asarray([[1], [1, 2]])):
+    calls: list[Callable[[], Any]] = [
+        lambda: X + dk.ones(2),
+        lambda: X[5],
+        lambda: dk.sum(X, axis=5),
+        lambda: dk.asarray([[1], [1, 2]]),
+    ]
+    for call in calls:
         with pytest.raises((ValueError, IndexError)) as caught:
             call()
         assert "wanted" not in str(caught.value)

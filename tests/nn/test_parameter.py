@@ -169,8 +169,9 @@ def adapted(cls: Any, model: Any) -> Any:
 def test_a_field_declared_a_constant_is_no_parameter(cls: Any) -> None:
     base = dk.randn(8, 8)
     base.requires_grad_(False)
-    w = Parameter(cls(base, dk.zeros((8, 1)), dk.ones((1, 8))))
-    assert isinstance(w, Parameter)
+    w: Any = Parameter(cls(base, dk.zeros((8, 1)), dk.ones((1, 8))))
+    is_parameter = isinstance(w, Parameter)
+    assert is_parameter
     assert w.base is base
     assert not base.requires_grad
     assert w.left.requires_grad

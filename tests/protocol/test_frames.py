@@ -15,7 +15,7 @@ import dispatchkit as dk
 from dispatchkit import nn
 from dispatchkit.protocol.frames import PACKAGE, hide_frames
 
-X = dk.ones((2, 3))
+X: Any = dk.ones((2, 3))
 
 
 def frames(call: Callable[[], Any], kind: type[Exception] = Exception) -> list[str]:

@@ -487,7 +487,7 @@ def test_trace_is_the_trace_of_a_matrix_alone() -> None:
     assert dk.trace(Halved(x)) == "mine"
     for arguments in ({}, {"offset": 1}, {"max_calls": 2}):
         with pytest.raises(TypeError, match=r"missing a required argument: 'x'.*; dk.record_calls\(\) records calls"):
-            dk.trace(**arguments)
+            dk.trace(**arguments)  # type: ignore[call-overload]
 
 
 def test_without_a_trace_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import dispatchkit as dk
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.members import REFLECTED, Member, Property, method_signature
+from dispatchkit.tensor import inplace
 
 __all__ = ["PATH", "make_stub"]
 
@@ -111,7 +112,8 @@ def _member(member: Member) -> str:
 def _inplace(name: str) -> str:
     plain = f"__{name[3:]}" if name.startswith("__i") else name.removesuffix("_")
     member = tensor_protocol.surface.members.get(plain)
-    if member is None or member.operation is None:
+    # `copy_` sets the elements, though `copy` is a method, too.
+    if member is None or member.operation is None or hasattr(inplace, name):
         signature = inspect.signature(vars(dk.Tensor)[name])
     elif member.operation.parameters.binary:
         # Python asks for an operator in place first, so that it may give less than the plain one.
@@ -156,7 +158,7 @@ def _add_imports(imports: dict[str, str], member: Member) -> None:
     signature = operation.parameters.signature
     for written in (*(p.annotation for p in signature.parameters.values()), signature.return_annotation):
         for name in NAME.findall(_annotation(written)):
-            found = _sources(operation.function.__module__).get(name)
+            found = _sources(operation.source.__module__).get(name)
             if found is not None and name not in imports:
                 imports[name] = found
 
