@@ -24,6 +24,7 @@ def main() -> int:
     print(f"{report.programs} programs, {report.steps} steps, {rate:.0f} programs a second of processor time")
     for text, count in report.refused.most_common():
         print(f"{count:6}  refused by {text}")
+    print(f"{report.views:6}  retained gradients of views that were changed in place differ")
     for found in report.differences:
         print("\n" + pasteable(found))
     print(f"{len(report.differences)} differences")

@@ -51,12 +51,15 @@ class Report:
     ----------
     programs, steps : how many were run
     refused : how often one library alone refused a step, by its name and what it said
+    views : how many gradients that a view retained differ where its memory was changed in place: PyTorch makes such a
+        view a new node, and retains the gradient of one of its nodes
     differences : the programs that differ
     """
 
     programs: int = 0
     steps: int = 0
     refused: Counter[str] = field(default_factory=Counter)
+    views: int = 0
     differences: list[Difference] = field(default_factory=list)
 
 
@@ -83,6 +86,7 @@ class Pair:
         self.theirs: dict[str, Any] = {"lib": theirs}
         # The gradient of what a rule reads: whether that is a result or computed anew is the library's to choose.
         self.twice = False
+        self.views = 0
         for step in steps:
             self.do(step)
 
@@ -126,7 +130,10 @@ class Pair:
             found = unlike(name, ours, theirs, close)
             if found is None and (theirs.is_leaf or (theirs.retains_grad and not self.twice)):
                 found = unlike(f"{name}.grad", ours.grad, theirs.grad, close)
-            if found is None and theirs.requires_grad and not ours.requires_grad:
+                if found is not None and not theirs.is_leaf and theirs._is_view() and theirs._version > 0:
+                    self.views += 1
+                    found = None
+            if found is None and theirs.requires_grad and theirs.numel() and not ours.requires_grad:
                 found = f"{name}.requires_grad: False, PyTorch True"
             if found is not None:
                 return found
@@ -138,6 +145,7 @@ def unlike(name: str, ours: Any, theirs: Any, close: float) -> str | None:
     if ours is None or theirs is None:
         # A derivative that is 0 everywhere may be a constant of PyTorch's, from which no gradient flows.
         nothing = ours is theirs or (theirs is None and not np.any(ours.detach().numpy()))
+        nothing = nothing or (ours is None and theirs.numel() == 0)
         return None if nothing else f"{name}: {ours}, PyTorch {theirs}"
     a, b = ours.detach().numpy(), theirs.detach().numpy(force=True)
     if a.shape != b.shape or a.dtype != b.dtype:
@@ -208,6 +216,7 @@ def run_program(seed: int, ours: Any, theirs: Any, report: Report, length: int) 
         for step in writer.closing():
             go(step)
         found = pair.difference()
+        report.views += pair.views
     except StepError as fault:
         found = str(fault)
     report.programs += 1

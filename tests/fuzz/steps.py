@@ -7,6 +7,7 @@ Where the libraries differ on purpose, or PyTorch is known to be wrong, no such 
   in place of views that were made together, nor of what they are views of.
 - `view` stands for `reshape`, which makes a view or a copy by strides that differ, as after `clone` or `softmax`.
 - What is assigned in place does not share memory with the target: PyTorch reads elements that it has changed already.
+- What `autograd.grad` gives is cloned: PyTorch may expand it, so that a change in place reaches several elements.
 - Nothing is changed under `no_grad` through a view: PyTorch 2.13 loses the gradient of the leaf behind it.
 """
 
@@ -235,7 +236,7 @@ class Writer:
         if not leaves or not x.requires_grad:
             return None
         leaf = self.rng.choice(leaves)
-        return f"{self._new()}, = lib.autograd.grad(({name} * {name}).sum(), ({leaf},), create_graph=True)"
+        return f"{self._new()} = lib.autograd.grad(({name} * {name}).sum(), ({leaf},), create_graph=True)[0].clone()"
 
 
 MAKERS: tuple[Maker, ...] = (
