@@ -19,6 +19,7 @@ from dispatchkit.declare.default_general import arrays_handler, call_handler, ga
 from dispatchkit.declare.docs import Facts
 from dispatchkit.declare.entry_point_source import random_source, several_source
 from dispatchkit.declare.entry_points import binary_function, unary_function
+from dispatchkit.declare.layouts import is_cheap, layouts
 from dispatchkit.declare.libraries import making_for
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.random_state import overseen
@@ -234,6 +235,14 @@ class DeclaredOperation(Overridable):
     def fast_base(self) -> type | None:
         """The class that the public function computes itself; None where it cannot."""
         return None if self.composite or self.several else self.protocol.base
+
+    @override
+    def is_cheap(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        return is_cheap(self, args, kwargs)
+
+    @override
+    def layouts(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        return layouts(self, args, kwargs)
 
     @override
     def decomposition(self) -> Callable[..., Any] | None:

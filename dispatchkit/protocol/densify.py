@@ -24,6 +24,7 @@ __all__ = [
     "clear_densify_ledger",
     "densify",
     "densify_ledger",
+    "forbidden_copy",
     "make_dense",
     "separate_ledger",
     "told_layout",
@@ -164,6 +165,26 @@ def _bounded(on: Policy | None, limit: int | None) -> Iterator[None]:
         yield
     finally:
         _budget.reset(token)
+
+
+def forbidden_copy(function: str, cls: type, shape: Any, dtype: Any) -> tuple[DensifyError | None, str]:
+    """Return the error that the budget of the context raises if an array becomes dense, and on what that depends.
+
+    Parameters
+    ----------
+    function : qualified name of what would make it dense
+    cls, shape, dtype : of the array; None for what is not known
+    """
+    budget = _budget.get()
+    nbytes = None if shape is None or dtype is None else math.prod(shape) * int(dtype.itemsize)
+    name = cls.__qualname__.replace("<locals>.", "")
+    if budget.policy == "error":
+        return DensifyError(function, name, nbytes), ""
+    if budget.limit is None:
+        return None, ""
+    if nbytes is None:
+        return None, f"the size of the dense form of {name}"
+    return (DensifyError(function, name, nbytes, budget.limit) if nbytes > budget.limit else None), ""
 
 
 # The instances of which a dense form is being made in this context.

@@ -19,7 +19,7 @@ from dispatchkit.protocol.observers import Seen, is_observed, live, note_asked, 
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Cell", "Mode", "answer_by_modes", "ask_modes", "current", "live"]
+__all__ = ["Cell", "Mode", "answer_by_modes", "ask_modes", "current", "live", "without_modes"]
 
 
 class Cell:
@@ -46,6 +46,11 @@ class Cell:
 
 _stack: ContextVar[Cell | None] = ContextVar("dispatchkit.modes", default=None)
 current = _stack.get
+
+
+def without_modes() -> None:
+    """Switch every mode of this context off, which is a copy that somebody made for it."""
+    _stack.set(None)
 
 
 class Mode:

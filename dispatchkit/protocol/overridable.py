@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dispatchkit.protocol.callers import make_function, make_operator
 from dispatchkit.protocol.hints import call_meant
+from dispatchkit.protocol.layout import Layout
 from dispatchkit.protocol.modes import ask_modes
 from dispatchkit.protocol.observers import note_asked
 from dispatchkit.protocol.parameters import Key, Parameters, flatten
@@ -115,6 +116,23 @@ class Overridable:
     def decomposition(self) -> Handler | None:
         """Return what computes the function by way of others; None where there is none."""
         return self.body
+
+    def is_cheap(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Return whether a prediction may make a call on plain arrays: it takes no time and leaves no trace."""
+        return False
+
+    def layouts(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Return what a call on plain arrays gives, without their values.
+
+        Parameters
+        ----------
+        args, kwargs : of the call, with a `Layout` in the place of each array whose values are not known
+
+        Returns
+        -------
+        the result with a `Layout` in the place of each array; one without shape and dtype where nothing is known
+        """
+        return Layout()
 
     def transformed(self, top: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call under a transformation; NotImplemented to have it follow from rules and body.

@@ -37,6 +37,8 @@ class Step:
     rivals : the rules that are equally specific, where it is an ambiguity
     path : the conversions that it makes, in order
     then : types of the call that it makes in its turn, the first field of a wrapper taken for a plain array
+    follow : finds what comes of it without calling a function of a user; takes what follows its calls, and arguments
+        with stand-ins for arrays
     """
 
     source: Outcome
@@ -48,6 +50,7 @@ class Step:
     rivals: tuple[Rule, ...] = ()
     path: tuple[Conversion, ...] = ()
     then: Key | None = None
+    follow: Callable[..., Any] | None = None
 
 
 def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:
