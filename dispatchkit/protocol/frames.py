@@ -9,9 +9,11 @@ from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any, cast
 
-__all__ = ["caller", "hide_frames", "stack"]
+__all__ = ["caller", "hide_frames", "place_of", "stack"]
 
 PACKAGE = f"{Path(__file__).parent.parent}{os.sep}"
+# Where calls are passed on, rather than computed.
+ENGINE = tuple(f"{PACKAGE}{folder}{os.sep}" for folder in ("protocol", "declare"))
 # Whether tracebacks show the library's frames, too.
 FULL = os.environ.get("DISPATCHKIT_TRACEBACK") == "full"
 # What the library does not mean to raise: where it does, its frames are what is asked for.
@@ -77,3 +79,13 @@ def caller() -> tuple[str, int, int]:
 def stack() -> list[tuple[CodeType, int]]:
     """Return code and line of each frame outside the library, the outermost first."""
     return [(frame.f_code, frame.f_lineno) for frame in _outward(sys._getframe(1)) if not _is_own(frame)][::-1]
+
+
+def place_of(error: BaseException) -> str:
+    """Return " at file:line" of the innermost code that raised an error and does not pass calls on; "" for none."""
+    trace, place = error.__traceback__, ""
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(ENGINE):
+            place = f" at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place

@@ -28,6 +28,7 @@ class Followed:
     declines : why it declines, "" where it does not
     error : class and first line of what it raises, "" where nothing is known to be raised
     depends : on what it depends, "" where it is certain
+    holds : whether it answers, or raises, whatever that is
     nobody : whether what it raises is that nobody answers
     inner : predictions of the calls that it makes
     """
@@ -36,6 +37,7 @@ class Followed:
     declines: str = ""
     error: str = ""
     depends: str = ""
+    holds: bool = False
     nobody: bool = False
     inner: tuple[Any, ...] = ()
 

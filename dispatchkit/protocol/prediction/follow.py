@@ -13,6 +13,7 @@ from dispatchkit.protocol.decline import take_reason
 from dispatchkit.protocol.densify import forbidden_copy, told_layout
 from dispatchkit.protocol.fallbacks.base import RUNNING, Followed, map_members
 from dispatchkit.protocol.fallbacks.rewrap import wrapped_field
+from dispatchkit.protocol.frames import place_of
 from dispatchkit.protocol.handlers import location_of, type_name
 from dispatchkit.protocol.layout import Layout
 from dispatchkit.protocol.modes import Mode, current, without_modes
@@ -33,6 +34,7 @@ from dispatchkit.protocol.prediction.tree import (
     RAISES,
     Asked,
     Prediction,
+    first_line,
 )
 from dispatchkit.protocol.specificity import Step
 
@@ -98,10 +100,11 @@ def _asked_modes(operation: Overridable, modes: list[Mode]) -> tuple[list[Asked]
             continue
         method = operation.protocol.method
         found = getattr(type(mode), method)
-        if getattr(found, "__passes__", False):
-            continue  # the default of the base class
-        location = location_of(found)
         what = f"active mode, {type(mode).__name__}.{method}"
+        if getattr(found, "__passes__", False):  # the default of the base class
+            asked.append(Asked(type(mode), what, DECLINES, "it passes every call on", MODE))
+            continue
+        location = location_of(found)
         reason = f"the mode {type(mode).__name__} may decline" if may_decline(found) else ""
         asked.append(Asked(type(mode), what, AT_RUN_TIME, reason, MODE, location))
     return asked, False
@@ -112,13 +115,8 @@ def _mistake(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, An
     try:
         operation.check_call(args, kwargs)
     except TypeError as error:
-        return _line(error)
+        return first_line(error)
     return ""
-
-
-def _line(error: BaseException) -> str:
-    text = str(error).strip().partition("\n")[0]
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 class _Unanswered(BaseException):
@@ -204,7 +202,7 @@ class _Walk:
         error, depends = forbidden_copy(
             operation.qualified_name, self.type_of(value), value._layout.shape, value._layout.dtype
         )
-        return ("" if error is None else _line(error)), depends
+        return ("" if error is None else first_line(error)), depends
 
     def again(
         self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], running: Key | None = None
@@ -218,7 +216,7 @@ class _Walk:
             if mark is not None:
                 self.running.discard(mark)
         nobody = found.outcome is REFUSED and not found.depends_on_values
-        return Followed(result, "", found.error, found.depends_on_values, nobody, (found,))
+        return Followed(result, "", found.error, found.depends_on_values, True, nobody, (found,))
 
     def is_running(self, operation: Overridable, key: Key) -> bool:
         return (operation, key) in self.running
@@ -241,19 +239,19 @@ class _Walk:
         except _Raised as failure:
             error = failure.found.error
         except NotFollowed as failure:
-            mode.depends.append(f"the body of {operation.name} asks for {failure.wanted}{_place(failure)}")
+            mode.depends.append(f"the body of {operation.name} asks for {failure.wanted}{place_of(failure)}")
         except Exception as failure:  # noqa: BLE001  # what a body raises on stand-ins is looked at
             if type(failure) in (ValueError, IndexError, DispatchError):
-                error = _line(failure)
+                error = first_line(failure)
             else:
-                mode.depends.append(f"the body of {operation.name} takes no stand-ins: {_line(failure)}")
+                mode.depends.append(f"the body of {operation.name} takes no stand-ins: {first_line(failure)}")
         finally:
             self.running.discard(mark)
         if result is NotImplemented:
             declines = take_reason() or "it declines"
         depends = "" if declines or not mode.depends else mode.depends[0]
         if result is None and depends:
-            result = make_stand_in(self.protocol, (), origin=f"what {operation.name} gives")
+            result = make_stand_in(self.protocol, (), origin=operation.name)
         return Followed(result, declines, error, depends, inner=tuple(mode.inner))
 
     # Calls.
@@ -360,9 +358,9 @@ class _Walk:
         possible: list[tuple[Asked, Any]] = []
         decided = False
         for mode in modes:
-            possible.append((mode, make_stand_in(self.protocol, (), origin=f"what {mode.who} gives")))
-            decided = decided or not mode.reason
-        declined: list[tuple[type, str]] = []
+            if mode.verdict == AT_RUN_TIME:
+                possible.append((mode, make_stand_in(self.protocol, (), origin=f"the mode {mode.who}")))
+                decided = decided or not mode.reason
         for entry in chain.entries:
             if isinstance(entry, Passed):
                 asked.append(Asked(entry.cls, entry.text))
@@ -371,15 +369,12 @@ class _Walk:
                 asked.append(Asked(entry.cls, entry.text, IF_DECLINED, "", entry.source, _location(entry)))
                 continue
             one, result = self._ask(chain.operation, entry, args, kwargs)
-            if possible and one.verdict in (ANSWERS, OPEN):
+            decided = one.verdict in (ANSWERS, RAISES) or (one.verdict == AT_RUN_TIME and not one.reason)
+            if one.verdict in (ANSWERS, OPEN) and any(other.verdict != AT_RUN_TIME for other, _ in possible):
                 one = changed(one, verdict=IF_DECLINED)
-                decided = not one.reason
             asked.append(one)
-            if one.verdict in (PASSED_OVER, DECLINES):
-                declined.append((entry.cls, f"{entry.text} declined: {one.reason}"))
-                continue
-            possible.append((one, result))
-            decided = decided or one.verdict in (ANSWERS, RAISES) or (one.verdict == AT_RUN_TIME and not one.reason)
+            if one.verdict not in (PASSED_OVER, DECLINES):
+                possible.append((one, result))
         return self._ended(chain, args, kwargs, asked, possible, decided)
 
     def _ended(
@@ -400,13 +395,13 @@ class _Walk:
         key = key_of(operation.parameters, args, kwargs, self.type_of)
         found = Prediction(operation.qualified_name, names_of(key), tuple(order), tuple(asked))
         if not possible:
-            return changed(found, error=_line(chain.error(args, kwargs, []))), None
+            return changed(found, error=first_line(chain.error(args, kwargs, []))), None
         first, result = possible[0]
         outcome = first.outcome or REFUSED
         if outcome is DEFAULT and not chain.order:
             outcome = PLAIN
         error = first.reason if first.verdict == RAISES else ""
-        depends = first.reason if first.verdict in (OPEN, DEPENDS, AT_RUN_TIME) else ""
+        depends = "" if first.verdict == RAISES else first.reason
         if len(possible) > 1:
             result = merged(self.protocol, [given for _, given in possible])
         results = result_classes(result)
@@ -434,7 +429,7 @@ class _Walk:
             return one, self.results(operation, classes, args, kwargs, "")
         handler = step.rule.handler if step.rule is not None else self.protocol.records.own_method(step.cls)
         declines = may_decline(handler)
-        origin = f"from {step.rule.title if step.rule is not None else step.text}"
+        origin = f"{step.rule.title if step.rule is not None else step.text}"
         result = self.results(operation, promised_classes(handler), args, kwargs, origin)
         if step.source is METHOD:
             reason = f"{step.text} may decline" if declines else ""
@@ -450,7 +445,7 @@ class _Walk:
         if found.declines:
             return changed(one, verdict=DECLINES, reason=found.declines), None
         if found.depends:
-            return changed(one, verdict=DEPENDS, reason=found.depends), found.result
+            return changed(one, verdict=ANSWERS if found.holds else DEPENDS, reason=found.depends), found.result
         if found.error:
             outcome = REFUSED if found.nobody else step.source
             return changed(one, verdict=RAISES, reason=found.error, outcome=outcome), None
@@ -496,7 +491,7 @@ def _raised(step: Step, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     try:
         step.call(*args, **kwargs)
     except Exception as error:  # noqa: BLE001  # which is what is asked for
-        return _line(error)
+        return first_line(error)
     return ""
 
 
@@ -513,15 +508,3 @@ def _count(shape: tuple[int, ...]) -> int:
     for length in shape:
         count *= length
     return count
-
-
-def _place(failure: BaseException) -> str:
-    """Return the line outside of the protocol's own files that asked for something."""
-    trace = failure.__traceback__
-    place = ""
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if "/protocol/" not in code.co_filename and "/declare/" not in code.co_filename:
-            place = f" at {code.co_filename}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    return place

@@ -47,7 +47,7 @@ def _either(protocol: Any, one: Any, other: Any) -> Any:
     if type(one) is type(other) and isinstance(one, (tuple, list)) and len(one) == len(other):
         members = [_either(protocol, a, b) for a, b in zip(one, other, strict=True)]
         return type(one)(*members) if hasattr(one, "_fields") else type(one)(members)
-    return one if one is other else make_stand_in(protocol, (), origin="one of several results")
+    return one if one is other else make_stand_in(protocol, (), origin="one of several calls")
 
 
 def result_classes(result: Any) -> tuple[type, ...]:

@@ -99,12 +99,14 @@ class StandIn:
     __class__ = property(_class)  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<stand-in for {_described(self)}>"
+        return _described(self)
 
 
 def _described(x: StandIn) -> str:
     names = " or ".join(map(type_name, x._classes))
-    return f"{names}, {x._origin}" if x._origin else names
+    if not names:
+        return f"what {x._origin or 'an inner call'} gives, whose annotation names no class"
+    return f"{names}, which {x._origin} gives" if x._origin else names
 
 
 _made: weakref.WeakKeyDictionary[Any, type[StandIn]] = weakref.WeakKeyDictionary()

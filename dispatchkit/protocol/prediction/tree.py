@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dispatchkit.protocol.handlers import type_name
-from dispatchkit.protocol.outcome import REFUSED, Outcome
+from dispatchkit.protocol.outcome import MODE, REFUSED, Outcome
 
 __all__ = [
     "ANSWERS",
@@ -58,7 +58,7 @@ class Asked:
     @property
     def who(self) -> str:
         """Name of the type or mode."""
-        return type_name(self.cls)
+        return self.cls.__name__ if self.outcome is MODE else type_name(self.cls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +130,9 @@ def _walked(one: Prediction, depth: int) -> Any:
     for asked in one.asked:
         for inner in asked.inner:
             yield from _walked(inner, depth + 1)
+
+
+def first_line(error: BaseException) -> str:
+    """Return class and first line of an error, as records and predictions have it."""
+    text = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
