@@ -23,6 +23,7 @@ __all__ = ["is_cheap", "layouts"]
 # Axes that are longer stand as one of these lengths, of which no sum and no product is another one.
 LONGEST = 16
 LENGTHS = (17, 37, 53)
+ARRAYS: Any = (Layout, Storage, np.ndarray)
 
 
 def is_cheap(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
@@ -77,7 +78,7 @@ def _long_axes(operation: DeclaredOperation, arguments: Any) -> list[int]:
     found: dict[int, None] = {}
 
     def note(value: Any) -> None:
-        if isinstance(value, (Layout, Storage, np.ndarray)):
+        if isinstance(value, ARRAYS):
             found.update((length, None) for length in value.shape or () if length > LONGEST)
         elif operation.kind is kinds.creation and type(value) is int and value > LONGEST:
             found[value] = None
@@ -88,7 +89,7 @@ def _long_axes(operation: DeclaredOperation, arguments: Any) -> list[int]:
 
 def _described(value: Any, back: Mapping[int, int]) -> Any:
     """Return the layout of an array of a result, lengths of axes put back where they are known."""
-    if not isinstance(value, (Storage, np.ndarray)):
+    if not isinstance(value, ARRAYS):
         return value
     known = all(length in back or length <= LONGEST for length in value.shape)
     return Layout(tuple(back.get(n, n) for n in value.shape) if known else None, value.dtype)

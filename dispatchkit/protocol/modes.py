@@ -144,6 +144,10 @@ def answer_by_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[
             token = None if mode.stays_on() else _stack.set(cell.below)
             try:
                 result = mode.answer(operation, types, args, kwargs)
+            except BaseException:
+                if mode.told:
+                    note_asked(operation, mode)
+                raise
             finally:
                 if token is not None:
                     _stack.reset(token)

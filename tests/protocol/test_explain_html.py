@@ -112,7 +112,7 @@ def test_modes() -> None:
     with Passing():
         found = dk.explain(dk.mean, S)
         assert Page(found.to_html()).marked("li") == ["no", "yes", "", "next"]
-        assert Page(found.to_html()).marked("footer") == ["open"]
+        assert Page(found.to_html()).marked("footer") == ["yes"]
 
 
 def test_it_says_all_that_the_text_says() -> None:

@@ -51,8 +51,8 @@ class Follower(Protocol):
     def like(self, value: Any, classes: tuple[type, ...]) -> Any:
         """Return a stand-in of other types with the shape and dtype of a value."""
 
-    def wrapped_in(self, value: Any, field: Any) -> Any:
-        """Return a stand-in for a copy of a value in which its first field is another array."""
+    def wrapped_in(self, value: Any, result: Any, inner: type) -> Any:
+        """Return a stand-in for a copy of a value with a result in its field, if that is an array or an `inner`."""
 
     def field_of(self, operation: Overridable, value: Any) -> Any:
         """Return the first field of a wrapper."""

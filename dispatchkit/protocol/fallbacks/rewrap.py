@@ -67,13 +67,8 @@ class Rewrap(FallbackStrategy):
             except RegistrationError as error:
                 return Followed(error=f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
             found = follower.again(operation, args, kwargs)
-
-            def wrapped(array: Any) -> Any:
-                kind = follower.type_of(array)
-                array_like = kind is inner or protocol.records.participates(kind)
-                return follower.wrapped_in(source, array) if array_like else array
-
-            return dataclasses.replace(found, result=map_members(found.result, wrapped))
+            result = map_members(found.result, lambda one: follower.wrapped_in(source, one, inner))
+            return dataclasses.replace(found, result=result)
 
         then = None if protocol.base is None else replaced(key, {cls}, protocol.base)
         return Step(self.outcome, cls, rewrap_fallback, f"rewrap: on field '{names[0]}'", then=then, follow=follow)

@@ -19,9 +19,10 @@ from dispatchkit.protocol.layout import Layout
 from dispatchkit.protocol.modes import Mode, current, without_modes
 from dispatchkit.protocol.observers import set_observers
 from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, METHOD, MODE, PLAIN, REFUSED
-from dispatchkit.protocol.parameters import Key
+from dispatchkit.protocol.parameters import Key, flatten
 from dispatchkit.protocol.prediction.declining import may_decline, promised_classes
 from dispatchkit.protocol.prediction.joining import changed, merged, names_of, result_classes
+from dispatchkit.protocol.prediction.mistakes import mistake_in, native_mistake
 from dispatchkit.protocol.prediction.stand_in import NotFollowed, StandIn, classes_of, key_of, make_stand_in
 from dispatchkit.protocol.prediction.tree import (
     ANSWERS,
@@ -78,10 +79,10 @@ def _predicted(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, 
     walk = _Walk(operation)
     # A mode sees a call before its arguments are looked at.
     asked, plainly = _asked_modes(operation, modes)
-    if not asked:
-        mistake = _mistake(operation, args, kwargs)
-        if mistake:
-            return Prediction(operation.qualified_name, (), (), outcome=REFUSED, error=mistake)
+    open_to_modes = any(one.verdict == AT_RUN_TIME for one in asked)
+    mistake = native_mistake(operation, args, kwargs) if open_to_modes else mistake_in(operation, args, kwargs)
+    if mistake:
+        return Prediction(operation.qualified_name, (), (), tuple(asked), REFUSED, error=mistake)
     args, kwargs = walk.stand_ins(operation, args, kwargs)
     if plainly:
         key = key_of(operation.parameters, args, kwargs, walk.type_of)
@@ -92,7 +93,7 @@ def _predicted(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, 
 
 def _asked_modes(operation: Overridable, modes: list[Mode]) -> tuple[list[Asked], bool]:
     """Return what is known of the modes that are asked, and whether one of them switches overrides off."""
-    asked = []
+    asked: list[Asked] = []
     for mode in modes:
         if mode.switches_off:
             return asked, True
@@ -108,15 +109,6 @@ def _asked_modes(operation: Overridable, modes: list[Mode]) -> tuple[list[Asked]
         reason = f"the mode {type(mode).__name__} may decline" if may_decline(found) else ""
         asked.append(Asked(type(mode), what, AT_RUN_TIME, reason, MODE, location))
     return asked, False
-
-
-def _mistake(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Return class and first line of what a call raises that the signature does not allow."""
-    try:
-        operation.check_call(args, kwargs)
-    except TypeError as error:
-        return first_line(error)
-    return ""
 
 
 class _Unanswered(BaseException):
@@ -153,7 +145,7 @@ class _Following(Mode):
         map_members((args, keywords), given.append)
         if not any(issubclass(type(value), StandIn) for value in given):
             return self.walk.plain(operation, args, keywords)
-        if _mistake(operation, args, keywords):
+        if mistake_in(operation, args, keywords):
             return NotImplemented  # which raises in the body
         found, result = self.walk.call(operation, args, keywords, limited=True)
         self.inner.append(found)
@@ -186,9 +178,13 @@ class _Walk:
         layout = value._layout if issubclass(type(value), StandIn) else Layout()
         return make_stand_in(self.protocol, classes, layout)
 
-    def wrapped_in(self, value: Any, field: Any) -> Any:
-        layout = field._layout if issubclass(type(field), StandIn) else Layout(*_layout_of(field))
-        return make_stand_in(self.protocol, classes_of(value), layout, field=field)
+    def wrapped_in(self, value: Any, result: Any, inner: type) -> Any:
+        classes = classes_of(result)
+        layout = result._layout if issubclass(type(result), StandIn) else Layout(*_layout_of(result))
+        arrays = [cls is inner or self.protocol.records.participates(cls) for cls in classes]
+        if not all(arrays) or not arrays:
+            return make_stand_in(self.protocol, (), layout, "an inner call") if any(arrays) or not arrays else result
+        return make_stand_in(self.protocol, classes_of(value), layout, field=result)
 
     def field_of(self, operation: Overridable, value: Any) -> Any:
         if value._field is not None:
@@ -398,7 +394,7 @@ class _Walk:
             return changed(found, error=first_line(chain.error(args, kwargs, []))), None
         first, result = possible[0]
         outcome = first.outcome or REFUSED
-        if outcome is DEFAULT and not chain.order:
+        if outcome is DEFAULT and all(cls is base for cls in chain.types):
             outcome = PLAIN
         error = first.reason if first.verdict == RAISES else ""
         depends = "" if first.verdict == RAISES else first.reason
@@ -426,6 +422,9 @@ class _Walk:
             return self._followed(one, step, args, kwargs)
         if step.source is DEFAULT:
             classes = () if self.protocol.base is None else (step.cls,)
+            if step.cls is self.protocol.base:  # with overrides off an argument may be handed on as it is
+                key = key_of(operation.parameters, args, kwargs, self.type_of)
+                classes = tuple(dict.fromkeys((*classes, *filter(operation.computes, flatten(key)))))
             return one, self.results(operation, classes, args, kwargs, "")
         handler = step.rule.handler if step.rule is not None else self.protocol.records.own_method(step.cls)
         declines = may_decline(handler)
@@ -440,7 +439,11 @@ class _Walk:
 
     def _followed(self, one: Asked, step: Step, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Asked, Any]:
         assert step.follow is not None
-        found: Followed = step.follow(self, args, kwargs)
+        try:
+            found: Followed = step.follow(self, args, kwargs)
+        except NotFollowed as failure:
+            unknown = make_stand_in(self.protocol, (), origin=step.text)
+            found = Followed(unknown, depends=f"{step.text} asks for {failure.wanted}")
         one = changed(one, inner=found.inner)
         if found.declines:
             return changed(one, verdict=DECLINES, reason=found.declines), None

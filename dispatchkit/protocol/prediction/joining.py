@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from dispatchkit.protocol.fallbacks.base import map_members
 from dispatchkit.protocol.handlers import type_name
@@ -12,11 +12,13 @@ from dispatchkit.protocol.prediction.stand_in import StandIn, classes_of, make_s
 
 __all__ = ["changed", "merged", "names_of", "result_classes"]
 
+T = TypeVar("T")
 
-def changed(one: Any, **changes: Any) -> Any:
+
+def changed(one: T, **changes: Any) -> T:
     """Return a copy of a record with other values."""
     made = object.__new__(type(one))
-    for name in type(one).__slots__:
+    for name in type(one).__slots__:  # type: ignore[attr-defined]  # records have them
         object.__setattr__(made, name, changes.get(name, getattr(one, name)))
     return made
 

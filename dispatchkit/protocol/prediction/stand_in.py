@@ -96,7 +96,7 @@ class StandIn:
         return self._classes[0]
 
     # A body that looks whether something is a tensor is to find what it stands for.
-    __class__ = property(_class)  # type: ignore[assignment]
+    __class__ = property(_class)
 
     def __repr__(self) -> str:
         return _described(self)

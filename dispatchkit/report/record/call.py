@@ -18,6 +18,7 @@ from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.modes import Mode
 from dispatchkit.protocol.observers import Seen
 from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, METHOD, OUTCOMES
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.protocol.specificity import Step
 
@@ -190,6 +191,9 @@ def _decide(record: TracedCall, call: Seen, error: BaseException | None) -> None
         record.how, record.who, record.what = "mode", method, f"{method}.{operation.protocol.method}"
         record.location = _location(getattr(type(asked), operation.protocol.method, None))
         return
+    if isinstance(error, TypeError) and not _is_bound(operation, call):
+        record.how = "nobody"
+        return
     chain = operation.protocol.chain(operation, operation.parameters.key(call.args, call.kwargs))
     step: Step | None = asked or next(iter(chain.steps), None)
     gave_up = (isinstance(error, NoImplementationError) and error.function == operation.qualified_name) or (
@@ -207,6 +211,15 @@ def _decide(record: TracedCall, call: Seen, error: BaseException | None) -> None
         record.what, record.location = step.rule.title, step.rule.location
     elif step.source is METHOD:
         record.location = _location(operation.protocol.records.own_method(step.cls))
+
+
+def _is_bound(operation: Overridable, call: Seen) -> bool:
+    """Return whether the signature of an operation allows a call."""
+    try:
+        operation.parameters.signature.bind(*call.args, **call.kwargs)
+    except TypeError:
+        return False
+    return True
 
 
 def _location(method: Any) -> str:
