@@ -17,7 +17,7 @@ from dispatchkit.errors import (
     NoImplementationError,
     UnsupportedArgumentError,
 )
-from dispatchkit.protocol.decline import take_mode_notes, take_reason
+from dispatchkit.protocol.decline import note_declined, take_mode_notes, take_reason
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.outcome import DEFAULT, FOREIGN, METHOD
 from dispatchkit.protocol.parameters import Form, Key, flatten
@@ -109,6 +109,7 @@ class Chain:
             declined.append((steps[0].cls, _why(steps[0])))
         for step in steps[start:]:
             take_reason()  # one that was given and thought better of
+            note_declined(self.operation, (text for _, text in declined))
             if asks is not None:
                 asks(self.operation, step)
             result = step.call(*args, **kwargs)
@@ -204,6 +205,7 @@ def build_chain(operation: Overridable, key: Key, without: type | None = None, l
         chain.entries.append(stranger)
         return chain
     for cls in order:
+        protocol.take_in(cls)
         if cls is without:
             chain.entries.append(Passed(cls, "taken to have declined"))
         else:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any, cast
 
-__all__ = ["caller", "hide_frames", "place_of", "stack"]
+__all__ = ["caller", "caller_frame", "hide_frames", "operation_frames", "place_of", "stack", "warn_at"]
 
 PACKAGE = f"{Path(__file__).parent.parent}{os.sep}"
 # Where calls are passed on, rather than computed.
@@ -66,6 +67,14 @@ def _outward(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
+def caller_frame() -> FrameType:
+    """Return the nearest frame outside the library."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_own(frame):
+        frame = frame.f_back
+    return frame
+
+
 def caller() -> tuple[str, int, int]:
     """Return file and line of the nearest frame outside the library, and its depth from the calling function."""
     frame = sys._getframe(1)
@@ -74,6 +83,36 @@ def caller() -> tuple[str, int, int]:
         frame = frame.f_back
         depth += 1
     return frame.f_code.co_filename, frame.f_lineno, depth
+
+
+def warn_at(frame: FrameType, text: str, category: type[Warning]) -> None:
+    """Warn at the line that a frame is at."""
+    names = frame.f_globals
+    registry = names.setdefault("__warningregistry__", {})
+    place = frame.f_code.co_filename, frame.f_lineno
+    warnings.warn_explicit(text, category, *place, module=names.get("__name__"), registry=registry)
+
+
+def operation_frames() -> tuple[Any, FrameType, FrameType] | None:
+    """Return the innermost operation under way, the frame that it called, and the nearest one of its caller's program.
+
+    None stands for a program that is not inside of any operation.
+    """
+    called = frame = sys._getframe(2)
+    while True:
+        if frame.f_code.co_filename.startswith(ENGINE):
+            # What public functions close over, and what chains and fallbacks are about.
+            found = frame.f_locals.get("operation") or frame.f_globals.get("__operation")
+            if hasattr(found, "qualified_name") and called is not frame:
+                break
+        else:
+            called = frame
+        if frame.f_back is None:
+            return None
+        frame = frame.f_back
+    while frame.f_back is not None and _is_own(frame):
+        frame = frame.f_back
+    return found, called, frame
 
 
 def stack() -> list[tuple[CodeType, int]]:

@@ -48,6 +48,7 @@ class Seen:
     args, kwargs : of the call
     outer : the one that it is part of, in the same thread
     asked : the step of a chain, or the mode, that was asked last; None where it was the first of the chain
+    reason : why it made a dense copy; "" where it made none
     thread : the thread it is made in
     started, ended : nanoseconds on the clock of `time.perf_counter_ns`; `ended` is 0 while it is under way
     inside : nanoseconds that calls inside took, with what observers did meanwhile
@@ -65,6 +66,7 @@ class Seen:
         "name",
         "operation",
         "outer",
+        "reason",
         "started",
         "thread",
     )
@@ -82,6 +84,7 @@ class Seen:
         self.kwargs = kwargs or {}
         self.outer: Seen | None = None
         self.asked: Any = None
+        self.reason = ""
         self.thread = get_ident()
         self.started = self.ended = self.inside = self.dense = self.dense_inside = 0
 
@@ -201,8 +204,9 @@ def note_asked(operation: Overridable, who: Any) -> None:
         call.asked = who
 
 
-def note_dense(nbytes: int) -> None:
-    """Note that the call under way made a dense copy."""
+def note_dense(nbytes: int, reason: str) -> None:
+    """Note that the call under way made a dense copy, and why."""
     call = _under_way.get()
     if call is not None and _watch.get() is not None:
         call.dense += nbytes
+        call.reason = reason

@@ -17,6 +17,7 @@ from dispatchkit.errors import RegistrationError, ReplacementWarning, SignatureW
 from dispatchkit.protocol.annotations import annotated_signatures, classes_of, resolved_hints, signature_of
 from dispatchkit.protocol.array_types import Population
 from dispatchkit.protocol.conversions import Conversion, Conversions
+from dispatchkit.protocol.dense_methods import count_dense
 from dispatchkit.protocol.handlers import (
     ANY,
     Rule,
@@ -124,6 +125,13 @@ class Registry(Population):
     def declare(self, cls: type, declaration: Declaration) -> None:
         """Let a type take part, with what it declares."""
         self._record(self.records.declare(cls, declaration))
+        self.take_in(cls)
+
+    def take_in(self, cls: type) -> None:
+        """Count what makes a type dense, also of a subclass that has a method of its own and declares nothing."""
+        undo = count_dense(self, cls)
+        if undo is not None:
+            self.on_undo(undo)
 
     def implements(self, target: Callable[..., Any] | Kind, *types: type) -> Callable[[F], F]:
         """Register a handler for an operation, or for a whole kind.

@@ -266,25 +266,26 @@ def _check_inner(left: tuple[int, ...], right: tuple[int, ...]) -> None:
 
 
 @implements(ops.sum)
-def sum_scalar_tensor(x: ScalarTensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
+def sum_scalar_tensor(x: ScalarTensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor | ScalarTensor:
     line = ops.sum(_filled((), x.value))
-    return _reduced("sum", x, axis, keepdims, total=x.n * line, line=line)
+    return _reduced("sum", x, axis, keepdims, total=x.n * line, line=line, element=line)
 
 
 @implements(ops.mean)
-def mean_scalar_tensor(x: ScalarTensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
+def mean_scalar_tensor(x: ScalarTensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor | ScalarTensor:
     line = x.value / x.n if x.n else float("nan")
-    return _reduced("mean", x, axis, keepdims, total=line, line=line)
+    return _reduced("mean", x, axis, keepdims, total=line, line=line, element=x.value / 1)
 
 
-def _reduced(name: str, x: ScalarTensor, axis: Any, keepdims: bool, total: Any, line: Any) -> Tensor:
-    """Return a reduction whose result along a line is `line`, and over everything `total`."""
+def _reduced(
+    name: str, x: ScalarTensor, axis: Any, keepdims: bool, total: Any, line: Any, element: Any
+) -> Tensor | ScalarTensor:
+    """Return a reduction that gives `total` over everything, `line` along a line, and `element` along no axis."""
     axes = {0, 1} if axis is None else {_axis(name, a) for a in (axis if isinstance(axis, tuple) else (axis,))}
+    if not axes:
+        return ScalarTensor(x.n, element)
     shape = tuple(1 if i in axes else x.n for i in (0, 1)) if keepdims else tuple(x.n for i in (0, 1) if i not in axes)
-    value = total if len(axes) == 2 else line if axes else None
-    if value is None:
-        return x.to_dense()
-    return _filled(shape, value)
+    return _filled(shape, total if len(axes) == 2 else line)
 
 
 def _filled(shape: tuple[int, ...], value: Any) -> Tensor:

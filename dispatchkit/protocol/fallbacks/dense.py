@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
+from dispatchkit.protocol.decline import declined_of
 from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.fallbacks.base import FallbackStrategy, Followed, Follower, replaced
 from dispatchkit.protocol.handlers import type_name
@@ -56,7 +57,17 @@ class Dense(FallbackStrategy):
             maker = makers.get(type(value))
             if maker is None:
                 return value
-            return make_dense(operation.qualified_name, type(value), maker, value, protocol.is_plain)
+            declined, known = declined_of(operation), operation.chains.get(key)
+            passed = [] if known is None else [text for other, text in known.passed if other is cls]
+            return make_dense(
+                operation.qualified_name,
+                type(value),
+                maker,
+                value,
+                protocol.is_plain,
+                reason="; ".join([*([declined] if declined else []), *passed]),
+                warned=declined,
+            )
 
         def dense_fallback(*args: Any, **kwargs: Any) -> Any:
             args, kwargs = operation.parameters.replace(args, kwargs, densified)

@@ -46,6 +46,7 @@ class TracedCall:
     duration : all of it; 0 while it is under way
     self_time : without what calls inside took, and without what the trace itself took
     densified, self_densified : bytes of the dense copies that were made: in all of it, and without calls inside
+    reason : why a dense copy was made, "" where none was: who declined, or the function that made it itself
     how : one of `HOWS`
     who : type or mode that answered, "" for plain tensors
     what : the answer, in words
@@ -70,6 +71,7 @@ class TracedCall:
     self_time: int = 0
     densified: int = 0
     self_densified: int = 0
+    reason: str = ""
     how: str = ""
     who: str = ""
     what: str = ""
@@ -128,6 +130,7 @@ def finish(record: TracedCall, call: Seen, origin: int, result: Any, error: Base
     record.self_time = max(record.duration - call.inside, 0)
     record.densified = call.dense + call.dense_inside
     record.self_densified = call.dense
+    record.reason = call.reason
     try:
         _decide(record, call, error)
     except Exception:  # noqa: BLE001  # what cannot be decided now could not be when the call was made
