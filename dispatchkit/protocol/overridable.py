@@ -166,7 +166,7 @@ class Overridable:
         self.chains.clear()
         self.defaults.clear()
 
-    def settle(self) -> None:
+    def refresh(self) -> None:
         """Take note of the protocol's base type; there is nothing to note for a function that reads the table alone."""
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -82,7 +82,7 @@ class Registry(Population):
         super().set_base(base, arrays, scalars, wrap, advice)
         with self.lock:
             for operation in list(self._known):
-                operation.settle()
+                operation.refresh()
         self._changed()
 
     def rules(self) -> list[Rule]:
