@@ -24,7 +24,7 @@ from dispatchkit.mypy_plugin.names import TENSOR
 from dispatchkit.mypy_plugin.operations import Target
 from dispatchkit.mypy_plugin.program import View
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.type_registry import RESULTS
+from dispatchkit.protocol.types.array_types import RESULTS
 
 __all__ = ["Call", "unknown"]
 

@@ -33,7 +33,7 @@ tensor_protocol = DispatchProtocol("__tensor_function__")
 class FunctionMode(Mode):
     """A mode that answers through the method its protocol is named after."""
 
-    told = True
+    of_users = True
 
     @override
     def answer(
@@ -43,7 +43,7 @@ class FunctionMode(Mode):
         args: tuple[Any, ...],
         kwargs: Mapping[str, Any],
     ) -> Any:
-        return getattr(self, operation.protocol.method)(operation.function, types, args, kwargs)
+        return getattr(self, operation.types.method)(operation.function, types, args, kwargs)
 
 
 class TensorFunctionMode(FunctionMode):
@@ -109,7 +109,7 @@ class disable_dispatch(Mode):  # noqa: N801  # used like a function, in `with`
     ) -> Any:
         keywords = dict(kwargs)
         chain = operation.protocol.plain_chain(operation, operation.parameters.key(args, keywords))
-        return chain.run(args, keywords, asks=note_asked)
+        return chain.run(args, keywords, on_step=note_asked)
 
 
 array_type = tensor_protocol.array_type

@@ -12,24 +12,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from threading import get_ident
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.overridable import Overridable
 
 __all__ = [
+    "CallEvent",
     "Observer",
-    "Seen",
     "active_observer",
     "is_observed",
     "live",
     "note_asked",
     "note_dense",
+    "notify_backward",
     "observe",
     "observed_by",
     "observers",
     "set_observers",
-    "tell_of_sweep",
 ]
 
 ObserverT = TypeVar("ObserverT", bound="Observer")
@@ -38,7 +37,7 @@ T = TypeVar("T")
 live: list[None] = []
 
 
-class Seen:
+class CallEvent:
     """A call that observers see, or a step of a backward pass.
 
     Attributes
@@ -80,7 +79,7 @@ class Seen:
         self.operation = operation
         self.args = args
         self.kwargs = kwargs or {}
-        self.outer: Seen | None = None
+        self.outer: CallEvent | None = None
         self.asked: Any = None
         self.thread = get_ident()
         self.started = self.ended = self.inside = self.dense = self.dense_inside = 0
@@ -89,16 +88,16 @@ class Seen:
 class Observer:
     """What sees every call; each of its methods may be left as it is. Calls made in them are not observed."""
 
-    def begins(self, call: Seen) -> None:
+    def on_start(self, call: CallEvent) -> None:
         """Take note of a call that is about to be made."""
 
-    def ends(self, call: Seen, result: Any, error: BaseException | None) -> None:
+    def on_end(self, call: CallEvent, result: Any, error: BaseException | None) -> None:
         """Take note of what came of a call: a result, or an error."""
 
-    def saw(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+    def on_result(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
         """Take note of a call of an operation that succeeded, after everybody took note that it ended."""
 
-    def sweeps(self, vertices: Iterable[Any]) -> None:
+    def on_backward(self, vertices: Iterable[Any]) -> None:
         """Take note of the vertices that a backward pass is about to visit."""
 
 
@@ -118,7 +117,7 @@ class _Watch:
 _watch: ContextVar[_Watch | None] = ContextVar("dispatchkit.observers", default=None)
 is_observed = _watch.get
 # The observed call that is being made.
-_under_way: ContextVar[Seen | None] = ContextVar("dispatchkit.seen", default=None)
+_under_way: ContextVar[CallEvent | None] = ContextVar("dispatchkit.seen", default=None)
 
 
 def observers() -> tuple[Observer, ...]:
@@ -142,13 +141,13 @@ def active_observer(cls: type[ObserverT]) -> ObserverT | None:
     return next((one for one in observers() if isinstance(one, cls)), None) if live else None
 
 
-def observe(call: Seen, make: Callable[[], T]) -> T:
+def observe(call: CallEvent, make: Callable[[], T]) -> T:
     """Make a call, and tell the observers of this context."""
     entered = perf_counter_ns()
     outer = _under_way.get()
     if outer is not None and outer.thread == call.thread and not outer.ended:
         call.outer = outer
-    _tell(lambda observer: observer.begins(call), observers())
+    _notify(lambda observer: observer.on_start(call), observers())
     token = _under_way.set(call)
     result = failure = None
     call.started = perf_counter_ns()
@@ -165,36 +164,36 @@ def observe(call: Seen, make: Callable[[], T]) -> T:
         failure = None  # an error that is held by a frame of its own traceback is freed late
 
 
-def _end(call: Seen, result: Any, error: BaseException | None, entered: int) -> None:
-    told = observers()[::-1]
-    _tell(lambda observer: observer.ends(call, result, error), told)
+def _end(call: CallEvent, result: Any, error: BaseException | None, entered: int) -> None:
+    innermost_first = observers()[::-1]
+    _notify(lambda observer: observer.on_end(call, result, error), innermost_first)
     operation, outer = call.operation, call.outer
     try:
         if operation is not None and error is None:
-            _tell(lambda observer: observer.saw(operation, call.args, call.kwargs, result), told)
+            _notify(lambda observer: observer.on_result(operation, call.args, call.kwargs, result), innermost_first)
     finally:
         if outer is not None:
             outer.inside += perf_counter_ns() - entered
             outer.dense_inside += call.dense + call.dense_inside
 
 
-def _tell(what: Callable[[Observer], None], told: Sequence[Observer]) -> None:
+def _notify(notify: Callable[[Observer], None], found: Sequence[Observer]) -> None:
     """Tell observers something; what they call meanwhile nobody sees."""
     watch = _watch.get()
     _watch.set(None)
     try:
-        for observer in told:
-            what(observer)
+        for observer in found:
+            notify(observer)
     finally:
         _watch.set(watch)
 
 
-def tell_of_sweep(vertices: Iterable[Any]) -> None:
+def notify_backward(vertices: Iterable[Any]) -> None:
     """Tell the observers of this context of a backward pass."""
-    _tell(lambda observer: observer.sweeps(vertices), observers())
+    _notify(lambda observer: observer.on_backward(vertices), observers())
 
 
-def note_asked(operation: Overridable, who: Any) -> None:
+def note_asked(operation: object, who: object) -> None:
     """Note who is asked to answer a call, where it is not the first of its chain."""
     call = _under_way.get()
     if call is not None and call.operation is operation and _watch.get() is not None:

@@ -1,22 +1,38 @@
-"""What a signature says about a call: which arguments are arrays, and how their types are read."""
+"""What a signature says about a call: which arguments are arrays, how their types are read, what a mistake meant."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import Enum
 from functools import partial
 from typing import Any
 
-__all__ = ["ArrayParameter", "Form", "Key", "Parameters", "flatten"]
+from dispatchkit.errors import RegistrationError
+
+__all__ = ["ELSEWHERE", "ArrayParameter", "Form", "Key", "Parameters", "call_meant", "flatten", "signature_of"]
 
 # The types of the array parameters of a call, in signature order: one type each, and for a parameter that takes
 # several arrays the tuple of the distinct types among them.
 Key = tuple[Any, ...]
 
 ABSOLUTE = inspect.Parameter.POSITIONAL_ONLY
+# What a keyword of PyTorch's or NumPy's is called here: the first that an operation has.
+ELSEWHERE = {
+    "dim": ("axis", "axes"),
+    "dims": ("axes", "axis", "shift"),
+    "keepdim": ("keepdims",),
+    "input": ("x", "x1"),
+    "other": ("x2",),
+    "unbiased": ("correction",),
+    "ddof": ("correction",),
+    "size": ("shape",),
+}
+# Parameters that take a tuple of ints.
+TUPLES = frozenset({"shape", "axes", "repetitions"})
 
 
 def _never(cls: type) -> bool:
@@ -215,3 +231,58 @@ def _array_parameters(signature: inspect.Signature, forms: Mapping[str, Form] | 
             yield ArrayParameter(p.name, None, form, default)
         elif p.kind is not p.VAR_KEYWORD:
             yield ArrayParameter(p.name, position, form, default)
+
+
+def call_meant(name: str, signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """Return what to write in place of a call that does not fit a signature; "" where that cannot be guessed.
+
+    Parameters
+    ----------
+    name : of the function
+    signature : that the call does not fit
+    args, kwargs : of the call
+    """
+    parameters = signature.parameters.values()
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
+        return ""
+    named = [p.name for p in parameters if p.kind is not p.POSITIONAL_ONLY]
+    for keyword in kwargs:
+        if keyword not in named and (near := _keyword_meant(keyword, [one for one in named if one not in kwargs])):
+            return f"did you mean '{near}'?"
+    places = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    several = len(args) - len(places) + 1
+    for start, place in enumerate(places):
+        spread = args[start : start + several]
+        if place in TUPLES and several > 1 and all(isinstance(one, int) for one in spread):
+            shown = [*places[:start], str(tuple(spread)), *places[start + 1 :]]
+            return f"give the {place} as a tuple: {name}({', '.join(shown)})"
+    return ""
+
+
+def _keyword_meant(keyword: str, named: Collection[str]) -> str:
+    elsewhere = [one for one in ELSEWHERE.get(keyword, ()) if one in named]
+    return next(iter(elsewhere or get_close_matches(keyword, named, n=1)), "")
+
+
+def signature_of(function: Callable[..., Any], use: str) -> inspect.Signature:
+    """Return the signature of what a decorator or `implements` was given.
+
+    Parameters
+    ----------
+    function : to read
+    use : what it was given to, for the message
+
+    Raises
+    ------
+    RegistrationError : if it cannot be called, or has no signature that Python can read
+    """
+    try:
+        return inspect.signature(function)
+    except TypeError as error:
+        raise RegistrationError(f"{use}: {function!r} is not callable") from error
+    except ValueError as error:
+        name = function.__qualname__ if isinstance(function, type) else repr(function)
+        raise RegistrationError(
+            f"{use}: {name} has no signature that could be read; give it one by a function around it, as in "
+            f"def handler(x: MyType, /): return {name}(x)"
+        ) from error

@@ -16,34 +16,10 @@ from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.handlers import ANY, written
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Parameters
 
-__all__ = ["alternatives", "annotated_signatures", "classes_of", "is_sequence", "resolved_hints", "signature_of"]
+__all__ = ["alternatives", "annotated_signatures", "classes_of", "is_sequence", "resolved_hints"]
 
 SEQUENCES = (list, tuple, set, frozenset, Sequence, MutableSequence, Collection, Iterable)
 INSTEAD = "pass the types instead: implements(operation, Type, ...)"
-
-
-def signature_of(function: Callable[..., Any], use: str) -> inspect.Signature:
-    """Return the signature of what a decorator or `implements` was given.
-
-    Parameters
-    ----------
-    function : to read
-    use : what it was given to, for the message
-
-    Raises
-    ------
-    RegistrationError : if it cannot be called, or has no signature that Python can read
-    """
-    try:
-        return inspect.signature(function)
-    except TypeError as error:
-        raise RegistrationError(f"{use}: {function!r} is not callable") from error
-    except ValueError as error:
-        name = function.__qualname__ if isinstance(function, type) else repr(function)
-        raise RegistrationError(
-            f"{use}: {name} has no signature that could be read; give it one by a function around it, as in "
-            f"def handler(x: MyType, /): return {name}(x)"
-        ) from error
 
 
 def annotated_signatures(handler: Callable[..., Any], parameters: Parameters, skip: int = 0) -> list[tuple[type, ...]]:

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import sys
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.chain import public_path
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.kinds import Kind
-from dispatchkit.protocol.overridable import Overridable, of
+from dispatchkit.protocol.members import Surface
+from dispatchkit.protocol.operations import Operations
+from dispatchkit.protocol.overridable import Dispatcher, Overridable, of
 
-if TYPE_CHECKING:
-    from dispatchkit.protocol.registry import Registry
-
-__all__ = ["public_path", "target_of"]
+__all__ = ["Registering", "target_of"]
 
 
-def target_of(protocol: Registry, given: Any) -> Overridable | Kind:
+class Registering(Dispatcher, Protocol):
+    """What registrations ask of the protocol that they are for."""
+
+    @property
+    def operations(self) -> Operations:
+        """The functions that can be overridden."""
+
+    @property
+    def surface(self) -> Surface:
+        """The operators, methods and properties that array types get."""
+
+
+def target_of(protocol: Registering, given: Any) -> Overridable | Kind:
     """Return the operation or kind that somebody registers a rule for.
 
     Raises
@@ -34,7 +46,7 @@ def target_of(protocol: Registry, given: Any) -> Overridable | Kind:
     return found
 
 
-def _mistake(protocol: Registry, given: Any) -> str:
+def _mistake(protocol: Registering, given: Any) -> str:
     """Return in words what was given in place of an operation, and what to write."""
     if isinstance(given, str):
         namesake = _namesake(protocol, given)
@@ -47,7 +59,7 @@ def _mistake(protocol: Registry, given: Any) -> str:
     module = str(getattr(given, "__module__", None) or "")
     namesake = _namesake(protocol, f"{module}.{name}")
     if isinstance(given, FunctionType) and _is_being_defined(given):
-        prefix = "" if protocol.base is None else "dk."
+        prefix = "" if protocol.types.base is None else "dk."
         operation = public_path(namesake) if namesake else "operation"
         return f"{given.__qualname__} is the handler; write @{prefix}implements({operation}) above it"
     if namesake is None:
@@ -66,7 +78,7 @@ def _is_being_defined(function: FunctionType) -> bool:
     return found is not function
 
 
-def _namesake(protocol: Registry, path: str) -> Overridable | None:
+def _namesake(protocol: Registering, path: str) -> Overridable | None:
     """Return the operation that is called as another function is, of several the one in a namespace of its name."""
     *_, outer, name = f"..{path}".split(".")
     for prefix in ("linalg", "fft", "special"):
@@ -83,9 +95,3 @@ def _namesake(protocol: Registry, path: str) -> Overridable | None:
     ):
         return member.operation
     return next((one for one in named if one.namespace.rpartition(".")[2] == outer), named[0] if named else None)
-
-
-def public_path(operation: Overridable) -> str:
-    """Return an operation as people write it: ``dk.linalg.inv``."""
-    prefix, _, path = operation.qualified_name.partition(".")
-    return f"dk.{path}" if prefix == "dispatchkit" else operation.name

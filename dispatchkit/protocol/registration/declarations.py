@@ -1,4 +1,4 @@
-"""What a type declares of itself, looked at once, when it does so: what could never work is refused."""
+"""Checks of what a type declares: what could never work is refused at once."""
 
 from __future__ import annotations
 
@@ -9,26 +9,25 @@ import math
 import numbers
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.fallbacks import STRATEGIES, Fallback, fallback
-from dispatchkit.protocol.fields import FieldRule, rule_of
 from dispatchkit.protocol.handlers import type_name
-from dispatchkit.protocol.type_registry import DENSE, Declaration
-
-if TYPE_CHECKING:
-    from dispatchkit.protocol.array_types import Population
+from dispatchkit.protocol.types.array_types import DENSE, ArrayTypes
+from dispatchkit.protocol.types.declaration import Declaration
+from dispatchkit.protocol.types.fields import FieldRule, rule_of
 
 __all__ = ["checked_declaration", "instance_attributes"]
 
 
-def checked_declaration(protocol: Population, cls: type, declaration: Declaration, by: str) -> Declaration:
-    """Return what a type declares, its fields as a tuple apart from what is said of each.
+def checked_declaration(types: ArrayTypes, cls: type, declaration: Declaration, by: str) -> Declaration:
+    """Return what a type declares, with its fields as a tuple and their rules apart.
 
     Parameters
     ----------
-    protocol, cls, declaration : the type, and what it declares where
+    types : of the protocol
+    cls, declaration : the type, and what it declares
     by : name of the function that was called
 
     Raises
@@ -41,7 +40,7 @@ def checked_declaration(protocol: Population, cls: type, declaration: Declaratio
     found = declaration.fields
     rules = _checked_rules(name, found, by) if isinstance(found, Mapping) else None
     fields = None if found is None else _checked_fields(cls, found if rules is None else tuple(found), by)
-    _check_dense(protocol, cls, declaration, by)
+    _check_dense(types, cls, declaration, by)
     return dataclasses.replace(declaration, fields=fields, rules=rules)
 
 
@@ -100,14 +99,14 @@ def _checked_fields(cls: type, found: Any, by: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _check_dense(protocol: Population, cls: type, declaration: Declaration, by: str) -> None:
+def _check_dense(types: ArrayTypes, cls: type, declaration: Declaration, by: str) -> None:
     found, name = declaration.dense, type_name(cls)
     if callable(found):
         return
     if found is not None and not isinstance(found, str):
         raise RegistrationError(f"{by}: dense must be a method's name or a function, not {found!r}")
     needed = declaration.fallback is not None and fallback.dense in declaration.fallback
-    inherited = protocol.records.declared(cls, "dense")
+    inherited = types.declared(cls, "dense")
     method = found or inherited or DENSE
     if callable(method) or callable(getattr(cls, method, None)) or not (found or needed):
         return
