@@ -34,7 +34,6 @@ Each holds data; its text is made when it is read.
 
 from __future__ import annotations
 
-import copyreg
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -75,7 +74,7 @@ class DispatchError(Exception):
 
     def __reduce__(self) -> Any:
         # Without a call of the constructor, which takes the data and not the arguments of `Exception`.
-        return copyreg.__newobj__, (type(self), *self.args), self.__dict__
+        return type(self).__new__, (type(self), *self.args), self.__dict__
 
 
 @dataclass(eq=False)
