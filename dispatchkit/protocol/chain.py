@@ -29,15 +29,15 @@ class Step:
 
     Attributes
     ----------
-    source : how a call is answered by it
+    source : how it answers a call
     cls : the type that gives it
     call : takes the arguments as the caller wrote them
-    text : what it is, in words
-    rule : the rule behind it, if one is
-    error : makes what it raises, where it is an ambiguity
-    rivals : the rules that are equally specific, where it is an ambiguity
+    text : its description
+    rule : the rule that it calls, if any
+    error : makes the error of an ambiguity
+    rivals : the equally specific rules of an ambiguity
     path : the conversions that it makes, in order
-    then : types of the call that it makes in its turn, the first field of a wrapper taken for a plain array
+    then : types of the call that it makes itself, with a plain array for the first field of a wrapper
     """
 
     source: Outcome
@@ -53,12 +53,12 @@ class Step:
 
 @dataclass(eq=False, slots=True)
 class Skipped:
-    """An answer known beforehand not to come.
+    """An answer that is known not to come before it is asked.
 
     Attributes
     ----------
-    cls : the type that does not give it
-    text : why
+    cls : the type that would give it
+    text : why it does not
     """
 
     cls: type
@@ -67,14 +67,14 @@ class Skipped:
 
 @dataclass(eq=False, slots=True)
 class Chain:
-    """Everything known about calls with one combination of types.
+    """The answers to calls with one combination of types.
 
     Attributes
     ----------
     operation : the operation
     types : distinct types that take part, in signature order
     order : the candidates in the order they are asked
-    entries : the answers, and those known not to come, in order
+    entries : the answers and the skipped ones, in order
     """
 
     operation: Target
@@ -89,7 +89,7 @@ class Chain:
 
     @property
     def skipped(self) -> list[tuple[type, str]]:
-        """Type and reason of each answer known not to come."""
+        """Type and reason of each skipped answer."""
         return [(entry.cls, entry.text) for entry in self.entries if isinstance(entry, Skipped)]
 
     @property
@@ -105,11 +105,12 @@ class Chain:
     def attempt(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], start: int = 0, on_step: OnStep | None = None
     ) -> tuple[Any, list[tuple[type, str]]]:
-        """Return the first answer from step `start` on, NotImplemented where all decline, and who declined why.
+        """Return the first result from step `start` on and who declined, with reasons; NotImplemented if all decline.
 
         Parameters
         ----------
-        args, kwargs, start : the call, and the first step that is asked
+        args, kwargs : of the call
+        start : number of the first step that is asked
         on_step : called with the operation and each step before it is asked
         """
         parameters = self.operation.parameters
@@ -142,7 +143,7 @@ class Chain:
         return result
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], start: int = 0, on_step: OnStep | None = None) -> Any:
-        """Return the first answer from step `start` on that does not decline; parameters as of `attempt`.
+        """Return the first result from step `start` on; parameters as of `attempt`.
 
         Raises
         ------
@@ -213,7 +214,7 @@ def stub_for(operation: Target, key: Key) -> str:
     parameters = [
         p.replace(annotation=hints.get(p.name) or p.empty, default=_pasteable(p.default)) for p in named.values()
     ]
-    # Annotations that are text print in quotes; a stub has them bare.
+    # Annotations given as text print in quotes, which a stub does without.
     signature = re.sub(r": '([^']*)'", r": \1", str(inspect.Signature(parameters)))
     handler = f"{operation.name}_{own.__name__.lower()}"
     decorator = "protocol" if types.base is None else "dk"
@@ -221,7 +222,7 @@ def stub_for(operation: Target, key: Key) -> str:
 
 
 def _hint(types: ArrayTypes, entry: Any, spread: bool = False) -> str:
-    """Return the annotation of an array parameter for the types it was given."""
+    """Return the annotation that the types of an argument give its parameter."""
     if isinstance(entry, tuple):
         hints = " | ".join(_hint(types, one) for one in entry)
         return hints if spread or not hints else f"list[{hints}]"
@@ -233,20 +234,20 @@ def _hint(types: ArrayTypes, entry: Any, spread: bool = False) -> str:
 
 
 def public_path(operation: Target) -> str:
-    """Return an operation as people write it: ``dk.linalg.inv``."""
+    """Return an operation as users write it: ``dk.linalg.inv``."""
     prefix, _, path = operation.qualified_name.partition(".")
     return f"dk.{path}" if prefix == "dispatchkit" else operation.name
 
 
 class _Ellipsis:
-    """Stands for a default in a stub that cannot be written down."""
+    """Prints as ``...``, for a default that has no literal."""
 
     def __repr__(self) -> str:
         return "..."
 
 
 def _pasteable(default: Any) -> Any:
-    """Return a default as a stub can have it."""
+    """Return a default that prints as valid Python."""
     if default is inspect.Parameter.empty:
         return default
     try:

@@ -77,7 +77,7 @@ class Rule:
 
     @property
     def types_text(self) -> str:
-        """The types as people write them."""
+        """The types as users write them."""
         names = ", ".join(map(type_name, self.types))
         return f"{names} in any position" if self.anywhere else names
 
@@ -90,7 +90,7 @@ class Rule:
         return f"{self.title} at {self.location}"
 
     def refusal(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
-        """Return what the handler cannot be given of a call's arguments; empty when it can be called."""
+        """Return which arguments of a call the handler does not take; empty when it can be called."""
         try:
             self.takes.bind(*args, **kwargs)
         except TypeError as error:
@@ -114,7 +114,7 @@ class Rule:
         return refused
 
     def takes_everything(self, parameters: Parameters) -> bool:
-        """Return whether every call of the operation can be passed on as it is."""
+        """Return whether the handler takes the arguments of every call of the operation."""
         own = list(parameters.signature.parameters.values())
         first = [p for p in own if p.kind is p.POSITIONAL_ONLY]
         either = [p for p in own if p.kind is p.POSITIONAL_OR_KEYWORD]
@@ -131,7 +131,7 @@ class Rule:
             ([*least, *[None] * len(needed)], demanded),
             ([None] * (len(first) + len(either)) + spread, by_name),
         ]
-        # Each of the parameters that go either way by position or by name, the ones before it by position.
+        # Each parameter that may be passed by position or by name, once by name, those before it by position.
         for count in range(len(either) + 1):
             named = {p.name: None for p in either[count:]}
             least_named = {p.name: None for p in either[count:] if p.default is p.empty}
@@ -175,7 +175,7 @@ class Rule:
         return sum(cls is not ANY for cls in self.types)
 
     def serves(self, asked: type, order: Callable[[type], Sequence[type]]) -> bool:
-        """Return whether one of the rule's own types is the asked one or a superclass of it."""
+        """Return whether one of the rule's types is the asked one or a superclass of it."""
         return any(cls is not ANY and position_distance(asked, cls, order) is not None for cls in self.types)
 
 
@@ -192,7 +192,7 @@ def position_distance(found: type, wanted: type, order: Callable[[type], Sequenc
 
 
 def written(handler: Callable[..., Any]) -> Any:
-    """Return the function whose code a call of a handler runs: of a partial, a wrapper, a class, an object."""
+    """Return the function whose code runs when a handler is called: inside a partial, a wrapper, a class, an object."""
     found: Any = inspect.unwrap(handler)
     while isinstance(found, partial):
         found = inspect.unwrap(found.func)
@@ -215,7 +215,7 @@ def type_name(cls: type) -> str:
 class Handlers:
     """The rules registered with a protocol.
 
-    A rule is owned by the youngest of its types, and goes when that one goes; operations and kinds refer to it weakly.
+    The youngest of its types owns a rule, so that both are collected together; operations and kinds refer to it weakly.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ class Handlers:
         for holder, old in replaced:
             holder.owned.remove(old)
         record.owned.append(rule)
-        # At once: a call in another thread finds the old rule or the new one.
+        # In one assignment: a call in another thread finds the old rule or the new one.
         kept = [reference for reference in references if (found := reference()) is not None and found not in gone]
         references[:] = [*kept, weakref.ref(rule)]
 

@@ -15,14 +15,14 @@ Undo = Callable[[], None]
 
 
 class Caching(Protocol):
-    """What holds decisions that a registration makes out of date."""
+    """An object with decisions that a registration makes invalid."""
 
     def clear(self) -> None:
         """Forget every decision."""
 
 
 class Journal:
-    """The registrations of a protocol, as far as they affect decisions and can be undone.
+    """The registrations of a protocol: they invalidate decisions, and those of a block can be undone.
 
     Attributes
     ----------
@@ -35,17 +35,17 @@ class Journal:
         self.generation = 0
         self.lock = threading.RLock()
         self.before_local: list[Callable[[], None]] = []
-        # What holds decisions; a registration has nothing to clear elsewhere.
+        # The objects that hold decisions, which the next registration clears.
         self._caches: weakref.WeakSet[Caching] = weakref.WeakSet()
         self._undos: ContextVar[list[Undo] | None] = ContextVar("dispatchkit.journal", default=None)
 
     def keep(self, cache: Caching, generation: int, memory: dict[Any, Any], path: tuple[Any, ...], found: Any) -> None:
-        """Store a decision, unless something was registered since it was begun.
+        """Store a decision, unless something was registered since it began.
 
         Parameters
         ----------
-        cache : what holds the memory, cleared by the next registration
-        generation : before the decision was begun
+        cache : the object that holds the memory, cleared by the next registration
+        generation : when the decision began
         memory, path : a dictionary, of dictionaries where the path has several keys
         found : the decision
         """
@@ -57,21 +57,21 @@ class Journal:
                 self._caches.add(cache)
 
     def changed(self) -> None:
-        """Make every decision anew from now on."""
+        """Forget every decision."""
         with self.lock:
             for cache in list(self._caches):
                 cache.clear()
             self._caches.clear()
-            # Last: whoever reads the new number decides by what is registered now.
+            # Last: a thread that reads the new number finds the new registrations.
             self.generation += 1
 
     def record(self, undo: Undo) -> None:
-        """Take note of a registration, and of what undoes it."""
+        """Record a registration with what undoes it."""
         self.on_undo(undo)
         self.changed()
 
     def on_undo(self, undo: Undo) -> None:
-        """Have something done when the registrations of the innermost block are undone."""
+        """Record what undoes a registration, if a block of local registrations is open."""
         undos = self._undos.get()
         if undos is not None:
             undos.append(undo)

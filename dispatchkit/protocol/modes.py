@@ -1,4 +1,4 @@
-"""Modes: who is asked before the types, by way of a context variable.
+"""Modes: what is asked before the types, kept in a context variable.
 
 Their stack is an immutable linked list held by a context variable, so threads and tasks do not see each other's. While
 `live`, which counts its cells, is empty, a call need not even read the variable.
@@ -47,7 +47,7 @@ current = _stack.get
 
 
 class Mode:
-    """What enters and leaves the stack; the protocol's own modes and the public ones derive from it.
+    """Base of the library's modes and of the public ones.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Mode:
         args: tuple[Any, ...],
         kwargs: Mapping[str, Any],
     ) -> Any:
-        """Return the result of a call, or NotImplemented to pass it on."""
+        """Return the result of a call, or NotImplemented to decline it."""
         raise AssertionError("a mode answers")
 
     def stays_on(self) -> bool:
@@ -92,18 +92,18 @@ class Mode:
         pop_mode_declines()
 
 
-# Whether the call that comes next is the one that is being observed, on its way to who answers it.
-_on_its_way: ContextVar[bool] = ContextVar("dispatchkit.observed", default=False)
+# Whether the next call is the second one that `ask_modes` makes of an observed call.
+_is_observed_already: ContextVar[bool] = ContextVar("dispatchkit.observed", default=False)
 
 
 def ask_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Ask the active modes for the result of a call; NotImplemented when none answers.
 
-    Where there are observers, the call is made here, and comes back once to be answered.
+    Where there are observers, this function makes the call under observation, and is called a second time to answer it.
     """
     if is_observed() is not None:
-        if _on_its_way.get():
-            _on_its_way.set(False)
+        if _is_observed_already.get():
+            _is_observed_already.set(False)
         elif not (operation.parameters.binary and any(operation.types.is_foreign(type(arg)) for arg in args)):
             return observe(
                 CallEvent(operation.qualified_name, operation, args, kwargs), partial(_answer, operation, args, kwargs)
@@ -112,15 +112,15 @@ def ask_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def _answer(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    _on_its_way.set(True)
+    _is_observed_already.set(True)
     try:
         return operation.function(*args, **kwargs)
     finally:
-        _on_its_way.set(False)
+        _is_observed_already.set(False)
 
 
 def answer_by_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return what the innermost mode answers that does; NotImplemented when none does.
+    """Return the answer of the innermost mode that does not decline; NotImplemented when all do.
 
     Parameters
     ----------

@@ -1,9 +1,8 @@
 """Observers: they see every call and every backward pass of a context, and change neither.
 
-What an observer sees is held by a context variable, so threads and tasks do not see each other's. A call is timed
-around the call itself: what observers do with it counts for nobody. `live` counts the stacks of modes and the watches
-that exist anywhere in the process: while it is empty, no context can hold any, and a call need not even read the
-context variables.
+The observers are kept in a context variable, so threads and tasks have their own. The time of a call excludes what
+observers do with it. `live` has an entry for each stack of modes and each tuple of observers in the
+process: while it is empty, a call need not read the context variables.
 """
 
 from __future__ import annotations
@@ -43,14 +42,14 @@ class CallEvent:
     Attributes
     ----------
     name : of the operation, qualified; of the node, such as ``AddBackward``
-    operation : None of a step of a backward pass
+    operation : None for a step of a backward pass
     args, kwargs : of the call
-    outer : the one that it is part of, in the same thread
-    asked : the step of a chain, or the mode, that was asked last; None where it was the first of the chain
-    thread : the thread it is made in
+    outer : the call of the same thread that it is part of
+    asked : the step of a chain, or the mode, that was asked last; None if only the first of the chain was
+    thread : identifier of its thread
     started, ended : nanoseconds on the clock of `time.perf_counter_ns`; `ended` is 0 while it is under way
-    inside : nanoseconds that calls inside took, with what observers did meanwhile
-    dense, dense_inside : bytes that became dense, in the call itself and in those inside
+    inside : nanoseconds that inner calls took, including what observers did
+    dense, dense_inside : bytes that became dense, in the call itself and in inner calls
     """
 
     __slots__ = (
@@ -86,19 +85,19 @@ class CallEvent:
 
 
 class Observer:
-    """What sees every call; each of its methods may be left as it is. Calls made in them are not observed."""
+    """Base of observers; its methods do nothing by default. Calls made in them are not observed."""
 
     def on_start(self, call: CallEvent) -> None:
-        """Take note of a call that is about to be made."""
+        """Do something before a call is made."""
 
     def on_end(self, call: CallEvent, result: Any, error: BaseException | None) -> None:
-        """Take note of what came of a call: a result, or an error."""
+        """Do something after a call, which gave a result or raised an error."""
 
     def on_result(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
-        """Take note of a call of an operation that succeeded, after everybody took note that it ended."""
+        """Do something after a call that succeeded, once `on_end` of all observers has returned."""
 
     def on_backward(self, vertices: Iterable[Any]) -> None:
-        """Take note of the vertices that a backward pass is about to visit."""
+        """Do something before a backward pass visits these vertices."""
 
 
 class _Watch:
@@ -132,17 +131,17 @@ def set_observers(found: Sequence[Observer]) -> None:
 
 
 def observed_by(observer: Observer) -> tuple[Observer, ...]:
-    """Return the observers of this context with another one in the place of any of its class."""
+    """Return the observers of this context with another one, which replaces any of its class."""
     return (*(one for one in observers() if type(one) is not type(observer)), observer)
 
 
 def active_observer(cls: type[ObserverT]) -> ObserverT | None:
-    """Return an observer of a class that this context has, None where it has none."""
+    """Return this context's observer of a class, None if it has none."""
     return next((one for one in observers() if isinstance(one, cls)), None) if live else None
 
 
 def observe(call: CallEvent, make: Callable[[], T]) -> T:
-    """Make a call, and tell the observers of this context."""
+    """Make a call, and notify the observers of this context."""
     entered = perf_counter_ns()
     outer = _under_way.get()
     if outer is not None and outer.thread == call.thread and not outer.ended:
@@ -161,7 +160,7 @@ def observe(call: CallEvent, make: Callable[[], T]) -> T:
         call.ended = perf_counter_ns()
         _under_way.reset(token)
         _end(call, result, failure, entered)
-        failure = None  # an error that is held by a frame of its own traceback is freed late
+        failure = None  # an error that a frame of its traceback refers to would be freed late
 
 
 def _end(call: CallEvent, result: Any, error: BaseException | None, entered: int) -> None:
@@ -178,7 +177,7 @@ def _end(call: CallEvent, result: Any, error: BaseException | None, entered: int
 
 
 def _notify(notify: Callable[[Observer], None], found: Sequence[Observer]) -> None:
-    """Tell observers something; what they call meanwhile nobody sees."""
+    """Notify observers; the calls that they make meanwhile are not observed."""
     watch = _watch.get()
     _watch.set(None)
     try:
@@ -189,19 +188,19 @@ def _notify(notify: Callable[[Observer], None], found: Sequence[Observer]) -> No
 
 
 def notify_backward(vertices: Iterable[Any]) -> None:
-    """Tell the observers of this context of a backward pass."""
+    """Notify the observers of this context of a backward pass."""
     _notify(lambda observer: observer.on_backward(vertices), observers())
 
 
 def note_asked(operation: object, who: object) -> None:
-    """Note who is asked to answer a call, where it is not the first of its chain."""
+    """Record which step or mode is asked to answer a call, unless it is the first step of its chain."""
     call = _under_way.get()
     if call is not None and call.operation is operation and _watch.get() is not None:
         call.asked = who
 
 
 def note_dense(nbytes: int) -> None:
-    """Note that the call under way made a dense copy."""
+    """Record that the current call made a dense copy."""
     call = _under_way.get()
     if call is not None and _watch.get() is not None:
         call.dense += nbytes

@@ -26,7 +26,7 @@ Handler = Callable[..., Any]
 
 
 class Dispatcher(Protocol):
-    """What an operation, and whatever decides its calls, asks of the protocol that it belongs to."""
+    """What operations, and the code that decides their calls, ask of the protocol."""
 
     @property
     def types(self) -> ArrayTypes:
@@ -42,7 +42,7 @@ class Dispatcher(Protocol):
 
     @property
     def journal(self) -> Journal:
-        """What registrations change."""
+        """The registrations, as far as they affect decisions."""
 
     def chain(self, operation: Overridable, key: Key, /) -> Chain:
         """Return who answers calls of an operation with arguments of these types."""
@@ -64,14 +64,14 @@ class Overridable:
     kind : the family it is in
     parameters : its signature
     function : the public function
-    body : what computes it; None where there is nothing to decompose into
-    table : first answers by type, in the nesting the function's call form reads
+    body : computes it; None if it has no decomposition
+    table : the first answer by types, nested as the public function reads it
     chains : all answers by key
-    type_chains : what the library's own protocol method of a type answers, by type and key
+    type_chains : what the library's protocol method of a type answers, by type and key
     rules : the rules registered for it, held weakly: the types own them
-    may_give_none : whether None can be the result of a call, rather than that of a rule without ``return``
+    may_give_none : whether None can be a result; otherwise it means a rule without ``return``
     changes : name of the array argument that a call changes in place, "" for none
-    hint : what the error for arguments that do not fit says last
+    hint : end of the error for arguments that do not fit
     """
 
     may_give_none = True
@@ -125,34 +125,34 @@ class Overridable:
         return f"{getattr(self.source, '__module__', '')}.{getattr(self.source, '__qualname__', self.name)}"
 
     def default(self, key: Key, result: type | None) -> Handler | None:
-        """Return what answers a call among the protocol's base type and its subclasses.
+        """Return what computes arrays of the protocol's base type and its subclasses.
 
         Parameters
         ----------
         key : types of the array arguments
-        result : the class that the result is to have, None where no argument says
+        result : class of the result, None if no argument determines it
         """
         return self.body
 
     def computes(self, cls: type) -> bool:
-        """Return whether the default answers calls with arrays of a type: of the base type and its subclasses."""
+        """Return whether the default computes arrays of a type: the base type and its subclasses."""
         return self.types.takes_default(cls)
 
     def loses_change(self, key: Key, copied: Collection[type]) -> bool:
-        """Return whether a call would change a copy, if arguments of some types were replaced by copies."""
+        """Return whether a call would change a copy if arguments of some types were copied."""
         entries = [entry for p, entry in zip(self.parameters.arrays, key, strict=True) if p.name == self.changes]
         return any(cls in copied for cls in flatten(tuple(entries)))
 
     def decomposition(self) -> Handler | None:
-        """Return what computes the function by way of others; None where there is none."""
+        """Return what computes the function by calling others; None if there is none."""
         return self.body
 
     def transformed(self, top: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the result of a call under a transformation; NotImplemented to have it follow from rules and body.
+        """Return the result of a call under a transformation; NotImplemented to compute it by rules and body.
 
         Parameters
         ----------
-        top : the argument that the transformation has put in the place of another
+        top : the argument that the transformation has replaced
         args, kwargs : of the call
         """
         return NotImplemented

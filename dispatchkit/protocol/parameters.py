@@ -1,4 +1,4 @@
-"""What a signature says about a call: which arguments are arrays, how their types are read, what a mistake meant."""
+"""Signatures of operations: which arguments are arrays, their types, and what a call that does not fit meant."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class ArrayParameter:
     name : of the parameter
     position : among the positional ones; None where it is keyword-only
     form : what it takes
-    default : what an absent argument counts as, where an operation takes one array there
-    whole : tells the types whose instances are arrays themselves, though they are lists or tuples, too
+    default : what an absent argument counts as, if the parameter takes one array
+    whole : whether instances of a class of lists or tuples are arrays themselves
     """
 
     name: str
@@ -80,7 +80,7 @@ class ArrayParameter:
         return isinstance(value, (list, tuple)) and not self.whole(cls)
 
     def find(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Return the argument of a call, the default where it is absent."""
+        """Return the argument of a call, the default if it is absent."""
         position = self.position
         if position is not None:
             if self.form is Form.STAR:
@@ -109,7 +109,7 @@ class ArrayParameter:
             yield from value
 
     def replace(self, value: Any, change: Callable[[Any], Any]) -> Any:
-        """Return the argument with `change` made to each of its arrays, a list staying a list."""
+        """Return the argument with `change` made to each of its arrays; a list stays a list."""
         if self.form is Form.ONE or not self.holds_several(value):
             return change(value)
         members = [change(member) for member in value]
@@ -124,7 +124,7 @@ class Parameters:
     Parameters
     ----------
     signature : of the public function
-    forms : what each array parameter takes, by name; None means every parameter, loosely
+    forms : what each array parameter takes, by name; None means every parameter, as `Form.LOOSE`
     """
 
     __slots__ = (
@@ -166,7 +166,7 @@ class Parameters:
 
     @property
     def fingerprint(self) -> str:
-        """The signature as text, by which a later one is told from it: names, kinds and defaults."""
+        """The signature as text (names, kinds and defaults), for comparison with a later one."""
         bare = [p.replace(annotation=p.empty) for p in self.signature.parameters.values()]
         return re.sub(r" at 0x[0-9a-fA-F]+", "", str(inspect.Signature(bare)))
 
@@ -174,7 +174,7 @@ class Parameters:
         return all(p.kind is p.POSITIONAL_ONLY for p in self.signature.parameters.values())
 
     def allows(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Return whether number of arguments and names of keywords are among those the signature allows."""
+        """Return whether the signature allows the number of arguments and the names of keywords."""
         count = len(args)
         return count <= self.most and count + len(kwargs) >= self.least and (not kwargs or self.knows(kwargs))
 
@@ -234,12 +234,12 @@ def _array_parameters(signature: inspect.Signature, forms: Mapping[str, Form] | 
 
 
 def call_meant(name: str, signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """Return what to write in place of a call that does not fit a signature; "" where that cannot be guessed.
+    """Return what to write for a call that does not fit a signature; "" if that cannot be guessed.
 
     Parameters
     ----------
     name : of the function
-    signature : that the call does not fit
+    signature : of the function
     args, kwargs : of the call
     """
     parameters = signature.parameters.values()
@@ -265,12 +265,12 @@ def _keyword_meant(keyword: str, named: Collection[str]) -> str:
 
 
 def signature_of(function: Callable[..., Any], use: str) -> inspect.Signature:
-    """Return the signature of what a decorator or `implements` was given.
+    """Return the signature of a function that a decorator or `implements` got.
 
     Parameters
     ----------
     function : to read
-    use : what it was given to, for the message
+    use : name of the decorator, for the message
 
     Raises
     ------

@@ -20,7 +20,7 @@ __all__ = ["rule_steps"]
 
 
 def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:
-    """Return the rules by which a type answers, the most specific first; those for kinds after the others."""
+    """Return the rules by which a type answers, the most specific first, rules for kinds last."""
     steps = _ranked(operation, key, cls, operation.rules, RULE)
     for kind in operation.kind.lineage():
         steps += _ranked(operation, key, cls, operation.protocol.handlers.of(kind), KIND)
@@ -43,7 +43,7 @@ def _ranked(operation: Overridable, key: Key, cls: type, rules: Iterable[Any], s
         rivals = [
             other
             for other_far, other in fitting[index + 1 :]
-            if other.takes is not rule.takes  # the members of a union do not rival one another
+            if other.takes is not rule.takes  # the members of a union are no rivals of each other
             and other.demands() == rule.demands()
             and not _dominates(far, other_far, rule, other)
         ]
@@ -140,7 +140,7 @@ def _wrapping_operands(
 
 
 def _guarded(rule: Rule, handler: Callable[..., Any]) -> Callable[..., Any]:
-    # By the number of arguments and the names of keywords, on which it depends alone.
+    # The refusal depends on the number of arguments and the names of keywords alone.
     known: dict[tuple[Any, ...], list[str]] = {}
 
     def where_accepted(*args: Any, **kwargs: Any) -> Any:
@@ -172,7 +172,7 @@ def _ambiguous(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule
 
 
 def _raising(error: Callable[[], Exception]) -> Callable[..., Any]:
-    """Return an answer that raises an error made anew each time."""
+    """Return an answer that raises a new error each time."""
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise error()

@@ -52,7 +52,7 @@ class FallbackStrategy:
         raise NotImplementedError
 
 
-# The decompositions and conversions under way in this context: one that comes back to itself would never end.
+# The current decompositions and conversions of this context: one that reaches itself again would never end.
 RUNNING: ContextVar[frozenset[tuple[Overridable, Key]]] = ContextVar("dispatchkit.decomposing", default=frozenset())
 
 

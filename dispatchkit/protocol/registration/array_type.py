@@ -29,7 +29,7 @@ IN_C = (WrapperDescriptorType, MethodDescriptorType)
 
 
 def decorate(protocol: Registering, cls: type, declaration: Declaration) -> None:
-    """Give a class its protocol method, the surface of the protocol, and attributes that follow from others.
+    """Give a class its protocol method, the members of the surface, and attributes computed from others.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def decorate(protocol: Registering, cls: type, declaration: Declaration) -> None
 
 
 def register(protocol: Registering, cls: type, declaration: Declaration) -> None:
-    """Let a class of another library take part, and leave it as it is.
+    """Let a class of another library take part.
 
     Raises
     ------
@@ -73,11 +73,11 @@ def register(protocol: Registering, cls: type, declaration: Declaration) -> None
 
 
 def _compare_elementwise(protocol: Registering, cls: type) -> None:
-    """Put the elementwise `==` in the place of the one that `dataclass` has written, and hash as without that one."""
+    """Replace the `==` that `dataclass` has written by the elementwise one, and its hash by the identity."""
     owner = next(ancestor for ancestor in cls.__mro__ if "__eq__" in ancestor.__dict__)
     code = getattr(inspect.unwrap(owner.__dict__["__eq__"]), "__code__", None)
     member = protocol.surface.members.get("__eq__")
-    # A method of the class's author is not written inside of this function of `dataclasses`.
+    # The code of a method that `dataclasses` has written has this function in its name.
     if member is None or code is None or not code.co_qualname.startswith("__create_fn__."):
         return
     for name, value in (("__eq__", member.value), ("__hash__", object.__hash__)):
@@ -118,7 +118,7 @@ def _check_operators(use: str, protocol: Registering, cls: type, *, foreign: boo
 
 
 def _strip(protocol: Registering, cls: type, keep: set[str]) -> None:
-    """Take away what decorating gave a class."""
+    """Remove what `decorate` gave a class."""
     protocol.surface.forget(cls)
     for name in set(cls.__dict__) - keep - {ATTRIBUTE}:
         delattr(cls, name)
@@ -135,7 +135,7 @@ def _protocol_method(protocol: Registering) -> Callable[..., Any]:
 
 
 class _Derived:
-    """An attribute computed from others; an instance attribute of the same name goes first."""
+    """An attribute computed from others; an instance attribute of the same name is found first."""
 
     def __init__(self, name: str, compute: Callable[[Any], Any], doc: str) -> None:
         self.name = name

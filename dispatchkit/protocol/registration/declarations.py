@@ -1,4 +1,4 @@
-"""Checks of what a type declares: what could never work is refused at once."""
+"""Checks of what a type declares: what can never work raises at once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def checked_declaration(types: ArrayTypes, cls: type, declaration: Declaration, 
 
     Raises
     ------
-    RegistrationError : if something is declared that can never work
+    RegistrationError : if a declaration can never work
     """
     name = type_name(cls)
     _check_fallback(declaration.fallback, name, by)
@@ -50,7 +50,7 @@ def _check_fallback(found: Any, name: str, by: str) -> None:
 
 
 def _right_fallback(found: Any) -> str:
-    """Return how the fallback is written that somebody may have meant."""
+    """Return how to write the fallback that a wrong argument probably meant."""
     members = re.split(r"[|,\s]+", found) if isinstance(found, str) else found
     if isinstance(members, (list, tuple)) and members:
         words = [str(member).rpartition(".")[2].lower() for member in members]
@@ -87,7 +87,7 @@ def _checked_fields(cls: type, found: Any, by: str) -> tuple[str, ...]:
     for field in found:
         if not isinstance(field, str) or not field.isidentifier():
             raise RegistrationError(f"{by}: fields of {name} must be attribute names, not {field!r}")
-    # An instance without a __dict__ has no other attributes than these.
+    # An instance without a __dict__ has only these attributes.
     if cls.__dictoffset__ == 0 and not hasattr(cls, "__getattr__"):
         known = instance_attributes(cls)
         for field in found:
@@ -120,7 +120,7 @@ def _check_dense(types: ArrayTypes, cls: type, declaration: Declaration, by: str
 
 
 def instance_attributes(cls: type) -> tuple[str, ...]:
-    """Return names that annotations, slots or dataclass fields give to instances."""
+    """Return the attributes that annotations, slots or dataclass fields give to instances."""
     names: list[str] = []
     for ancestor in cls.__mro__:
         names += inspect.get_annotations(ancestor)

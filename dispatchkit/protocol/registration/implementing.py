@@ -1,4 +1,4 @@
-"""Registering handlers and conversions: what is given is checked, and made into rules and edges."""
+"""`implements` and `converts`: handlers and conversions are checked, then stored as rules and edges."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def implements(protocol: Dispatcher, target: Overridable | Kind, types: tuple[ty
         rules = _make_rules(protocol.types, target, handler, types)
         for rule in rules:
             for _, old in protocol.handlers.replaced_by(rule):
-                # A module that is run again, as a cell of a notebook or by a reload, replaces its own.
+                # A module that runs again, as a cell of a notebook or by a reload, may replace its rules.
                 if _module(old.handler) != _module(handler):
                     what = target.qualified_name if isinstance(target, Overridable) else target
                     text = f"implements: {rule} replaces {old} as the rule for {what}"
@@ -77,13 +77,13 @@ def _make_rules(
     if types:
         return [_make_rule(known, target, handler, takes, types, explicit=True)]
     signatures = _signatures(target, handler, takes)
-    # Of the combinations that unions stand for, those count that name a type that is not plain.
+    # Of the combinations of union members, those count that name a type besides plain arrays.
     own = [signature for signature in signatures if known.named_own(signature)] or signatures[:1]
     return [_make_rule(known, target, handler, takes, signature, explicit=False) for signature in own]
 
 
 def _lacks_operation(known: ArrayTypes, handler: Callable[..., Any], parameters: list[inspect.Parameter]) -> bool:
-    """Return whether the handler of a kind has no place for the operation, or takes an array in it."""
+    """Return whether the handler of a kind has no first parameter for the operation, or takes an array there."""
     if not parameters or parameters[0].kind in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD):
         return True
     first = parameters[0]

@@ -38,12 +38,12 @@ def departures(takes: inspect.Signature, parameters: Parameters) -> tuple[list[s
 
 
 def never_called(handler: str, operation: str, parameters: Parameters, faults: Sequence[str]) -> str:
-    """Say that a handler can never be called for its operation, and why."""
+    """Return the message for a handler that can never be called for its operation."""
     return f"{handler} can never be called for {operation}{parameters.signature}: {'; '.join(faults)}"
 
 
 def no_arrays(handler: str, operation: str, parameters: Parameters) -> str:
-    """Say that a handler can never be called for an operation that takes no arrays."""
+    """Return the message for a handler of an operation that takes no arrays."""
     first = next(iter(parameters.signature.parameters), "x")
     return (
         f"{handler} can never be called for {operation}: it has no array parameters; name them where it is declared, "
@@ -52,7 +52,7 @@ def no_arrays(handler: str, operation: str, parameters: Parameters) -> str:
 
 
 def no_own_type(handler: str, found: Sequence[str]) -> str:
-    """Say that the types of a handler do not tell whom it is for."""
+    """Return the message for a handler that names plain types alone."""
     return (
         f"{handler} names no type of its own (found: {', '.join(found) or 'nothing'}); annotate the array parameters, "
         f"as in def handler(x: MyType), or pass the type: implements(operation, MyType)"
@@ -60,7 +60,7 @@ def no_own_type(handler: str, found: Sequence[str]) -> str:
 
 
 def stands_for_nothing(cls: type) -> bool:
-    """Return whether no object has a class in its MRO: an abstract one of which nothing concrete is derived."""
+    """Return whether no object has a class in its MRO: an abstract class without concrete subclasses."""
     if cls.__module__ == "numbers":
         return True  # Python's numbers are registered, not derived
     bare = type(cls) is ABCMeta and cls.__bases__ in ((object,), (ABC,)) and "__init__" not in cls.__dict__
@@ -69,12 +69,12 @@ def stands_for_nothing(cls: type) -> bool:
 
 
 def is_structural(cls: type) -> bool:
-    """Return whether a class is a `typing.Protocol`, or one of the abstract numbers that Python's register with."""
+    """Return whether a class is a `typing.Protocol`, or an abstract one of `numbers`."""
     return bool(getattr(cls, "_is_protocol", False)) or cls.__module__ == "numbers"
 
 
 def never_found(handler: str, cls: type) -> str:
-    """Say that a class is never found where a handler names it, and what to name instead."""
+    """Return the message for a handler that names a class without instances, with what to name instead."""
     kind = "protocol" if is_structural(cls) else "abstract base class"
     own = "int, float or complex" if cls.__module__ == "numbers" else "the classes themselves, as in A | B"
     declare = "" if is_structural(cls) else f", or declare {type_name(cls)} an array type first"
@@ -85,7 +85,7 @@ def never_found(handler: str, cls: type) -> str:
 
 
 def wrong_count(given: int, target: object, count: int) -> str:
-    """Say that as many types fit no call of an operation."""
+    """Return the message for a number of types that fits no call of an operation."""
     return (
         f"implements: {given} types for {target!r}, which has {count} array parameters; give one type "
         f"for any position, or {count}"

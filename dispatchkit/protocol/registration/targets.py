@@ -1,4 +1,4 @@
-"""What rules are registered for: operations and kinds, and what people give by mistake."""
+"""The targets of rules: operations and kinds; and the errors for anything else."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Registering(Dispatcher, Protocol):
 
 
 def target_of(protocol: Registering, given: Any) -> Overridable | Kind:
-    """Return the operation or kind that somebody registers a rule for.
+    """Return the operation or kind that a rule is registered for.
 
     Raises
     ------
-    RegistrationError : if it is neither, or of another protocol; the text says what was meant, where that is known
+    RegistrationError : if it is neither, or of another protocol; with advice where that is possible
     """
     found = given if isinstance(given, Kind) else of(given)
     if found is None:
@@ -47,7 +47,7 @@ def target_of(protocol: Registering, given: Any) -> Overridable | Kind:
 
 
 def _mistake(protocol: Registering, given: Any) -> str:
-    """Return in words what was given in place of an operation, and what to write."""
+    """Return the message for what is no operation, with what to write."""
     if isinstance(given, str):
         namesake = _namesake(protocol, given)
         return f"{given!r} is a name; give the function itself" + (f", {public_path(namesake)}" if namesake else "")
@@ -71,7 +71,7 @@ def _mistake(protocol: Registering, given: Any) -> str:
 
 
 def _is_being_defined(function: FunctionType) -> bool:
-    """Return whether a function stands under its own name nowhere yet, as while a decorator is given it."""
+    """Return whether a function is not yet bound to its name, as while a decorator gets it."""
     found: Any = sys.modules.get(function.__module__)
     for part in function.__qualname__.split("."):
         found = getattr(found, part, None)
@@ -79,13 +79,13 @@ def _is_being_defined(function: FunctionType) -> bool:
 
 
 def _namesake(protocol: Registering, path: str) -> Overridable | None:
-    """Return the operation that is called as another function is, of several the one in a namespace of its name."""
+    """Return the operation with the name of another function, preferably in a namespace of the same name."""
     *_, outer, name = f"..{path}".split(".")
     for prefix in ("linalg", "fft", "special"):
-        if name.startswith(f"{prefix}_"):  # as PyTorch names what its modules hold
+        if name.startswith(f"{prefix}_"):  # as PyTorch names the functions of its modules
             outer, name = prefix, name.removeprefix(f"{prefix}_")
     named = [operation for operation in protocol.operations.values() if operation.name == name]
-    # The table of methods knows further names, of array libraries.
+    # The table of methods has further names of array libraries.
     member = protocol.surface.members.get(name)
     if (
         path.partition(".")[0] not in sys.stdlib_module_names

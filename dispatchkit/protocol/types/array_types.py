@@ -218,7 +218,7 @@ class ArrayTypes:
         return self.takes_default(cls) or self.is_raw(cls)
 
     def named_own(self, types: tuple[type, ...]) -> list[type]:
-        """Return those of a handler's types that make it one for array types: not the base type, raw ones or None."""
+        """Return the types of a handler that it can be registered for: not the base type, raw types or None."""
         neutral = (object, self.base, type(None))
         return [cls for cls in types if cls not in neutral and not self.is_raw(cls)]
 

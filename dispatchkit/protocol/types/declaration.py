@@ -1,4 +1,4 @@
-"""What a type declares of itself."""
+"""What an array type declares."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Fallback:
         return set(self.names).issuperset(other.names)
 
 
-REFUSE = Fallback(("refuse",))  # where a type declares none
+REFUSE = Fallback(("refuse",))  # of a type that declares none
 
 
 @dataclass(frozen=True, slots=True)

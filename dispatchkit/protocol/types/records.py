@@ -1,4 +1,4 @@
-"""Where a protocol keeps what belongs to a type.
+"""Storage of what belongs to a type.
 
 It is kept on the type itself (`__dispatch_records__`), so that a type and its handlers are collected together once
 nobody uses them. For types that take no attributes, the protocol keeps it.
@@ -43,7 +43,7 @@ class Records:
     """The records of one protocol, by type."""
 
     def __init__(self) -> None:
-        # Not its id, which another protocol may have once this one is gone.
+        # Not its id, which another protocol may get once this one is collected.
         self._key = next(_keys)
         self._static: dict[type, Record] = {}
 
