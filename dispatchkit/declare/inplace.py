@@ -244,7 +244,7 @@ def make_inplace(operation: DeclaredOperation, base: Any, as_operator: bool) -> 
                 if (type(b) is np.ndarray or cls is not base) and not in_graph(self, other):
                     _compute_into(operation, self, b)
                     return self
-            if as_operator and operation.protocol.is_stranger(cls):
+            if as_operator and operation.protocol.types.is_foreign(cls):
                 return NotImplemented
             return apply_in_place(operation, self, (other,), {})
         except Exception as error:
