@@ -101,7 +101,7 @@ def _place(cls: Any) -> str:
 
 def _made(operation: DeclaredOperation, cls: Any, source: Callable[..., list[str]], **names: Any) -> Function:
     """Return a function that is compiled at its first call."""
-    finalize = None if cls is operation.protocol.base else cls.__tensor_finalize__
+    finalize = None if cls is operation.protocol.types.base else cls.__tensor_finalize__
 
     def build() -> tuple[str, Mapping[str, Any]]:
         own = {

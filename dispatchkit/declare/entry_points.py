@@ -26,7 +26,7 @@ from dispatchkit.declare.template import (
     tuple_of,
     unpacked,
 )
-from dispatchkit.protocol.callers import ask_the_rest, decide
+from dispatchkit.protocol.callers import continue_chain, decide
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.modes import ask_modes, live
 from dispatchkit.protocol.parameters import Form
@@ -60,7 +60,7 @@ except KeyError:
     _first = _decide(_operation, <arguments>, <types>)
 _result = <answer>
 if _result is NotImplemented or _result is None:
-    return _ask_the_rest(_operation, _first, <arguments>, _result)
+    return _continue_chain(_operation, _first, <arguments>, _result)
 return _result
 """
 
@@ -90,7 +90,7 @@ NAMES: Mapping[str, Any] = {
     "_NUMBERS": NUMBERS,
     "_arrays_of": _arrays_of,
     "_ask_modes": ask_modes,
-    "_ask_the_rest": ask_the_rest,
+    "_continue_chain": continue_chain,
     "_check_numbers": check_numbers,
     "_decide": decide,
     "_drawer": drawer.get,
@@ -156,7 +156,7 @@ def _made(
         own = {
             **NAMES,
             **spelled.names,
-            "_cls": operation.protocol.base,
+            "_cls": operation.protocol.types.base,
             "_compute": operation.kernel if plain else operation.on_numpy,
             "_operation": operation,
             "_record": recorder(operation, [True] * len(operation.parameters.arrays), parameters=not plain),
@@ -188,7 +188,7 @@ def _plain(operation: DeclaredOperation, its: SpelledOut, *, reflected: bool = F
             )
         ),
     ]
-    leave = f"if _operation.protocol.leaves(type({values[-1]}), _reflected):"
+    leave = f"if _operation.protocol.types.leaves(type({values[-1]}), _reflected):"
     return filled(
         ENTRY,
         taken=f"{call}, /",

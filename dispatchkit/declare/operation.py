@@ -23,6 +23,7 @@ from dispatchkit.declare.vjp import Plan, all_cotangents, pull_all
 from dispatchkit.declare.wrapping import make_leaf, spec_of, wrapped
 from dispatchkit.graph.node import CallNode, Node, Output
 from dispatchkit.graph.storage import Storage
+from dispatchkit.protocol.callers import make_function
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.kinds import Kind, kinds
@@ -100,7 +101,7 @@ class DeclaredOperation(Overridable):
 
     def make_general(self) -> Callable[..., Any]:
         """Return what answers the calls that the public function does not compute itself."""
-        return super().make_function()
+        return make_function(self)
 
     @override
     def make_operator(self, reflected: str) -> Callable[..., Any]:
@@ -174,7 +175,7 @@ class DeclaredOperation(Overridable):
 
     @override
     def default(self, key: Key, result: type | None) -> Callable[..., Any] | None:
-        cls = result if result is not None else self.protocol.base
+        cls = result if result is not None else self.protocol.types.base
         assert cls is not None
         lifted: Any = next((t for t in flatten(key) if issubclass(t, Storage) and t.lifted), None)
         if lifted is not None:
@@ -197,7 +198,7 @@ class DeclaredOperation(Overridable):
     @property
     def fast_base(self) -> type | None:
         """The class that the public function computes itself; None where it cannot."""
-        return None if self.composite or self.several else self.protocol.base
+        return None if self.composite or self.several else self.protocol.types.base
 
     @override
     def decomposition(self) -> Callable[..., Any] | None:
@@ -236,7 +237,7 @@ class DeclaredOperation(Overridable):
 
     def _outputs_of(self, node: Node, y: Any) -> Any:
         """Return the output of a recorded call as a tensor of the graph."""
-        base = self.protocol.base
+        base = self.protocol.types.base
         assert base is not None
         if isinstance(y, tuple):
             ys = [wrapped(base, one, Output(node.original, i, one.shape, one.dtype)) for i, one in enumerate(y)]

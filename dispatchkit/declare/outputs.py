@@ -85,7 +85,7 @@ def several_results(
 
 def finalize_all(operation: DeclaredOperation, cls: Any, result: Any, sources: Sequence[Any]) -> None:
     """Tell results of a subclass which tensors they come from."""
-    if cls is not operation.protocol.base:
+    if cls is not operation.protocol.types.base:
         for y in result if isinstance(result, (tuple, list)) else (result,):
             if type(y) is cls:
                 cls.__tensor_finalize__(y, operation.function, tuple(sources))

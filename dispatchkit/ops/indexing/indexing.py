@@ -84,7 +84,7 @@ class Selection(DeclaredOperation):
 
         def refresh() -> None:
             nonlocal base
-            base = self.protocol.base
+            base = self.protocol.types.base
 
         self.on_change.append(refresh)
         return call
@@ -250,7 +250,7 @@ class Assignment(DeclaredOperation):
 
         def refresh() -> None:
             nonlocal base
-            base = self.protocol.base
+            base = self.protocol.types.base
 
         self.on_change.append(refresh)
         return call
