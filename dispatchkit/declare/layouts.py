@@ -53,7 +53,7 @@ def layouts(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: Mapping
     if len(long) > len(LENGTHS):
         return Layout()
     short = dict(zip(long, LENGTHS, strict=False))
-    base = operation.protocol.base
+    base = operation.types.base
 
     def small(value: Any) -> Any:
         if isinstance(value, Layout):

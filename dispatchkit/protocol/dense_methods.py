@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from types import FrameType, FunctionType
+from typing import Any
 
 from dispatchkit.errors import AnswerError
 from dispatchkit.protocol.densify import (
@@ -20,27 +20,31 @@ from dispatchkit.protocol.densify import (
 )
 from dispatchkit.protocol.frames import caller_frame, operation_frames
 from dispatchkit.protocol.handlers import written
-from dispatchkit.protocol.type_registry import DENSE
+from dispatchkit.protocol.overridable import Dispatcher, Overridable
+from dispatchkit.protocol.types.array_types import DENSE, ArrayTypes
 
-if TYPE_CHECKING:
-    from dispatchkit.protocol.array_types import Population
-    from dispatchkit.protocol.overridable import Overridable
-
-__all__ = ["count_dense"]
+__all__ = ["take_in"]
 
 # The attribute of a method that counts.
 COUNTS = "__counts_dense__"
 
 
-def count_dense(protocol: Population, cls: type) -> Callable[[], None] | None:
+def take_in(protocol: Dispatcher, cls: type) -> None:
+    """Count what makes a type dense; also of a subclass that has a method of its own and declares nothing."""
+    undo = _count_dense(protocol.types, cls)
+    if undo is not None:
+        protocol.journal.on_undo(undo)
+
+
+def _count_dense(types: ArrayTypes, cls: type) -> Callable[[], None] | None:
     """Have the method that makes a type dense count its calls; return what undoes it, None where nothing was done.
 
     A method that the class inherits is counted by one of its own, so that the superclass stays as it is. What is
     no method written in Python is left alone.
     """
-    name = protocol.records.declared(cls, "dense") or DENSE
+    name = types.declared(cls, "dense") or DENSE
     method = getattr(cls, name, None) if isinstance(name, str) else None
-    if not isinstance(method, types.FunctionType) or hasattr(method, COUNTS):
+    if not isinstance(method, FunctionType) or hasattr(method, COUNTS):
         return None
     own, counting = cls.__dict__.get(name), _counting(method)
     try:
@@ -59,7 +63,7 @@ def count_dense(protocol: Population, cls: type) -> Callable[[], None] | None:
     return undo
 
 
-def _counting(method: types.FunctionType) -> Callable[..., Any]:
+def _counting(method: FunctionType) -> Callable[..., Any]:
     @functools.wraps(method)
     def to_dense(self: Any, *args: Any, **kwargs: Any) -> Any:
         mark = id(self), method
@@ -79,7 +83,7 @@ def _counting(method: types.FunctionType) -> Callable[..., Any]:
     return to_dense
 
 
-def _made(value: Any, method: types.FunctionType, make: Callable[[], Any]) -> Any:
+def _made(value: Any, method: FunctionType, make: Callable[[], Any]) -> Any:
     """Return a dense form that somebody asked for by calling the method, and count it."""
     found = operation_frames()
     cls = type(value)
@@ -93,10 +97,10 @@ def _made(value: Any, method: types.FunctionType, make: Callable[[], Any]) -> An
     return dense
 
 
-def _inside(operation: Overridable, called: types.FrameType) -> str:
+def _inside(operation: Overridable, called: FrameType) -> str:
     """Return in words which function an operation called."""
     code = called.f_code
-    lineages = (operation.protocol.kind_rules(kind) for kind in operation.kind.lineage())
+    lineages = (operation.protocol.handlers.of(kind) for kind in operation.kind.lineage())
     references = [*operation.rules, *(reference for held in lineages for reference in held)]
     rules = [rule for reference in references if (rule := reference()) is not None]
     is_rule = any(getattr(written(rule.handler), "__code__", None) is code for rule in rules)

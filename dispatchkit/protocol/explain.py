@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dispatchkit.errors import NoImplementationError
-from dispatchkit.protocol.chain import Chain, Passed
-from dispatchkit.protocol.decline import take_mode_notes, take_reason
+from dispatchkit.protocol.chain import Chain, Skipped, Step
+from dispatchkit.protocol.decline import pop_decline_reason, pop_mode_declines
 from dispatchkit.protocol.explain_html import explanation_html
 from dispatchkit.protocol.frames import place_of
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.modes import answer_by_modes
 from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN, METHOD, MODE, PLAIN
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.prediction import Asked, Prediction, predict
-from dispatchkit.protocol.prediction.tree import ANSWERS, AT_RUN_TIME, RAISES, first_line
-from dispatchkit.protocol.specificity import Step
+from dispatchkit.protocol.prediction.tree import ANSWERS, AT_RUN_TIME, IF_DECLINED, RAISES, first_line
 
-if TYPE_CHECKING:
-    from dispatchkit.protocol.overridable import Overridable
-
-__all__ = ["ANSWERS", "AT_RUN_TIME", "RAISES", "Explanation", "Line", "explain_call", "foretold"]
+__all__ = ["ANSWERS", "AT_RUN_TIME", "IF_DECLINED", "RAISES", "Explanation", "Line", "explain_call", "foretold"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +139,13 @@ def _outcome(found: Prediction) -> str:
 NO_ANSWER = ("NoImplementationError", "UnsupportedArgumentError")
 
 
-def foretold(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[Step | Passed, str]]:
+def foretold(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[Step | Skipped, str]]:
     """Return each entry of a chain with its verdict on a call, nothing being called."""
-    found: list[tuple[Step | Passed, str]] = []
+    found: list[tuple[Step | Skipped, str]] = []
     decided = False
     for entry in chain.entries:
         refused = entry.rule.refusal(args, kwargs) if isinstance(entry, Step) and entry.rule is not None else []
-        if isinstance(entry, Passed):
+        if isinstance(entry, Skipped):
             verdict = ""
         elif refused:
             verdict = f"passed over: it cannot be called with {', '.join(refused)}"
@@ -171,7 +168,7 @@ def _run(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], 
     """
     modes = [line for line in found.lines if line.what.startswith("active mode")]
     answer = answer_by_modes(operation, args, kwargs)
-    declined = take_mode_notes()
+    declined = pop_mode_declines()
     if answer is not NotImplemented:
         verdicts = [note.partition(": ")[2] for note in declined] + ["answered"]
         found.lines[:] = [Line(line.who, line.what, said) for line, said in zip(modes, verdicts, strict=False)]
@@ -190,7 +187,7 @@ def _run(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], 
             except Exception as error:  # noqa: BLE001  # which is raised again when all lines are there
                 verdict, done, raised = f"raised {type(error).__name__}{place_of(error)}", True, error
             else:
-                reason = take_reason()
+                reason = pop_decline_reason()
                 if result is NotImplemented:
                     verdict = f"declined: {reason}" if reason else "declined"
                 else:

@@ -289,7 +289,7 @@ def _reduced(
 
 
 def _filled(shape: tuple[int, ...], value: Any) -> Tensor:
-    return ops.broadcast_to(tensor_protocol.wrap(value) if not isinstance(value, Tensor) else value, shape)
+    return ops.broadcast_to(tensor_protocol.types.wrap(value) if not isinstance(value, Tensor) else value, shape)
 
 
 def _axis(name: str, axis: int) -> int:

@@ -212,7 +212,8 @@ def test_running_shows_where_a_handler_raised_and_keeps_the_exception(
 
 
 def test_a_mistaken_call_is_predicted_to_raise_what_it_raises(protocol: DispatchProtocol, scale: Answer) -> None:
-    for args, kwargs in (((A(),), {"factors": 1}), ((), {}), ((A(), 1, 2), {})):
+    calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = [((A(),), {"factors": 1}), ((), {}), ((A(), 1, 2), {})]
+    for args, kwargs in calls:
         with pytest.raises(TypeError) as caught:
             scale(*args, **kwargs)
         expected = f"TypeError: {caught.value}"

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -66,15 +66,19 @@ class Case:
     holds: Callable[[Any], Any] | None = None
 
 
+def _matrix(held: Callable[[Any], Any]) -> Any:
+    return held(dk.asarray(VALUES))
+
+
 def cases() -> list[Case]:
     diagonal = dk.asarray([1.0, 2.0, 4.0])
-    holding = {
+    holding: dict[str, Callable[[Any], Any]] = {
         **{cls.__name__: cls for cls in (Rules, Decomposes, Dense, Converts, Kinds, Subclass)},
         "Own method": Own,
         "MetadataTensor": lambda x: dk.types.MetadataTensor(x, {"unit": "m"}),
     }
     return [
-        *(Case(name, lambda held=held: held(dk.asarray(VALUES)), holds=held) for name, held in holding.items()),
+        *(Case(name, partial(_matrix, held), holds=held) for name, held in holding.items()),
         Case("Diagonal", lambda: Diagonal(diagonal)),
         Case("Rewraps", lambda: Rewraps(Diagonal(diagonal)), holds=Rewraps),
         Case("ScalarTensor", lambda: dk.types.ScalarTensor(3, 2.0)),

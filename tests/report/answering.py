@@ -45,7 +45,7 @@ class Diagonal:
     def dtype(self) -> Any:
         return self.d.dtype
 
-    def to_dense(self) -> dk.Tensor:
+    def to_dense(self) -> Any:
         return dk.where(dk.eye(self.d.shape[0], dtype=dk.bool), self.d, dk.zeros((), dtype=self.dtype))
 
 
@@ -122,7 +122,8 @@ def register() -> None:
 
     @dk.implements(dk.sum)
     def sum_decomposes(x: Decomposes, /, *, axis: Any = None, keepdims: bool = False) -> dk.Tensor:
-        return dk.sum(x.data, axis=axis, keepdims=keepdims)
+        found: dk.Tensor = dk.sum(x.data, axis=axis, keepdims=keepdims)
+        return found
 
     @dk.implements(dk.exp)
     def exp_rewraps(x: Rewraps, /) -> Rewraps:
@@ -173,7 +174,8 @@ def _register_diagonal() -> None:
 
     @dk.implements(dk.sum)
     def sum_diagonal(x: Diagonal, /, *, axis: Any = None) -> dk.Tensor:
-        return dk.sum(x.d) if axis is None else x.d
+        found: dk.Tensor = dk.sum(x.d) if axis is None else x.d
+        return found
 
     for function in (dk.negative, dk.abs, dk.square, dk.sqrt, dk.sin, dk.tanh, dk.real):
 

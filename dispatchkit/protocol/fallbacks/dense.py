@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from typing_extensions import override
 
+from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.decline import declined_of
 from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.fallbacks.base import FallbackStrategy, Followed, Follower, replaced
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.outcome import Colours, Outcome
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key, flatten
-from dispatchkit.protocol.specificity import Step
-
-if TYPE_CHECKING:
-    from dispatchkit.protocol.overridable import Overridable
 
 __all__ = ["Dense"]
 
@@ -39,15 +37,15 @@ class Dense(FallbackStrategy):
 
     @override
     def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:
-        protocol = operation.protocol
-        if protocol.records.to_dense(cls) is None:
+        types = operation.types
+        if types.to_dense(cls) is None:
             return "cannot become dense: it has no to_dense()"
         makers = {
             other: maker
             for other in flatten(key)
-            if (other is cls or self in protocol.fallback(other).parts)
-            and (maker := protocol.records.to_dense(other)) is not None
-            and other is not protocol.base
+            if (other is cls or self.name in types.fallback(other).names)
+            and (maker := types.to_dense(other)) is not None
+            and other is not types.base
         }
 
         if operation.loses_change(key, makers):
@@ -58,14 +56,14 @@ class Dense(FallbackStrategy):
             if maker is None:
                 return value
             declined, known = declined_of(operation), operation.chains.get(key)
-            passed = [] if known is None else [text for other, text in known.passed if other is cls]
+            skipped = [] if known is None else [text for other, text in known.skipped if other is cls]
             return make_dense(
                 operation.qualified_name,
                 type(value),
                 maker,
                 value,
-                protocol.is_plain,
-                reason="; ".join([*([declined] if declined else []), *passed]),
+                types.is_plain,
+                reason="; ".join([*([declined] if declined else []), *skipped]),
                 warned=declined,
             )
 
@@ -74,9 +72,9 @@ class Dense(FallbackStrategy):
             return operation.function(*args, **kwargs)
 
         def follow(follower: Follower, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Followed:
-            if protocol.base is None:
+            if types.base is None:
                 return Followed(result=follower.like(None, ()))
-            base = protocol.base
+            base = types.base
             refused: list[tuple[str, str]] = []
 
             def as_dense(name: str, value: Any) -> Any:
@@ -94,5 +92,5 @@ class Dense(FallbackStrategy):
             return replace(found, depends=depends)
 
         names = ", ".join(map(type_name, makers))
-        then = None if protocol.base is None else replaced(key, makers, protocol.base)
+        then = None if types.base is None else replaced(key, makers, types.base)
         return Step(self.outcome, cls, dense_fallback, f"dense: to_dense() of {names}", then=then, follow=follow)

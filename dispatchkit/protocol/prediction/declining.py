@@ -10,10 +10,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from dispatchkit.errors import RegistrationError
-from dispatchkit.protocol.annotations import classes_of, resolved_hints
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.handlers import ANY
 from dispatchkit.protocol.parameters import Form
+from dispatchkit.protocol.registration.annotations import classes_of, resolved_hints
 
 __all__ = ["may_decline", "promised_classes"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import copy_context
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dispatchkit.errors import DispatchError
-from dispatchkit.protocol.chain import Chain, Passed
-from dispatchkit.protocol.decline import take_reason
+from dispatchkit.protocol.chain import Chain, Skipped, Step
+from dispatchkit.protocol.decline import pop_decline_reason
 from dispatchkit.protocol.densify import forbidden_copy, told_layout
 from dispatchkit.protocol.fallbacks.base import RUNNING, Followed, map_members
 from dispatchkit.protocol.fallbacks.rewrap import wrapped_field
@@ -19,6 +19,7 @@ from dispatchkit.protocol.layout import Layout
 from dispatchkit.protocol.modes import Mode, current, without_modes
 from dispatchkit.protocol.observers import set_observers
 from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, METHOD, MODE, PLAIN, REFUSED
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key, flatten
 from dispatchkit.protocol.prediction.declining import may_decline, promised_classes
 from dispatchkit.protocol.prediction.joining import changed, merged, names_of, result_classes
@@ -37,10 +38,6 @@ from dispatchkit.protocol.prediction.tree import (
     Prediction,
     first_line,
 )
-from dispatchkit.protocol.specificity import Step
-
-if TYPE_CHECKING:
-    from dispatchkit.protocol.overridable import Overridable
 
 __all__ = ["predict"]
 
@@ -67,7 +64,7 @@ def _active(operation: Overridable) -> Iterator[Mode]:
     cell = current()
     while cell is not None:
         mode = cell.mode
-        if mode.protocol is operation.protocol and not (mode.told and mode.protocol in cell.off):
+        if mode.protocol is operation.protocol and not (mode.of_users and mode.protocol in cell.off):
             yield mode
         cell = cell.below
 
@@ -97,9 +94,9 @@ def _asked_modes(operation: Overridable, modes: list[Mode]) -> tuple[list[Asked]
     for mode in modes:
         if mode.switches_off:
             return asked, True
-        if not mode.told:
+        if not mode.of_users:
             continue
-        method = operation.protocol.method
+        method = operation.types.method
         found = getattr(type(mode), method)
         what = f"active mode, {type(mode).__name__}.{method}"
         if getattr(found, "__passes__", False):  # the default of the base class
@@ -181,7 +178,7 @@ class _Walk:
     def wrapped_in(self, value: Any, result: Any, inner: type) -> Any:
         classes = classes_of(result)
         layout = result._layout if issubclass(type(result), StandIn) else Layout(*_layout_of(result))
-        arrays = [cls is inner or self.protocol.records.participates(cls) for cls in classes]
+        arrays = [cls is inner or self.protocol.types.participates(cls) for cls in classes]
         if not all(arrays) or not arrays:
             return make_stand_in(self.protocol, (), layout, "an inner call") if any(arrays) or not arrays else result
         return make_stand_in(self.protocol, classes_of(value), layout, field=result)
@@ -190,7 +187,7 @@ class _Walk:
         if value._field is not None:
             return value._field
         if value._given is None:
-            return self.like(value, (self.protocol.base,) if self.protocol.base is not None else ())
+            return self.like(value, (self.protocol.types.base,) if self.protocol.types.base is not None else ())
         found = getattr(value._given, wrapped_field(operation, value._given))
         return self.stand_in(found)
 
@@ -244,7 +241,7 @@ class _Walk:
         finally:
             self.running.discard(mark)
         if result is NotImplemented:
-            declines = take_reason() or "it declines"
+            declines = pop_decline_reason() or "it declines"
         depends = "" if declines or not mode.depends else mode.depends[0]
         if result is None and depends:
             result = make_stand_in(self.protocol, (), origin=operation.name)
@@ -265,8 +262,8 @@ class _Walk:
         protocol = self.protocol
         if issubclass(cls, StandIn):
             return value
-        plain = cls is protocol.base or protocol.wrapped_always(cls)
-        if not plain and not protocol.records.participates(cls):
+        plain = cls is protocol.types.base or protocol.types.wrapped_always(cls)
+        if not plain and not protocol.types.participates(cls):
             return value
         shape, dtype = _layout_of(value)
         if plain and not always and shape is not None and _count(shape) <= SMALL:
@@ -277,7 +274,7 @@ class _Walk:
         """Return the result of an inner call on plain arrays: computed, unless it is large or drawn by chance."""
         if operation.is_cheap(args, kwargs):
             return operation.function(*args, **kwargs)
-        return self.results(operation, (self.protocol.base,), args, kwargs, "")
+        return self.results(operation, (self.protocol.types.base,), args, kwargs, "")
 
     def call(
         self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], limited: bool = False
@@ -343,13 +340,14 @@ class _Walk:
         elif (operation, key) in self.chains:
             chain = self.chains[operation, key]
         else:
-            chain = self.chains[operation, key] = operation.protocol.limited_chain(operation, key)
+            chain = self.chains[operation, key] = operation.protocol.chain_without_later_fallbacks(operation, key)
         return self.of_chain(chain, args, kwargs, asked or [])
 
     def of_chain(
         self, chain: Chain, args: tuple[Any, ...], kwargs: dict[str, Any], modes: list[Asked]
     ) -> tuple[Prediction, Any]:
         """Ask the entries of a chain in order, as far as it is known what they do."""
+        operation: Any = chain.operation
         asked: list[Asked] = list(modes)
         possible: list[tuple[Asked, Any]] = []
         decided = False
@@ -358,13 +356,13 @@ class _Walk:
                 possible.append((mode, make_stand_in(self.protocol, (), origin=f"the mode {mode.who}")))
                 decided = decided or not mode.reason
         for entry in chain.entries:
-            if isinstance(entry, Passed):
+            if isinstance(entry, Skipped):
                 asked.append(Asked(entry.cls, entry.text))
                 continue
             if decided:
                 asked.append(Asked(entry.cls, entry.text, IF_DECLINED, "", entry.source, _location(entry)))
                 continue
-            one, result = self._ask(chain.operation, entry, args, kwargs)
+            one, result = self._ask(operation, entry, args, kwargs)
             decided = one.verdict in (ANSWERS, RAISES) or (one.verdict == AT_RUN_TIME and not one.reason)
             if one.verdict in (ANSWERS, OPEN) and any(other.verdict != AT_RUN_TIME for other, _ in possible):
                 one = changed(one, verdict=IF_DECLINED)
@@ -383,8 +381,8 @@ class _Walk:
         decided: bool,
     ) -> tuple[Prediction, Any]:
         """Return the prediction of a call whose entries have been asked."""
-        operation = chain.operation
-        base = operation.protocol.base
+        operation: Any = chain.operation
+        base = operation.protocol.types.base
         order = [type_name(cls) for cls in chain.order]
         if base is not None and base in chain.types:
             order.append(type_name(base))
@@ -421,12 +419,12 @@ class _Walk:
         if step.follow is not None:
             return self._followed(one, step, args, kwargs)
         if step.source is DEFAULT:
-            classes = () if self.protocol.base is None else (step.cls,)
-            if step.cls is self.protocol.base:  # with overrides off an argument may be handed on as it is
+            classes = () if self.protocol.types.base is None else (step.cls,)
+            if step.cls is self.protocol.types.base:  # with overrides off an argument may be handed on as it is
                 key = key_of(operation.parameters, args, kwargs, self.type_of)
                 classes = tuple(dict.fromkeys((*classes, *filter(operation.computes, flatten(key)))))
             return one, self.results(operation, classes, args, kwargs, "")
-        handler = step.rule.handler if step.rule is not None else self.protocol.records.own_method(step.cls)
+        handler = step.rule.handler if step.rule is not None else self.protocol.types.own_method(step.cls)
         declines = may_decline(handler)
         origin = f"{step.rule.title if step.rule is not None else step.text}"
         result = self.results(operation, promised_classes(handler), args, kwargs, origin)
@@ -464,7 +462,7 @@ class _Walk:
     ) -> Any:
         """Return stand-ins for what an operation gives, with the shapes that it gives for plain arrays."""
         protocol = self.protocol
-        if any(not protocol.records.participates(cls) for cls in classes):
+        if any(not protocol.types.participates(cls) for cls in classes):
             # The annotation of several results, or of a number.
             several = [cls for cls in classes if issubclass(cls, (tuple, list, dict))]
             classes = () if several else classes

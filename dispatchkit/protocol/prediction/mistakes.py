@@ -5,12 +5,10 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.prediction.tree import first_line
-
-if TYPE_CHECKING:
-    from dispatchkit.protocol.overridable import Overridable
 
 __all__ = ["mistake_in", "native_mistake"]
 

@@ -9,14 +9,11 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.layout import Layout
 from dispatchkit.protocol.parameters import Form, Key, Parameters
-
-if TYPE_CHECKING:
-    from dispatchkit.protocol.engine import DispatchProtocol
 
 __all__ = ["NotFollowed", "StandIn", "classes_of", "key_of", "make_stand_in"]
 
@@ -113,7 +110,7 @@ _made: weakref.WeakKeyDictionary[Any, type[StandIn]] = weakref.WeakKeyDictionary
 
 
 def make_stand_in(
-    protocol: DispatchProtocol,
+    protocol: Any,
     classes: Sequence[type],
     layout: Layout | None = None,
     origin: str = "",
