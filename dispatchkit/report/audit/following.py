@@ -47,6 +47,8 @@ def _stand_ins(operation: Overridable, sample: Sample, key: Key) -> tuple[tuple[
         if p.form is not Form.INDEX and given is (entry is type(None)):
             return None
         kinds: Sequence[type] = entry if isinstance(entry, tuple) else (entry,)
+        if p.form is not Form.INDEX and isinstance(value, (list, tuple)) and len(value) < len(kinds):
+            return None
         classes[p.name] = itertools.chain(kinds, itertools.repeat(kinds[-1])) if kinds else iter(())
 
     def stand_in(name: str, value: Any) -> Any:
