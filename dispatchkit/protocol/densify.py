@@ -35,6 +35,7 @@ __all__ = [
     "separate_ledger",
     "told_layout",
     "type_text",
+    "without_warnings",
 ]
 
 Policy = Literal["allow", "warn", "error"]
@@ -170,6 +171,11 @@ def densify(on: Policy | None = None, limit: str | int | None = None) -> Abstrac
     if on not in (None, "allow", "warn", "error"):
         raise ValueError(f"densify: on must be 'allow', 'warn' or 'error', not {on!r}")
     return _bounded(on, None if limit is None else _parse_size(limit))
+
+
+def without_warnings() -> AbstractContextManager[None]:
+    """Have dense copies that are warned of made silently; a limit, and ``on="error"``, stay."""
+    return _bounded("allow" if _budget.get().policy == "warn" else None, None)
 
 
 @contextmanager

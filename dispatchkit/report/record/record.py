@@ -19,6 +19,7 @@ from dispatchkit.report.record.call import TracedCall, begun, finish
 from dispatchkit.report.record.chrome import chrome_trace
 from dispatchkit.report.record.summary import Order, Summary, summarised
 from dispatchkit.report.record.timeline import Timeline
+from dispatchkit.report.record.tree import tree_of
 
 __all__ = ["Trace", "record_calls"]
 
@@ -138,6 +139,9 @@ class Trace(Observer):
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
+
+    def __str__(self) -> str:
+        return tree_of(self.calls, self.dropped)
 
     def __repr__(self) -> str:
         more = f", {self.dropped} more not kept" if self.dropped else ""
