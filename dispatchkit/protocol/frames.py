@@ -19,6 +19,8 @@ ENGINE = tuple(f"{PACKAGE}{folder}{os.sep}" for folder in ("protocol", "declare"
 FULL = os.environ.get("DISPATCHKIT_TRACEBACK") == "full"
 # Errors that the library never raises on purpose: a traceback of one keeps the library's frames.
 UNINTENDED = (AssertionError, AttributeError, KeyError, NameError)
+# Whether a file is the library's, of those that were asked about.
+_OWN: dict[str, bool] = {}
 
 
 def _is_own(frame: FrameType) -> bool:
@@ -77,12 +79,20 @@ def caller_frame() -> FrameType:
 
 def caller() -> tuple[str, int, int]:
     """Return file and line of the nearest frame outside the library, and its depth from the calling function."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
+    assert frame is not None
     depth = 1
-    while frame.f_back is not None and _is_own(frame):
-        frame = frame.f_back
+    # Each file is compared once: records ask for the line of every call.
+    while True:
+        file = frame.f_code.co_filename
+        own = _OWN.get(file)
+        if own is None:
+            own = _OWN[file] = file.startswith(PACKAGE)
+        outer = frame.f_back
+        if not own or outer is None:
+            return file, frame.f_lineno, depth
+        frame = outer
         depth += 1
-    return frame.f_code.co_filename, frame.f_lineno, depth
 
 
 def warn_at(frame: FrameType, text: str, category: type[Warning]) -> None:

@@ -109,11 +109,19 @@ def ask_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, A
     if is_observed() is not None:
         if _is_observed_already.get():
             _is_observed_already.set(False)
-        elif not (operation.parameters.binary and any(operation.types.is_foreign(type(arg)) for arg in args)):
+        elif not (operation.parameters.binary and _has_foreign(operation, args)):
             return observe(
                 CallEvent(operation.qualified_name, operation, args, kwargs), partial(_answer, operation, args, kwargs)
             )
     return answer_by_modes(operation, args, kwargs)
+
+
+def _has_foreign(operation: Overridable, args: tuple[Any, ...]) -> bool:
+    """Return whether an operand is one that an operator may leave to Python."""
+    base, is_foreign = operation.types.base, operation.types.is_foreign
+    if len(args) == 2 and type(args[0]) is base is type(args[1]):
+        return False
+    return any(type(arg) is not base and is_foreign(type(arg)) for arg in args)
 
 
 def _answer(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from dispatchkit.errors import DispatchError
 from dispatchkit.protocol.chain import Chain, Skipped, Step
 from dispatchkit.protocol.decline import pop_decline_reason
-from dispatchkit.protocol.densify import forbidden_copy, told_layout
+from dispatchkit.protocol.densify import forbidden_copy, making_dense, told_layout
 from dispatchkit.protocol.fallbacks.base import RUNNING, Followed, map_members
 from dispatchkit.protocol.fallbacks.rewrap import wrapped_field
 from dispatchkit.protocol.frames import place_of
@@ -498,7 +498,8 @@ def _raised(step: Step, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
 
 def _layout_of(value: Any) -> tuple[Any, Any]:
     try:
-        shape, dtype = told_layout(value)
+        with making_dense(value):  # which a property of the type's own may do
+            shape, dtype = told_layout(value)
         return None if shape is None else tuple(shape), dtype
     except Exception:  # noqa: BLE001  # a type's own property may raise anything
         return None, None
