@@ -142,8 +142,6 @@ def write_back(name: str, x: Storage, result: Any) -> None:
     namespace_of(x.array).setitem(x.array, ..., r)
     memory.version.changes += 1
     move_vertices(changes)
-    if x._node is not None and x._node.extras is not None:
-        vertex_of(x)  # which retains the gradient from now on
 
 
 @contextmanager
@@ -204,6 +202,8 @@ def apply_in_place(operation: DeclaredOperation, x: Storage, args: tuple[Any, ..
         if hasattr(x, "__dict__"):
             source.__dict__.update(x.__dict__)
     write_back(name, x, operation.function(source, *args, **kwargs))
+    if x._node is not None and x._node.extras is not None:
+        vertex_of(x)  # which retains the gradient from now on
     return x
 
 
