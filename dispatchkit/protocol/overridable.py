@@ -45,12 +45,16 @@ class Overridable:
     rules : the rules registered for it, held weakly: the types own them
     may_give_none : whether None can be the result of a call, rather than that of a rule without ``return``
     changes : name of the array argument that a call changes in place, "" for none
+    by_fields : what computes it field by field, for types that have no rule; None for most
+    by_fields_always : whether it does so whatever the values, so that a type that refuses all else has it, too
     hint : what the error for arguments that do not fit says last
     """
 
     may_give_none = True
     changes = ""
     hint = ""
+    by_fields: Handler | None = None
+    by_fields_always = False
 
     def __init__(
         self,

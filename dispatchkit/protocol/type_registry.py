@@ -199,6 +199,31 @@ class Records:
             )
         return found
 
+    def with_fields(self, value: Any, change: Callable[[Any], Any], is_array: Callable[[type], bool]) -> Any:
+        """Return a copy of an instance with every array in its fields changed; None where arrays are elsewhere, too.
+
+        Parameters
+        ----------
+        value : the instance
+        change : gives what takes the place of an array
+        is_array : tells for a type whether its instances are arrays
+        """
+        names = self.fields_of(value)
+        others = {name: held for name, held in getattr(value, "__dict__", {}).items() if name not in names}
+        if len(names) < len(self.field_names(type(value))) or any(is_array(type(held)) for held in others.values()):
+            return None
+
+        def changed(held: Any) -> Any:
+            if is_array(type(held)):
+                return change(held)
+            if type(held) in (list, tuple):
+                return type(held)(map(changed, held))
+            return {key: changed(one) for key, one in held.items()} if type(held) is dict else held
+
+        for name in names:
+            value = with_field(value, name, changed(getattr(value, name)))
+        return value
+
 
 def with_field(source: Any, name: str, value: Any) -> Any:
     """Return a copy of an object in which one attribute has another value."""

@@ -1,4 +1,4 @@
-"""What Python and SciPy ask of an array: its namespace, `divmod` and `round`, products with a vector."""
+"""What programs ask of any array: its namespace, `divmod` and `round`, products with a vector, `detach` and `to`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import public_namespace, tensor_namespace
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled
+from dispatchkit.ops.creation.fields import with_arrays
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.outcome import DEFAULT, METHOD
+from dispatchkit.tensor.conversion import parse_to
 from dispatchkit.tensor.gradients import run_backward
 
 __all__ = ["MEMBERS"]
@@ -105,12 +108,53 @@ def _has_rule(function: Any, *types: type) -> bool:
     return bool(steps) and (steps[0].rule is not None or steps[0].source in (METHOD, DEFAULT))
 
 
+def detached(self: Any) -> Any:
+    """Return the array with the same fields outside the graph; they share their memory.
+
+    Raises
+    ------
+    TypeError : if its fields are not known
+    """
+    return _by_fields("detach", self, lambda field: field.detach())
+
+
+def moved(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return the array in another dtype, or with its fields on a device.
+
+    Parameters
+    ----------
+    *args, **kwargs : a dtype, a device, or a tensor whose dtype is meant; ``dtype=``, ``device=``, ``copy=``
+
+    Raises
+    ------
+    TypeError : if its fields are not known
+    """
+    dtype, device, copy = parse_to(args, kwargs)
+    if device is not None:
+        self = _by_fields("to", self, lambda field: field.to(device=device))
+    if dtype is not None:
+        return tensor_namespace.astype(self, numpy_dtype(dtype), copy=copy)
+    return tensor_namespace.clone(self) if copy else self
+
+
+def _by_fields(name: str, x: Any, change: Callable[[Any], Any]) -> Any:
+    made = with_arrays(x, change)
+    if made is None:
+        raise TypeError(
+            f"{name}: {type(x).__name__} holds arrays that are not in its fields; declare them: "
+            f"array_type(fields=('value', ...))"
+        )
+    return made
+
+
 MEMBERS: dict[str, Callable[..., Any]] = {
     "__array_namespace__": array_namespace,
     "__divmod__": divided,
     "__rdivmod__": dividing,
     "__round__": rounded,
     "__trunc__": truncated,
+    "detach": detached,
     "matvec": matvec,
     "rmatvec": rmatvec,
+    "to": moved,
 }

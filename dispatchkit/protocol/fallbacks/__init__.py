@@ -9,6 +9,7 @@ from dispatchkit.protocol.fallbacks.base import Fallback, FallbackStrategy
 from dispatchkit.protocol.fallbacks.convert import Convert
 from dispatchkit.protocol.fallbacks.decompose import Decompose, Undecomposable
 from dispatchkit.protocol.fallbacks.dense import Dense
+from dispatchkit.protocol.fallbacks.fieldwise import FIELDWISE
 from dispatchkit.protocol.fallbacks.refuse import Refuse
 from dispatchkit.protocol.fallbacks.rewrap import Rewrap
 
@@ -24,6 +25,7 @@ class fallback:  # noqa: N801  # a namespace, read as `dk.fallback.dense`
     dense : ``to_dense()`` on every foreign argument, plain arrays back
     rewrap : compute on the first field, rebuild with the other fields
     decompose : run the operation's body, whose inner calls reach the type's rules
+    fieldwise : copies and casts go field by field; every type has it first, without a declaration
     convert : the cheapest path of declared conversions to a type that has a rule
     """
 
@@ -32,6 +34,7 @@ class fallback:  # noqa: N801  # a namespace, read as `dk.fallback.dense`
     rewrap = Fallback(Rewrap())
     decompose = Fallback(Decompose())
     convert = Fallback(Convert())
+    fieldwise = Fallback(FIELDWISE)
 
 
 for _module in iter_modules(__path__):

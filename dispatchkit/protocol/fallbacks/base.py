@@ -14,7 +14,10 @@ from dispatchkit.protocol.specificity import Step
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["RUNNING", "Fallback", "FallbackStrategy", "replaced"]
+__all__ = ["IMPLIED", "RUNNING", "Fallback", "FallbackStrategy", "replaced"]
+
+# The strategies that every type has, before those that it declares, for the operations that name them.
+IMPLIED: list[FallbackStrategy] = []
 
 
 class Fallback:
@@ -51,6 +54,8 @@ class Fallback:
         if limited:
             last = next((place for place, part in enumerate(parts) if part.decomposes), -1)
             parts = parts[: last + 1]
+        if chain.operation.by_fields is not None:
+            parts = (*(part for part in IMPLIED if part not in parts), *parts)
         for part in parts:
             made = part.step(chain.operation, key, cls)
             chain.entries.append(Passed(cls, made) if isinstance(made, str) else made)
