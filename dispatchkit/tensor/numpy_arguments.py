@@ -118,7 +118,7 @@ def _array(value: Any) -> Any:
 
 def put(out: Any, result: Any) -> Any:
     """Write a result where the caller wants it."""
-    out[...] = result if tensor_protocol.records.participates(type(out)) else np.asarray(result)
+    out[...] = result if tensor_protocol.types.participates(type(out)) else np.asarray(result)
     return out
 
 
@@ -129,4 +129,4 @@ def to_arrays(value: Any) -> Any:
         return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
     if isinstance(value, dict):
         return {key: to_arrays(member) for key, member in value.items()}
-    return np.asarray(value) if tensor_protocol.records.participates(type(value)) else value
+    return np.asarray(value) if tensor_protocol.types.participates(type(value)) else value

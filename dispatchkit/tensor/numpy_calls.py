@@ -58,7 +58,7 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
 
 def _answers_itself(cls: type) -> bool:
     """Return whether a type that does not take part answers universal functions itself."""
-    if issubclass(cls, (np.ndarray, np.generic)) or tensor_protocol.records.participates(cls):
+    if issubclass(cls, (np.ndarray, np.generic)) or tensor_protocol.types.participates(cls):
         return False
     return getattr(cls, "__array_ufunc__", None) is not None
 
@@ -67,7 +67,7 @@ def _on_arrays(ufunc: Any, method: str, inputs: tuple[Any, ...], given: Mapping[
     """Return what NumPy computes on arrays; `NotImplemented` where it would write into a tensor unseen."""
     written = inputs[:1] if method == "at" else outs
     known = all(_becomes_array(type(value)) for value in (*inputs, *outs))
-    if not known or any(tensor_protocol.records.participates(type(value)) for value in written):
+    if not known or any(tensor_protocol.types.participates(type(value)) for value in written):
         return NotImplemented
     keywords = to_arrays(dict(given))
     return getattr(ufunc, method)(*to_arrays(inputs), **keywords, **({"out": outs} if outs else {}))
@@ -120,14 +120,14 @@ def _becomes_array(cls: type) -> bool:
     """Return whether NumPy computes with a type without asking it, or makes an array of it."""
     if issubclass(cls, (np.ndarray, np.generic, int, float, complex, list, tuple)):
         return True
-    return tensor_protocol.records.participates(cls) and has_numpy_array(cls)
+    return tensor_protocol.types.participates(cls) and has_numpy_array(cls)
 
 
 def array_function(
     self: Any, func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Any:
     """Answer a NumPy function by the operation of the same meaning, by several, or by NumPy on arrays."""
-    records = tensor_protocol.records
+    records = tensor_protocol.types
     if not all(issubclass(cls, np.ndarray) or records.participates(cls) for cls in types):
         return NotImplemented
     answer, path = answer_of(func), path_of(func)

@@ -208,7 +208,7 @@ def isneginf(x: Any) -> Any:
 
 def _dtype_of(value: Any) -> Any:
     """Return the dtype of a tensor or an array type, and all else as it is."""
-    return value.dtype if tensor_protocol.records.participates(type(value)) else value
+    return value.dtype if tensor_protocol.types.participates(type(value)) else value
 
 
 @composition

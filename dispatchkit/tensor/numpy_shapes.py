@@ -32,7 +32,7 @@ def composition(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def as_array(value: Any, dtype: Any = None) -> Any:
     """Return an array type as it is, and a tensor of all else that NumPy's functions take."""
-    if not tensor_protocol.records.participates(type(value)):
+    if not tensor_protocol.types.participates(type(value)):
         return xp.asarray(value, dtype=dtype)
     return value if dtype is None or value.dtype == dtype else xp.astype(value, dtype)
 

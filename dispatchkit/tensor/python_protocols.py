@@ -72,7 +72,7 @@ def rmatvec(self: Any, x: Any) -> Any:
 
 
 def _product(name: str, matrix: Any, x: Any, product: Callable[[Any], Any]) -> Any:
-    vector = x if tensor_protocol.records.participates(type(x)) else tensor_namespace.asarray(x)
+    vector = x if tensor_protocol.types.participates(type(x)) else tensor_namespace.asarray(x)
     # SciPy gives columns, too, which rules for vectors would broadcast.
     column = vector.ndim == 2
     y = product(tensor_namespace.reshape(vector, (-1,)) if column else vector)

@@ -27,7 +27,7 @@ def with_arrays(value: Any, change: Callable[[Any], Any]) -> Any:
 
     Arrays of NumPy are given to `change` as tensors, and are arrays again in the copy.
     """
-    records = tensor_protocol.records
+    records = tensor_protocol.types
 
     def is_array(cls: type) -> bool:
         return records.participates(cls) or issubclass(cls, np.ndarray)
