@@ -2,7 +2,7 @@
 
 What computes an operation on tensors is one sentence: compute, say what failed, wrap the array, record the call, note
 whose memory the result shows. It stands here once, in `COMPUTED`; each form of function puts its own expressions in,
-and a beginning that finds the arrays. Tracebacks show the lines of a compiled function, and `source_of` its text.
+and a beginning that finds the arrays. Tracebacks show the lines of a compiled function, and `text_of` its text.
 
 Names that a text gives begin with an underscore, so that no parameter's name stands in their way.
 """
@@ -31,7 +31,7 @@ __all__ = [
     "filled",
     "indented",
     "recompile",
-    "source_of",
+    "text_of",
     "tuple_of",
     "unpacked",
 ]
@@ -165,7 +165,7 @@ def recompile(function: FunctionType) -> None:
     function.__code__ = _first_call.__code__
 
 
-def source_of(function: Any) -> str:
+def text_of(function: Any) -> str:
     """Return the text that a function is compiled from, "" for one that is written as it is."""
     build: Build | None = getattr(function, "__globals__", {}).get("_build")
     return "" if build is None else build()[0]
