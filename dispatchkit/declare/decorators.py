@@ -338,12 +338,12 @@ class _Declarer:
         self.methods = methods
 
 
-elementwise = _Declarer(kinds.elementwise, methods=True)
-reduction = _Declarer(kinds.reduction, methods=True)
-manipulation = _Declarer(kinds.manipulation, methods=False)
-linalg = _Declarer(kinds.linalg, methods=False)
-creation = _Declarer(kinds.creation, methods=False)
-indexing = _Declarer(kinds.indexing, methods=False)
-searching = _Declarer(kinds.searching, methods=True)
-conversion = _Declarer(kinds.conversion, methods=False)
-random = _Declarer(kinds.random, methods=False)
+elementwise: _Declarer = _Declarer(kinds.elementwise, methods=True)
+reduction: _Declarer = _Declarer(kinds.reduction, methods=True)
+manipulation: _Declarer = _Declarer(kinds.manipulation, methods=False)
+linalg: _Declarer = _Declarer(kinds.linalg, methods=False)
+creation: _Declarer = _Declarer(kinds.creation, methods=False)
+indexing: _Declarer = _Declarer(kinds.indexing, methods=False)
+searching: _Declarer = _Declarer(kinds.searching, methods=True)
+conversion: _Declarer = _Declarer(kinds.conversion, methods=False)
+random: _Declarer = _Declarer(kinds.random, methods=False)

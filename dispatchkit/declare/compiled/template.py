@@ -156,7 +156,7 @@ def compiled_later(build: Build) -> FunctionType:
     """Return a function that is compiled from a text when it is first called, since most programs call few of them."""
     names: dict[str, Any] = {"_hide_frames": hide_frames, "_build": build}
     function = FunctionType(_first_call.__code__, names)
-    names["_install"] = partial(_install, function)
+    names["_compile"] = partial(_install, function)
     return function
 
 
@@ -174,7 +174,7 @@ def text_of(function: Any) -> str:
 def _first_call(*args: Any, **kwargs: Any) -> Any:
     """Compile the function that is called, and call it; its code takes the place of this."""
     try:
-        return _install()(*args, **kwargs)  # type: ignore[name-defined]  # among the names of the function
+        return _compile()(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # of the function's names
     except Exception as _error:
         _hide_frames(_error)  # type: ignore[name-defined]  # noqa: F821
         raise
