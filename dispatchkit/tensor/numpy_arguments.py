@@ -74,7 +74,7 @@ def call_composition(composed: Callable[..., Any], given: Given) -> Any:
     signature = _signature(composed)
     if signature is None or not signature.parameters.keys() >= given.keys():
         return NotImplemented
-    bound = inspect.BoundArguments(signature, given)  # type: ignore[arg-type]  # any mapping in order
+    bound = inspect.BoundArguments(signature, given)
     return composed(*bound.args, **bound.kwargs)
 
 
