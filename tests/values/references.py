@@ -13,7 +13,7 @@ import pytest
 
 from dispatchkit.declare.operation import DeclaredOperation
 
-__all__ = ["NOT_SWEPT", "STRICTER", "reference"]
+__all__ = ["NOT_SWEPT", "SINCE", "STRICTER", "reference"]
 
 
 def reference(entry: DeclaredOperation) -> Callable[..., Any] | None:
@@ -31,6 +31,14 @@ def reference(entry: DeclaredOperation) -> Callable[..., Any] | None:
     if entry.facts.gives == "float" and not entry.implementation.passthrough:
         return lambda *arrays: place(*map(inexact, arrays))
     return place
+
+
+# The versions of NumPy that first have a function, or take what the standard has it take.
+SINCE = {
+    **dict.fromkeys(("clip", "cumulative_prod", "cumulative_sum", "nonzero", "reshape", "unstack"), "2.1.0"),
+    "take_along_axis": "2.3.0",
+    **dict.fromkeys(("matrix_rank", "pad"), "2.4.0"),
+}
 
 
 def floor_divide(x1: Any, x2: Any) -> Any:
