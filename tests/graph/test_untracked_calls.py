@@ -129,7 +129,7 @@ def test_a_body_that_looks_at_its_arguments_is_run_each_time() -> None:
     assert total(dk.ones((2, 3)), axis=[0, 1]).item() == 1.0
     entry = dk.tensor_protocol.operation(rooted)
     assert isinstance(entry, DeclaredOperation)
-    assert not entry.passthrough
+    assert not entry.implementation.passthrough
     assert rooted(dk.asarray([4.0])).tolist() == [2.0]
 
 

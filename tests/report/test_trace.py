@@ -502,7 +502,7 @@ def test_without_a_trace_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> No
     x = dk.ones(2)
     for module in ("callers", "modes"):
         monkeypatch.setattr(f"dispatchkit.protocol.{module}.ask_modes", never)
-    monkeypatch.setattr("dispatchkit.declare.entry_points.ask_modes", never)
+    monkeypatch.setattr("dispatchkit.declare.compiled.entry_points.ask_modes", never)
     monkeypatch.setattr("dispatchkit.graph.sweep.notify_backward", never)
     assert continue_chain is not never
     dk.sum(dk.add(dk.sin(x), x), axis=0)
