@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.autograd.saving import packed, unpacked
-from dispatchkit.autograd.tensor_leaves import NOTHING, Parts, parts_of
+from dispatchkit.autograd.tensor_leaves import NO_LEAVES, TensorLeaves, tensor_leaves
 from dispatchkit.declare.inplace import check_may_change
 from dispatchkit.errors import AutogradError, InplaceError
 from dispatchkit.graph.node import CallNode, Node, Output
@@ -103,7 +103,7 @@ class FunctionCtx:
         if self._is_recorded:
             with set_grad_enabled(True):
                 for tensor in tensors:
-                    for part in parts_of(tensor).take(tensor):
+                    for part in tensor_leaves(tensor).take(tensor):
                         check_may_change(self._function_name, part)
         self.dirty_tensors = tensors
 
@@ -136,7 +136,7 @@ class FunctionCtx:
 
     def _check(self, method: str, values: Sequence[Any], optional: bool = False) -> None:
         for index, value in enumerate(values):
-            if parts_of(value) is NOTHING and not (optional and value is None):
+            if tensor_leaves(value) is NO_LEAVES and not (optional and value is None):
                 taken = "tensors and None" if optional else "tensors"
                 raise TypeError(
                     f"{self._function_name}: {method} can only take {taken}, but argument {index} is of type "
@@ -160,10 +160,10 @@ class Saved:
     __slots__ = ("counts", "layout", "node", "outputs", "tensors")
 
     def __init__(self, node: Node, values: Sequence[Any], outputs: Mapping[int, int]) -> None:
-        self.layout: list[tuple[Parts, Any]] | None = None
+        self.layout: list[tuple[TensorLeaves, Any]] | None = None
         tensors = values
         if not all(value is None or isinstance(value, Storage) for value in values):
-            parts = list(map(parts_of, values))
+            parts = list(map(tensor_leaves, values))
             self.layout = [(p, p.emptied(value)) for p, value in zip(parts, values, strict=True)]
             tensors = [tensor for p, value in zip(parts, values, strict=True) for tensor in p.take(value)]
         self.counts = [0 if t is None or t._memory is None else t._memory.count for t in tensors]

@@ -8,7 +8,7 @@ from typing import Any
 from typing_extensions import override
 
 from dispatchkit.autograd.function_context import FunctionCtx, Saved
-from dispatchkit.autograd.tensor_leaves import NOTHING, TENSOR, Parts, parts_of
+from dispatchkit.autograd.tensor_leaves import NO_LEAVES, TENSOR, TensorLeaves, tensor_leaves
 from dispatchkit.backends.arrays import is_inexact
 from dispatchkit.declare.inplace import move_vertices, touch
 from dispatchkit.declare.view_aliasing import after_change
@@ -17,6 +17,7 @@ from dispatchkit.graph.node import CallNode, Differentiable, Output
 from dispatchkit.graph.storage import Memory, Storage, Vertex, share_memory, vertex_of
 from dispatchkit.graph.sweep import FREED
 from dispatchkit.tensor.tensor import twin
+from dispatchkit.tree import with_members
 
 __all__ = ["FunctionNode", "recorded"]
 
@@ -38,8 +39,8 @@ class FunctionNode(CallNode):
 
     __slots__ = ("inputs", "results")
 
-    inputs: tuple[Parts, ...]
-    results: list[tuple[Parts, Any]] | None
+    inputs: tuple[TensorLeaves, ...]
+    results: list[tuple[TensorLeaves, Any]] | None
 
     @property
     def context(self) -> FunctionCtx:
@@ -74,7 +75,9 @@ class FunctionNode(CallNode):
 SLOTS = frozenset(name for cls in FunctionNode.__mro__ for name in getattr(cls, "__slots__", ()))
 
 
-def recorded(operation: Differentiable, ctx: FunctionCtx, given: list[Any], inputs: tuple[Parts, ...], r: Any) -> Any:
+def recorded(
+    operation: Differentiable, ctx: FunctionCtx, given: list[Any], inputs: tuple[TensorLeaves, ...], r: Any
+) -> Any:
     """Return what a `Function` gave with its tensors in their places of the graph, or outside it.
 
     Parameters
@@ -100,7 +103,9 @@ def recorded(operation: Differentiable, ctx: FunctionCtx, given: list[Any], inpu
     return _Outputs(ctx, given, r).placed(_node(operation, ctx, given, inputs) if ctx._is_recorded else None)
 
 
-def _node(operation: Differentiable, ctx: FunctionCtx, given: list[Any], inputs: tuple[Parts, ...]) -> FunctionNode:
+def _node(
+    operation: Differentiable, ctx: FunctionCtx, given: list[Any], inputs: tuple[TensorLeaves, ...]
+) -> FunctionNode:
     node = FunctionNode()
     node.operation = operation
     node.edges = tuple([vertex_of(tensor) for tensor in given])
@@ -110,7 +115,7 @@ def _node(operation: Differentiable, ctx: FunctionCtx, given: list[Any], inputs:
     return node
 
 
-def _describe(node: FunctionNode, tensors: Sequence[Any], results: list[tuple[Parts, Any]] | None) -> None:
+def _describe(node: FunctionNode, tensors: Sequence[Any], results: list[tuple[TensorLeaves, Any]] | None) -> None:
     """Tell a node what its outputs are."""
     node.results = results
     if results is None:
@@ -148,12 +153,12 @@ class _Outputs:
     def __init__(self, ctx: FunctionCtx, given: Sequence[Any], r: Any) -> None:
         self.ctx = ctx
         self.result = r
-        self.several = isinstance(r, (tuple, list)) and parts_of(r) is NOTHING
+        self.several = isinstance(r, (tuple, list)) and tensor_leaves(r) is NO_LEAVES
         self.members = list(r) if self.several else [r]
-        self.layout = list(map(parts_of, self.members))
+        self.layout = list(map(tensor_leaves, self.members))
         self.tensors = [t for parts, member in zip(self.layout, self.members, strict=True) for t in parts.take(member)]
         self.inputs = {id(tensor) for tensor in given}
-        dirty = [part for tensor in ctx.dirty_tensors for part in parts_of(tensor).take(tensor)]
+        dirty = [part for tensor in ctx.dirty_tensors for part in tensor_leaves(tensor).take(tensor)]
         self.dirty = {id(part) for part in dirty}
         for part in dirty:
             touch(part)
@@ -167,7 +172,7 @@ class _Outputs:
         ----------
         node : of the call, None where it is not recorded
         """
-        apart = {id(part) for tensor in self.ctx.non_differentiable for part in parts_of(tensor).take(tensor)}
+        apart = {id(part) for tensor in self.ctx.non_differentiable for part in tensor_leaves(tensor).take(tensor)}
         flows = [node is not None and is_inexact(t.array.dtype) and id(t) not in apart for t in self.tensors]
         vertices: list[Vertex | None] = [None] * len(self.tensors)
         if node is not None and any(flows):
@@ -183,7 +188,7 @@ class _Outputs:
     def _vertices(self, node: FunctionNode, flows: Sequence[bool]) -> list[Vertex | None]:
         """Describe the outputs to the node, save, and return the place of each tensor."""
         alone = not self.several and self.layout[0] is TENSOR
-        emptied = [parts.emptied(m) if parts is not NOTHING else None for parts, m in self._pairs()]
+        emptied = [parts.emptied(m) if parts is not NO_LEAVES else None for parts, m in self._pairs()]
         _describe(node, self.tensors, None if alone else list(zip(self.layout, emptied, strict=True)))
         own = {id(t): i for i, t in enumerate(self.tensors) if id(t) not in self.inputs or id(t) in self.dirty}
         _save(node, self.ctx, own)
@@ -220,8 +225,7 @@ class _Outputs:
             members.append(member if same else parts.put(member, own))
         if not self.several:
             return members[0]
-        cls = type(self.result)
-        return cls(*members) if hasattr(cls, "_fields") else cls(members)
+        return with_members(self.result, members)
 
-    def _pairs(self) -> list[tuple[Parts, Any]]:
+    def _pairs(self) -> list[tuple[TensorLeaves, Any]]:
         return list(zip(self.layout, self.members, strict=True))

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from dispatchkit.autograd.function_node import FunctionNode
-from dispatchkit.autograd.tensor_leaves import NOTHING, TENSOR, Parts
+from dispatchkit.autograd.tensor_leaves import NO_LEAVES, TENSOR, TensorLeaves
 from dispatchkit.backends.arrays import namespace_of
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.wrapping import wrapped
@@ -51,7 +51,7 @@ def pulled(backward: Callable[..., Any], node: FunctionNode, g: Any, *, live: bo
         )
     result: list[Any] = []
     for index, (parts, grad) in enumerate(zip(node.inputs, grads, strict=False)):
-        if parts is NOTHING:
+        if parts is NO_LEAVES:
             if grad is not None:
                 raise AutogradError(
                     f"function {node.name} returned a gradient different than None at position {index + 1}, but the "
@@ -90,7 +90,7 @@ def _cotangents(node: FunctionNode, g: Any, materialize: bool, live: bool) -> li
     return found
 
 
-def _parts_of_gradient(node: FunctionNode, index: int, parts: Parts, grad: Any) -> list[Any]:
+def _parts_of_gradient(node: FunctionNode, index: int, parts: TensorLeaves, grad: Any) -> list[Any]:
     """Return the gradient of each tensor in an array type."""
     if grad is None:
         return [None] * len(parts.paths)

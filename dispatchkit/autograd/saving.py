@@ -15,6 +15,7 @@ from dispatchkit.graph.storage import Storage, Vertex, version_of, vertex_of
 from dispatchkit.protocol.observers import Observer, active_observer, observers, set_observers
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import twin
+from dispatchkit.tree import container_items, leaves, map_leaves
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
@@ -51,7 +52,7 @@ class Packing(Observer):
             output = tuple([Packed(self, name, outputs.get(i, one), None) for i, one in enumerate(output)])
         elif output is not None:
             output = Packed(self, name, outputs.get(0, output), None)
-        if not _holds_packed([saved, keywords, output]):
+        if not any(isinstance(one, Packed) for one in leaves(container_items, [saved, keywords, output])):
             return
         node.saved = saved
         if keywords:
@@ -199,17 +200,4 @@ def _called(hook: Callable[[Any], Any], value: Any) -> Any:
 
 def _mapped(cls: type | tuple[type, ...], change: Callable[[Any], Any], value: Any) -> Any:
     """Return saved arguments with each instance of a class changed."""
-    if isinstance(value, cls):
-        return change(value)
-    if isinstance(value, dict):
-        return {name: _mapped(cls, change, member) for name, member in value.items()}
-    if isinstance(value, (list, tuple)):
-        members = [_mapped(cls, change, member) for member in value]
-        return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
-    return value
-
-
-def _holds_packed(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return any(map(_holds_packed, value))
-    return any(map(_holds_packed, value.values())) if isinstance(value, dict) else isinstance(value, Packed)
+    return map_leaves(container_items, lambda one: change(one) if isinstance(one, cls) else one, value)

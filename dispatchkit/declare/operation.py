@@ -34,6 +34,7 @@ from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, Parameters, flatten
+from dispatchkit.tree import with_members
 
 __all__ = ["CREATING", "DeclaredOperation"]
 
@@ -276,7 +277,7 @@ class DeclaredOperation(Overridable):
         assert base is not None
         if isinstance(y, tuple):
             ys = [wrapped(base, one, Output(node.original, i, one.shape, one.dtype)) for i, one in enumerate(y)]
-            return type(y)(*ys) if hasattr(y, "_fields") else tuple(ys)
+            return with_members(y, ys)
         return wrapped(base, y, node.original)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.node import Differentiable, Node, Output
 from dispatchkit.graph.storage import Storage
+from dispatchkit.tree import Item, leaves, sequence_items
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
@@ -100,16 +100,12 @@ def _main(tensor: Storage) -> Any:
 
 def _tensors(records: Any, value: Any) -> Iterator[Storage]:
     """Yield the tensors of a result: its own, its members', and those in the fields of array types."""
-    if isinstance(value, Storage):
-        if not value.lifted:
-            yield value
-    elif isinstance(value, (list, tuple)):
-        for member in value:
-            yield from _tensors(records, member)
-    elif records.participates(type(value)):
-        try:
-            names = records.fields_of(value)
-        except RegistrationError:  # a type that has no fields at all
-            return
-        for name in names:
-            yield from _tensors(records, getattr(value, name))
+
+    def items(part: Any) -> Sequence[Item] | None:
+        if isinstance(part, Storage):
+            return None
+        return sequence_items(part) if isinstance(part, (list, tuple)) else records.items_of(part, strict=False)
+
+    for leaf in leaves(items, value):
+        if isinstance(leaf, Storage) and not leaf.lifted:
+            yield leaf

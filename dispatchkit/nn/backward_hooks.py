@@ -15,6 +15,7 @@ from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
+from dispatchkit.tree import with_members
 
 if TYPE_CHECKING:
     from dispatchkit.nn.hooks import Hook
@@ -78,7 +79,7 @@ class Boundary:
         identity = Identity(self.module, tracked, act, missing)
         for i, y in zip(tracked, identity.over([values[i] for i in tracked]), strict=True):
             made[i] = y
-        return (type(values)(*made) if hasattr(values, "_fields") else tuple(made)), True
+        return with_members(values, made), True
 
     def _at_outputs(self, grads: Gradients) -> Gradients:
         """Run the pre-hooks on the gradients of the outputs, and keep them for the hooks."""

@@ -11,9 +11,8 @@ from typing_extensions import override
 
 from dispatchkit.errors import RegistrationError, TransformError
 from dispatchkit.func.containers import (
-    is_array,
     is_floating,
-    parts_of,
+    items_of,
     variables_in,
     variables_of,
     with_constants,
@@ -23,6 +22,7 @@ from dispatchkit.func.containers import (
 from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
+from dispatchkit.tree import leaves_with_paths
 
 __all__ = ["Parameter", "is_declared", "named_tensors", "tensors_of"]
 
@@ -114,12 +114,9 @@ def named_tensors(name: str, value: Any, *, trained: bool = False) -> Iterator[t
 
     With `trained`, those that are constants inside an array type are left out.
     """
-    if is_array(value):
-        if isinstance(value, Storage) and not (trained and not is_floating(value)):
-            yield name, value
-        return
-    for key, part in (variables_of(value) if trained else parts_of(value)) or ():
-        yield from named_tensors(f"{name}.{key}", part, trained=trained)
+    for path, leaf in leaves_with_paths(variables_of if trained else items_of, value, (name,)):
+        if isinstance(leaf, Storage) and not (trained and not is_floating(leaf)):
+            yield ".".join(map(str, path)), leaf
 
 
 def tensors_of(name: str, parameters: Any) -> list[Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from dispatchkit.func.containers import parts_of
+from dispatchkit.func.containers import items_of
 from dispatchkit.graph.storage import Storage
 from dispatchkit.nn.parameter import Parameter, is_declared, named_tensors
 
@@ -374,7 +374,7 @@ class Members:
         if first not in module.__dict__[table]:
             raise AttributeError(f"{type(module).__name__}: `{first}` is not {what}")
         for index, key in enumerate(rest):
-            parts = {str(name): part for name, part in (parts_of(found) or ())}
+            parts = {str(name): part for name, part in (items_of(found) or ())}
             if key not in parts:
                 path = ".".join([first, *rest[:index]])
                 raise AttributeError(f"{type(module).__name__}: `{path}` has no part `{key}`")

@@ -10,6 +10,7 @@ from dispatchkit.protocol.fallbacks import Fallback, fallback
 from dispatchkit.protocol.handlers import WIDENING
 from dispatchkit.protocol.parameters import Key, flatten
 from dispatchkit.protocol.type_registry import RESULTS, Records
+from dispatchkit.tree import map_leaves, sequence_items
 
 __all__ = ["Population"]
 
@@ -121,13 +122,14 @@ class Population:
 
     def map_arrays(self, value: Any, change: Callable[[Any], Any], *also: type) -> Any:
         """Return a result with `change` made to each array in it; tuples keep their type."""
-        if isinstance(value, (tuple, list)):
-            members = [self.map_arrays(member, change, *also) for member in value]
-            return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
-        plain = self.base is None and isinstance(value, numbers.Number)
-        if plain or isinstance(value, also) or self.records.participates(type(value)):
-            return change(value)
-        return value
+
+        def changed(leaf: Any) -> Any:
+            plain = self.base is None and isinstance(leaf, numbers.Number)
+            if plain or isinstance(leaf, also) or self.records.participates(type(leaf)):
+                return change(leaf)
+            return leaf
+
+        return map_leaves(sequence_items, changed, value)
 
 
 def _same(value: Any, beside: Any = ()) -> Any:

@@ -10,6 +10,8 @@ from enum import Enum
 from functools import partial
 from typing import Any
 
+from dispatchkit.tree import with_members
+
 __all__ = ["ArrayParameter", "Form", "Key", "Parameters", "flatten"]
 
 # The types of the array parameters of a call, in signature order: one type each, and for a parameter that takes
@@ -96,10 +98,7 @@ class ArrayParameter:
         """Return the argument with `change` made to each of its arrays, a list staying a list."""
         if self.form is Form.ONE or not self.holds_several(value):
             return change(value)
-        members = [change(member) for member in value]
-        if isinstance(value, tuple):
-            return type(value)(*members) if hasattr(value, "_fields") else tuple(members)
-        return members
+        return with_members(value, [change(member) for member in value])
 
 
 class Parameters:

@@ -6,7 +6,6 @@ collected together once nobody uses them. Types that take no attributes are kept
 
 from __future__ import annotations
 
-import copy
 import itertools
 import threading
 from collections.abc import Callable, Mapping
@@ -15,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.fields import FieldRule, rule_of
+from dispatchkit.tree import Item
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.fallbacks import Fallback
 
-__all__ = ["ATTRIBUTE", "DENSE", "RESULTS", "Declaration", "Record", "Records", "Undo", "with_field"]
+__all__ = ["ATTRIBUTE", "DENSE", "RESULTS", "Declaration", "Record", "Records", "Undo"]
 
 Undo = Callable[[], None]
 ATTRIBUTE = "__dispatch_records__"
@@ -199,11 +199,24 @@ class Records:
             )
         return found
 
+    def items_of(self, value: Any, *, strict: bool = True) -> list[Item] | None:
+        """Return the fields of an instance with their values, None if its type does not take part.
 
-def with_field(source: Any, name: str, value: Any) -> Any:
-    """Return a copy of an object in which one attribute has another value."""
-    if isinstance(source, tuple):
-        return source._replace(**{name: value})  # type: ignore[attr-defined]  # a named one, which has fields
-    made = copy.copy(source)
-    object.__setattr__(made, name, value)
-    return made
+        Parameters
+        ----------
+        value : instance of any class
+        strict : whether a type whose fields cannot be read is an error; otherwise its instances have none
+
+        Raises
+        ------
+        RegistrationError : as `fields_of`, if `strict`
+        """
+        if not self.participates(type(value)):
+            return None
+        try:
+            names = self.fields_of(value)
+        except RegistrationError:
+            if strict:
+                raise
+            return []
+        return [(name, getattr(value, name)) for name in names]

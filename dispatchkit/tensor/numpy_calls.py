@@ -19,6 +19,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.tensor.dense_arrays import has_numpy_array
+from dispatchkit.tree import container_items, map_leaves
 
 __all__ = ["array_function", "array_ufunc"]
 
@@ -189,9 +190,8 @@ def _array(value: Any) -> Any:
 
 def _as_arrays(value: Any) -> Any:
     """Return arguments with NumPy arrays in the place of tensors and array types."""
-    if isinstance(value, (list, tuple)):
-        members = [_as_arrays(member) for member in value]
-        return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
-    if isinstance(value, dict):
-        return {key: _as_arrays(member) for key, member in value.items()}
-    return np.asarray(value) if tensor_protocol.records.participates(type(value)) else value
+
+    def as_array(leaf: Any) -> Any:
+        return np.asarray(leaf) if tensor_protocol.records.participates(type(leaf)) else leaf
+
+    return map_leaves(container_items, as_array, value)

@@ -13,6 +13,7 @@ from dispatchkit.errors import LoopWarning, RandomnessError, TransformError
 from dispatchkit.protocol.frames import caller
 from dispatchkit.transforms.batching.rules import BY_KIND, BY_NAME, Batch
 from dispatchkit.transforms.tracer import Lifted
+from dispatchkit.tree import with_members
 
 if TYPE_CHECKING:
     from typing import Self
@@ -130,8 +131,7 @@ def stacked(results: list[Any]) -> Any:
     """Return several results of one form as one, each array stacked."""
     first = results[0]
     if isinstance(first, (tuple, list)):
-        members = [stacked(list(parts)) for parts in zip(*results, strict=True)]
-        return type(first)(*members) if hasattr(first, "_fields") else type(first)(members)
+        return with_members(first, [stacked(list(parts)) for parts in zip(*results, strict=True)])
     return tensor_namespace.stack(results)
 
 

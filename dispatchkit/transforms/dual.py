@@ -21,6 +21,7 @@ from dispatchkit.protocol.modes import live
 from dispatchkit.protocol.parameters import ArrayParameter, Form
 from dispatchkit.tensor import Tensor
 from dispatchkit.transforms.tracer import Lifted, as_tensor
+from dispatchkit.tree import with_members
 
 if TYPE_CHECKING:
     from typing import Self
@@ -120,7 +121,7 @@ def _paired(y: Any, t: Any, level: int) -> Any:
     """Return a result, or each of several, with its tangent."""
     if isinstance(y, (tuple, list)):
         members = [one if part is None else Dual(one, part, level) for one, part in zip(y, t, strict=True)]
-        return type(y)(*members) if hasattr(y, "_fields") else type(y)(members)
+        return with_members(y, members)
     return y if t is None else Dual(y, t, level)
 
 

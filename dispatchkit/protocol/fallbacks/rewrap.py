@@ -12,7 +12,7 @@ from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.outcome import Colours, Outcome
 from dispatchkit.protocol.parameters import Key
 from dispatchkit.protocol.specificity import Step
-from dispatchkit.protocol.type_registry import with_field
+from dispatchkit.tree import with_attributes
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
@@ -52,7 +52,7 @@ class Rewrap(FallbackStrategy):
             inner = type(getattr(source, first))
             args, kwargs = operation.parameters.replace(args, kwargs, unwrapped)
             result = operation.function(*args, **kwargs)
-            return protocol.map_arrays(result, lambda array: with_field(source, first, array), inner)
+            return protocol.map_arrays(result, lambda array: with_attributes(source, [(first, array)]), inner)
 
         then = None if protocol.base is None else replaced(key, {cls}, protocol.base)
         return Step(self.outcome, cls, rewrap_fallback, f"rewrap: on field '{names[0]}'", then=then)
