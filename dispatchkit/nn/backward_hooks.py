@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from enum import Enum
+from typing import Any, Protocol
 
 from dispatchkit.backends.arrays import namespace_of
 from dispatchkit.declare.namespace import tensor_namespace
@@ -17,14 +18,20 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.tree import with_members
 
-if TYPE_CHECKING:
-    from dispatchkit.nn.hooks import Hook
-    from dispatchkit.nn.module import Module
-
 __all__ = ["Boundary"]
 
 Gradients = tuple[Any, ...]
 Spec = tuple[Any, tuple[int, ...], Any]
+
+
+class BackwardHook(Protocol):
+    """A function that is called with gradients, and its kind, whose value messages name."""
+
+    @property
+    def kind(self) -> Enum: ...
+
+    @property
+    def call(self) -> Callable[..., Any]: ...
 
 
 class Boundary:
@@ -37,7 +44,7 @@ class Boundary:
     hooks : called with the gradients of the inputs and outputs
     """
 
-    def __init__(self, module: Module, pre_hooks: Sequence[Hook], hooks: Sequence[Hook]) -> None:
+    def __init__(self, module: object, pre_hooks: Sequence[BackwardHook], hooks: Sequence[BackwardHook]) -> None:
         self.module = module
         self.pre_hooks, self.hooks = pre_hooks, hooks
         self.inputs = 0
@@ -109,7 +116,7 @@ class Boundary:
         return grads
 
 
-def _replaced(module: Module, hook: Hook, found: Any, grads: Gradients, what: str) -> Gradients:
+def _replaced(module: object, hook: BackwardHook, found: Any, grads: Gradients, what: str) -> Gradients:
     """Return the gradients that a hook has given, the ones before where it gave None.
 
     Raises
@@ -144,7 +151,7 @@ class Identity:
 
     def __init__(
         self,
-        module: Module,
+        module: object,
         places: Sequence[int],
         act: Callable[[Gradients], Gradients],
         missing: Sequence[Spec | None],

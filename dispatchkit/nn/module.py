@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Module", "indented"]
 
 
-class Module(HookMethods, StateMethods):
+class Module(HookMethods, StateMethods["Module"]):
     """Base of everything that has parameters and is called.
 
     A class derived from it calls ``super().__init__()`` first, assigns parameters and modules to attributes, which
