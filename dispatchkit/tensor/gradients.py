@@ -122,7 +122,8 @@ class GradientMethods(Storage):
         ------
         AutogradError : if no gradient flows to it
         """
-        _hooked(self, "retain_grad").retains = not self.is_leaf
+        if not self.retains_grad:
+            _hooked(self, "retain_grad").retains = not self.is_leaf
 
     @property
     def retains_grad(self) -> bool:

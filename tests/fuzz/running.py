@@ -51,8 +51,8 @@ class Report:
     ----------
     programs, steps : how many were run
     refused : how often one library alone refused a step, by its name and what it said
-    views : how many gradients that a view retained differ where its memory was changed in place: PyTorch makes such a
-        view a new node, and retains the gradient of one of its nodes
+    views : how many gradients that a view retained differ where its memory was changed in place. PyTorch makes such a
+        view a new node, also where the change is not recorded, and retains less; no gradient may be missing
     differences : the programs that differ
     """
 
@@ -130,7 +130,8 @@ class Pair:
             found = unlike(name, ours, theirs, close)
             if found is None and (theirs.is_leaf or (theirs.retains_grad and not self.twice)):
                 found = unlike(f"{name}.grad", ours.grad, theirs.grad, close)
-                if found is not None and not theirs.is_leaf and theirs._is_view() and theirs._version > 0:
+                changed = not theirs.is_leaf and theirs._is_view() and theirs._version > 0
+                if found is not None and changed and ours.grad is not None:
                     self.views += 1
                     found = None
             if found is None and theirs.requires_grad and theirs.numel() and not ours.requires_grad:
