@@ -66,10 +66,10 @@ class FunctionNode(CallNode):
         return getattr(self.saved[0], name)
 
     @override
-    def watch(self, memory: Memory, index: int = 0) -> None:
+    def track_memory(self, memory: Memory, index: int = 0) -> None:
         saved = self.context._kept_for_backward if self.saved is not None else None
         if saved is not None and index in saved.outputs.values():
-            super().watch(memory, index)
+            super().track_memory(memory, index)
 
 
 SLOTS = frozenset(name for cls in FunctionNode.__mro__ for name in getattr(cls, "__slots__", ()))
@@ -139,7 +139,7 @@ def _enter(tensor: Any, vertex: Vertex) -> None:
     """Give a tensor its place in the graph."""
     tensor._node = vertex
     if tensor._memory is not None:
-        vertex.watch(tensor._memory)
+        vertex.track_memory(tensor._memory)
 
 
 class _Outputs:

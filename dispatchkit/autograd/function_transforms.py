@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from dispatchkit.autograd.tensor_leaves import NO_LEAVES, mapped, tensor_leaves
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
 from dispatchkit.tensor import Tensor
-from dispatchkit.transforms import Batched, Dual, Lifted
+from dispatchkit.transforms import Batched, Dual, Tracer
 from dispatchkit.transforms.batched import randomness_at
 from dispatchkit.transforms.dual import tangent_at, value_at
 from dispatchkit.transforms.tracer import reopened
 from dispatchkit.tree import with_members
-
-if TYPE_CHECKING:
-    from dispatchkit.autograd.function_record import FunctionRecord
 
 __all__ = ["in_batches", "pushed", "vmapped"]
 
@@ -27,7 +24,26 @@ COMBINED = (
 )
 
 
-def pushed(record: FunctionRecord, top: Dual, args: tuple[Any, ...]) -> Any:
+class TransformedFunction(Protocol):
+    """What a transformation asks of the record of a `Function`."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def separate(self) -> bool: ...
+
+    @property
+    def vmapped(self) -> Any: ...
+
+    def method(self, name: str) -> Callable[..., Any]: ...
+
+    def with_context(self, args: tuple[Any, ...]) -> tuple[Any, Any]: ...
+
+    def vmap_rule(self) -> Callable[..., Any] | None: ...
+
+
+def pushed(record: TransformedFunction, top: Dual, args: tuple[Any, ...]) -> Any:
     """Return outputs with their tangents, by the `jvp` of a `Function`.
 
     Raises
@@ -38,7 +54,7 @@ def pushed(record: FunctionRecord, top: Dual, args: tuple[Any, ...]) -> Any:
     level = top.level
     jvp = record.method("jvp")
     values = tuple([mapped(arg, lambda x: value_at(x, level)) for arg in args])
-    if not record.separate and any(isinstance(x, Lifted) for x in values):
+    if not record.separate and any(isinstance(x, Tracer) for x in values):
         raise AutogradError(COMBINED.format(name=record.name, where="in several transformations at once"))
     output, ctx = record.with_context(values)
     found = jvp(ctx, *[_tangent_of(arg, level) for arg in args])
@@ -61,7 +77,7 @@ def _tangent_of(arg: Any, level: int) -> Any:
     return parts.put(arg, tangents)
 
 
-def _paired(record: FunctionRecord, index: int, y: Any, t: Any, level: int) -> Any:
+def _paired(record: TransformedFunction, index: int, y: Any, t: Any, level: int) -> Any:
     if t is None or not isinstance(y, Tensor):
         return y
     if not isinstance(t, Tensor) or t.shape != y.shape:
@@ -86,7 +102,7 @@ class VmapInfo:
     randomness: str
 
 
-def in_batches(record: FunctionRecord, top: Batched, args: tuple[Any, ...]) -> Any:
+def in_batches(record: TransformedFunction, top: Batched, args: tuple[Any, ...]) -> Any:
     """Return the outputs of a `Function` for a whole batch, by its `vmap` or by its methods run on batches.
 
     Raises

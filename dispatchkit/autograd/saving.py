@@ -9,7 +9,7 @@ import numpy as np
 
 from dispatchkit.errors import AutogradError, InplaceError
 from dispatchkit.graph.node import CallNode, Node
-from dispatchkit.graph.node_wrapper import Around, is_around, recorded
+from dispatchkit.graph.node_wrapper import NodeWrapper, is_wrapped_by, recorded
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage, Vertex, version_of, vertex_of
 from dispatchkit.protocol.observers import Observer, active_observer, observers, set_observers
@@ -39,7 +39,7 @@ class Packing(Observer):
     def saw(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
         """Pack what the nodes of a call have saved."""
         for node, outputs in recorded(operation, args, kwargs, result).items():
-            if not is_around(Unpacking, node):
+            if not is_wrapped_by(Unpacking, node):
                 self._pack_node(node, outputs)
 
     def _pack_node(self, node: Node, outputs: Mapping[int, Storage]) -> None:
@@ -129,7 +129,7 @@ class Packed:
         return found.array if self.raw else twin(found, self.vertex)
 
 
-class Unpacking(Around):
+class Unpacking(NodeWrapper):
     """The operation of a node whose values are packed."""
 
     __slots__ = ()

@@ -141,13 +141,17 @@ def _shape_of(value: Any) -> tuple[int, ...] | None:
 
 def _columns(items: list[Any], place: str) -> list[tuple[Any, list[Any]]]:
     """Return each key of containers with the parts that stand there."""
+    first = items[0]
+    if isinstance(first, (list, tuple)):
+        for index, other in enumerate(items):
+            if len(other) != len(first):
+                raise RuntimeError(
+                    f"each element in list of batch should be of equal size: item {index} has {len(other)} elements, "
+                    f"item 0 has {len(first)}{_at(place)}"
+                )
+        return [(key, list(column)) for key, column in enumerate(zip(*items, strict=True))]
     parts = [dict(items_of(item) or ()) for item in items]
     for index, other in enumerate(parts):
-        if isinstance(items[0], (list, tuple)) and len(other) != len(parts[0]):
-            raise RuntimeError(
-                f"each element in list of batch should be of equal size: item {index} has {len(other)} elements, "
-                f"item 0 has {len(parts[0])}{_at(place)}"
-            )
         if other.keys() != parts[0].keys():
             raise ValueError(
                 f"default_collate: item {index} has the keys {list(other)}, item 0 {list(parts[0])}{_at(place)}"

@@ -18,7 +18,7 @@ from dispatchkit.declare.entry_points import recorder_of_leading, recorder_of_on
 from dispatchkit.declare.libraries import as_python, common_library
 from dispatchkit.declare.outputs import note_view, several_results
 from dispatchkit.declare.wrapping import wrapped
-from dispatchkit.graph.node import Node, note_versions
+from dispatchkit.graph.node import Node, snapshot_versions
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, vertex_of
 
@@ -119,7 +119,7 @@ def _node(operation: DeclaredOperation, r: Any, edges: tuple[Any, ...], args: tu
     n.dtype = r.dtype
     for arg in args:
         if isinstance(arg, Storage) and arg._memory is not None:
-            note_versions(n)
+            snapshot_versions(n)
             break
     return n
 

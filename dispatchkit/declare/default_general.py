@@ -13,7 +13,7 @@ from dispatchkit.declare.call_errors import MISTAKES, check_numbers, reraise
 from dispatchkit.declare.libraries import library_of_call
 from dispatchkit.declare.outputs import is_held, node_of_call, note_sharing, several_results
 from dispatchkit.declare.wrapping import make_leaf, spec_of, wrapped
-from dispatchkit.graph.node import CallNode, note_versions
+from dispatchkit.graph.node import CallNode, snapshot_versions
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.tree import Item, map_leaves, sequence_items
@@ -174,7 +174,7 @@ def _node_of_arrays(
     n.output = r if plan.keeps_output else None
     for i in places:
         if args[i]._memory is not None:
-            note_versions(n)
+            snapshot_versions(n)
             break
     return n
 

@@ -16,7 +16,7 @@ from dispatchkit.backends.arrays import foreign, is_inexact, raw_array
 from dispatchkit.backends.numpy import DOUBLE
 from dispatchkit.declare.call_errors import MISTAKES, reraise
 from dispatchkit.declare.wrapping import spec_of
-from dispatchkit.graph.node import CallNode, Node, note_versions
+from dispatchkit.graph.node import CallNode, Node, snapshot_versions
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import vertex_of
 from dispatchkit.protocol.callers import ask_the_rest, decide
@@ -111,7 +111,7 @@ def recorder_of_one(operation: DeclaredOperation) -> Callable[[Any, Any], Node |
         n.dtype = r.dtype
         n.extras = None
         if keep_x and x._memory is not None:
-            note_versions(n)
+            snapshot_versions(n)
         return n
 
     return record
@@ -200,7 +200,7 @@ def recorder_of_two(operation: DeclaredOperation) -> Callable[[Any, Any, Any], N
             else:
                 n.saved = (x1 if keep_1 else None, x2 if keep_2 else None)
             if x1._memory is not None or x2._memory is not None:
-                note_versions(n)
+                snapshot_versions(n)
         if keep_y:
             n.output = r
         n.shape = r.shape
@@ -228,7 +228,7 @@ def recorder_of_leading(operation: DeclaredOperation) -> Callable[..., CallNode 
         n.dtype = r.dtype
         n.output = r if keep_y else None
         if keep_x and x._memory is not None:
-            note_versions(n)
+            snapshot_versions(n)
         return n
 
     return record

@@ -196,9 +196,9 @@ class DeclaredOperation(Overridable):
         cls = result if result is not None else self.protocol.base
         assert cls is not None
         parameters = self.parameters
-        lifted: Any = next((t for t in flatten(key) if issubclass(t, Storage) and t.lifted), None)
-        if lifted is not None:
-            return self._by_lifted(lifted)
+        tracer: Any = next((t for t in flatten(key) if issubclass(t, Storage) and t.is_tracer), None)
+        if tracer is not None:
+            return self._by_tracer(tracer)
         tensors = [issubclass(t, Storage) if isinstance(t, type) else False for t in key]
         names = parameters.signature.parameters.keys()
         if self.composite or self.several or not tensors:
@@ -218,7 +218,7 @@ class DeclaredOperation(Overridable):
         handler = numbers_only(self, handler, key)
         return handler if cls is self.protocol.base else finalized(self, cls, handler, tensors)
 
-    def _by_lifted(self, cls: Any) -> Callable[..., Any]:
+    def _by_tracer(self, cls: Any) -> Callable[..., Any]:
         """Return the answer of a type whose instances have no raw array."""
 
         def handler(*args: Any, **kwargs: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dispatchkit.backends.arrays import is_inexact, may_share_memory, raw_array
-from dispatchkit.graph.node import CallNode, Output, note_versions
+from dispatchkit.graph.node import CallNode, Output, snapshot_versions
 from dispatchkit.graph.storage import Storage, share_memory, vertex_of
 from dispatchkit.protocol.parameters import Form
 
@@ -113,5 +113,5 @@ def call_node(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[
     n.edges = tuple(edges)
     n.saved, n.keywords = operation.save_call(args, kwargs, tracked)
     n.outputs = n.extras = None
-    note_versions(n)
+    snapshot_versions(n)
     return n

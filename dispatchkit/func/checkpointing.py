@@ -14,7 +14,7 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError, InplaceError
 from dispatchkit.func.containers import arrays_of, as_array, mapped
 from dispatchkit.func.reverse import Recording
-from dispatchkit.graph.node import CallNode, Output, note_versions
+from dispatchkit.graph.node import CallNode, Output, snapshot_versions
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage, version_of, vertex_of
 from dispatchkit.ops.random.generator import current_generator
@@ -101,7 +101,7 @@ class _Seen(Mode):
             return
         if x._node is not None:
             self.tracked.setdefault(id(x), (x, _places.get().get(id(x), x)))
-        elif not x.lifted:
+        elif not x.is_tracer:
             self.others[id(x)] = ref(x)
 
     def constants(self) -> dict[int, tuple[ref[Storage], int]]:
@@ -198,7 +198,7 @@ class _Again:
         n.extras = None
         n.shape, n.dtype = (), None
         n.outputs = [(tuple(y.array.shape), y.dtype) for y in outputs]
-        note_versions(n)
+        snapshot_versions(n)
         for index, y in enumerate(outputs):
             y._node = Output(n, index, tuple(y.array.shape), y.array.dtype)
 

@@ -30,7 +30,7 @@ from dispatchkit.graph.recording import enable_grad, is_grad_enabled, set_grad_e
 from dispatchkit.graph.storage import Storage, Vertex, memory_of, vertex_of
 from dispatchkit.graph.sweep import reachable, sweep
 from dispatchkit.tensor.tensor import twin
-from dispatchkit.transforms import Batched, Dual, Lifted
+from dispatchkit.transforms import Batched, Dual, Tracer
 from dispatchkit.transforms.batched import batched_everywhere, in_front
 from dispatchkit.transforms.dual import tangent_at, value_at
 from dispatchkit.transforms.tracer import top_level
@@ -145,7 +145,7 @@ class Recording:
         self, top: Batched, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool
     ) -> list[Any]:
         level, size = top.level, top.value.shape[0]
-        if any(x.level != level for x in inputs if isinstance(x, Lifted)) or not all(map(_lifted, inputs)):
+        if any(x.level != level for x in inputs if isinstance(x, Tracer)) or not all(map(_is_tracer, inputs)):
             raise TransformError(f"{self.name}: a batch has left the vmap it belongs to")
         # An output outside the batch does not depend on the inputs, which are all inside.
         pairs = [
@@ -181,7 +181,7 @@ class Recording:
         pairs = [(vertex, ct) for vertex, ct in places if vertex is not None]
         if not pairs:
             return [None] * len(inputs)
-        live = is_grad_enabled() or any(ct.lifted for _, ct in pairs)
+        live = is_grad_enabled() or any(ct.is_tracer for _, ct in pairs)
         roots = pairs if live else [(vertex, ct.array) for vertex, ct in pairs]
         # What is recorded here may be part of a graph outside, which is gone through again.
         keep = retain or is_grad_enabled()
@@ -191,8 +191,8 @@ class Recording:
         return [None if (g := found.get(x._node)) is None else _of_class(g if live else _plain(g), x) for x in inputs]
 
 
-def _lifted(x: Any) -> bool:
-    return isinstance(x, Lifted)
+def _is_tracer(x: Any) -> bool:
+    return isinstance(x, Tracer)
 
 
 def _plain(array: Any) -> Any:
@@ -214,7 +214,7 @@ def _entered(x: Any) -> Any:
 
 
 def _as_leaf(x: Any) -> Any:
-    if isinstance(x, Lifted):
+    if isinstance(x, Tracer):
         return x.mapped(_as_leaf)
     if x._node is None or not is_grad_enabled():
         x = x.detach()
@@ -225,7 +225,7 @@ def _as_leaf(x: Any) -> Any:
 
 def _as_given(x: Any) -> Any:
     """Return another tensor in the place of one in the graph, which stays there whatever becomes of the first."""
-    return x.mapped(_as_given) if isinstance(x, Lifted) else twin(x, vertex_of(x))
+    return x.mapped(_as_given) if isinstance(x, Tracer) else twin(x, vertex_of(x))
 
 
 def _left_behind(changed: Mapping[int, Callable[[], Any]]) -> list[Any]:
@@ -246,7 +246,7 @@ def _reaches_outside(arrays: Iterable[Any]) -> bool:
 
 def _settled(y: Any) -> Any:
     """Return an output without the graph that leads to the leaves of the recording alone."""
-    if isinstance(y, Lifted):
+    if isinstance(y, Tracer):
         return y.mapped(_settled)
     return y.detach() if hasattr(y, "detach") else y
 
@@ -258,7 +258,7 @@ def _filled(g: Any, x: Any) -> Any:
 
 def _vertices(x: Any) -> Iterator[Vertex]:
     """Yield the vertices of the tensors inside an array."""
-    if isinstance(x, Lifted):
+    if isinstance(x, Tracer):
         for part in x.parts():
             yield from _vertices(part)
     elif isinstance(x, Storage) and (vertex := vertex_of(x)) is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dispatchkit.backends.arrays import is_inexact, namespace_of
 from dispatchkit.errors import AnomalyError
 from dispatchkit.graph.node import Differentiable, Node
-from dispatchkit.graph.node_wrapper import Around, is_around, recorded
+from dispatchkit.graph.node_wrapper import NodeWrapper, is_wrapped_by, recorded
 from dispatchkit.graph.storage import Storage, Vertex
 from dispatchkit.protocol.frames import stack
 from dispatchkit.protocol.observers import Observer, active_observer
@@ -37,14 +37,14 @@ class Anomaly(Observer):
         """Have the nodes of a call remember the lines it came from."""
         place = None
         for node in recorded(operation, args, kwargs, result):
-            if not is_around(Traced, node):
+            if not is_wrapped_by(Traced, node):
                 place = place or Place(stack(), _running.get())
                 node.operation = Traced(node.operation, place)
 
     def sweeps(self, vertices: Iterable[Vertex]) -> None:
         """Have the nodes of a backward pass looked at, those recorded outside of `detect_anomaly`, too."""
         for vertex in vertices:
-            if isinstance(vertex, Node) and not is_around(Traced, vertex):
+            if isinstance(vertex, Node) and not is_wrapped_by(Traced, vertex):
                 vertex.operation = Traced(vertex.operation, None)
 
 
@@ -69,7 +69,7 @@ class Place:
         return "".join(traceback.format_list(frames)).rstrip()
 
 
-class Traced(Around):
+class Traced(NodeWrapper):
     """The operation of a node that remembers where it was recorded.
 
     Parameters
@@ -131,7 +131,7 @@ _running: ContextVar[Traced | None] = ContextVar("dispatchkit.anomaly", default=
 
 def _has_nan(value: Any) -> bool:
     if isinstance(value, Storage):
-        return any(map(_has_nan, value.parts())) if value.lifted else _has_nan(value.array)  # type: ignore[attr-defined]
+        return any(map(_has_nan, value.parts())) if value.is_tracer else _has_nan(value.array)  # type: ignore[attr-defined]
     if not is_inexact(value.dtype):
         return False
     xp = namespace_of(value)

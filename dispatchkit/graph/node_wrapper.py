@@ -16,10 +16,10 @@ from dispatchkit.tree import Item, leaves, sequence_items
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Around", "is_around", "recorded"]
+__all__ = ["NodeWrapper", "is_wrapped_by", "recorded"]
 
 
-class Around:
+class NodeWrapper:
     """Stands around the operation of a node.
 
     Parameters
@@ -56,10 +56,10 @@ class Around:
         return self.inner.pull_live(node, g)
 
 
-def is_around(cls: type[Around], node: Node) -> bool:
+def is_wrapped_by(cls: type[NodeWrapper], node: Node) -> bool:
     """Return whether one of a class stands around the operation of a node."""
     operation: Any = node.operation
-    while isinstance(operation, Around):
+    while isinstance(operation, NodeWrapper):
         if isinstance(operation, cls):
             return True
         operation = operation.inner
@@ -107,5 +107,5 @@ def _tensors(records: Any, value: Any) -> Iterator[Storage]:
         return sequence_items(part) if isinstance(part, (list, tuple)) else records.items_of(part, strict=False)
 
     for leaf in leaves(items, value):
-        if isinstance(leaf, Storage) and not leaf.lifted:
+        if isinstance(leaf, Storage) and not leaf.is_tracer:
             yield leaf

@@ -51,7 +51,7 @@ def separate(found: dict[Vertex, Any], outside: Sequence[Any]) -> None:
     """Clone those gradients, tensors, that share memory with another one or with what is outside."""
     taken = {key for one in outside for key in _keys(one)}
     for vertex, g in found.items():
-        if not g.lifted and (not taken.isdisjoint(_keys(g)) or _is_read_only(g.array)):
+        if not g.is_tracer and (not taken.isdisjoint(_keys(g)) or _is_read_only(g.array)):
             found[vertex] = g.clone()
         taken.update(_keys(g))
 

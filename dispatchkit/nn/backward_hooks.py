@@ -77,7 +77,7 @@ class Boundary:
         tracked = [i for i, x in enumerate(values) if isinstance(x, Tensor) and x.requires_grad]
         if not tracked or not is_grad_enabled():
             return values, False
-        if any(values[i].lifted for i in tracked):
+        if any(values[i].is_tracer for i in tracked):
             raise TransformError(
                 f"{type(self.module).__name__}: backward hooks cannot see gradients inside vmap or jvp; remove the "
                 f"hooks, or call the module outside"
@@ -206,7 +206,7 @@ class Identity:
 
 def _spec(value: Any) -> Any:
     """Return library, shape and dtype of a tensor, None of anything else."""
-    if not isinstance(value, Storage) or value.lifted:
+    if not isinstance(value, Storage) or value.is_tracer:
         return None
     return namespace_of(value.array), tuple(value.array.shape), value.array.dtype
 

@@ -167,7 +167,7 @@ def _declared(data: Any, requires_grad: bool = True) -> Any:
 
 def _subclass(data: Any, requires_grad: bool = True) -> Any:
     """Return a parameter that is an instance of the tensor's own class, too."""
-    if data.lifted:
+    if data.is_tracer:
         raise TransformError(
             f"Parameter: a tensor inside {data.transformation} cannot be one; make parameters outside, and use "
             f"functional_call to put such tensors in their places"

@@ -91,7 +91,7 @@ class _Encoder:
         )
 
     def _tensor(self, value: Any, path: tuple[Any, ...]) -> dict[str, Any]:
-        if value.lifted:
+        if value.is_tracer:
             raise TransformError(f"save: value{place(path)} is a tensor inside {value.transformation}; save it outside")
         node: dict[str, Any] = {"tensor": self._entry(as_numpy("save", value.array), path)}
         if value.requires_grad:

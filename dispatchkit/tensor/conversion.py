@@ -208,7 +208,7 @@ class ConversionMethods(Storage):
     def new_tensor(self, data: Any, *, requires_grad: Any = False) -> Tensor:
         """Return a tensor of other data in this one's dtype."""
         this: Any = self
-        holder = this._innermost() if self.lifted else this
+        holder = this._innermost() if self.is_tracer else this
         with making_with(namespace_of(holder.array)):
             made: Tensor = tensor_namespace.tensor(data, dtype=this.dtype, requires_grad=requires_grad)
         return made

@@ -12,7 +12,7 @@ from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.errors import LoopWarning, RandomnessError, TransformError
 from dispatchkit.protocol.frames import caller
 from dispatchkit.transforms.batching.rules import BY_KIND, BY_NAME, Batch
-from dispatchkit.transforms.tracer import Lifted
+from dispatchkit.transforms.tracer import Tracer
 from dispatchkit.tree import with_members
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class ActiveBatch(NamedTuple):
 active: ContextVar[tuple[ActiveBatch, ...]] = ContextVar("dispatchkit.batches", default=())
 
 
-class Batched(Lifted):
+class Batched(Tracer):
     """A tensor of a function under `vmap`: what it is to the function has one axis less than what is inside.
 
     Parameters
@@ -152,12 +152,12 @@ def in_front(x: Any, level: int, size: int) -> Any:
 
 def in_batch(x: Any, level: int) -> bool:
     """Return whether an array differs within the batch of a level."""
-    return isinstance(x, Lifted) and (x.level == level or any(in_batch(part, level) for part in x.parts()))
+    return isinstance(x, Tracer) and (x.level == level or any(in_batch(part, level) for part in x.parts()))
 
 
 def in_element(x: Any, level: int, index: int) -> Any:
     """Return what an array is for one element of the batch of a level."""
-    if isinstance(x, Lifted):
+    if isinstance(x, Tracer):
         return x.value[index] if x.level == level else x.mapped(lambda one: in_element(one, level, index))
     return x
 
@@ -175,7 +175,7 @@ def randomness_at(level: int) -> str:
 
 
 def _batched_at(x: Any, level: int, size: int) -> Any:
-    if isinstance(x, Lifted):
+    if isinstance(x, Tracer):
         if x.level > level:
             return x.mapped(lambda one: _batched_at(one, level, size))
         if x.level == level:

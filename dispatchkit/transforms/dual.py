@@ -20,7 +20,7 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.modes import live
 from dispatchkit.protocol.parameters import ArrayParameter, Form
 from dispatchkit.tensor import Tensor
-from dispatchkit.transforms.tracer import Lifted, as_tensor
+from dispatchkit.transforms.tracer import Tracer, as_tensor
 from dispatchkit.tree import with_members
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ __all__ = ["Dual"]
 COPYING = frozenset({kinds.elementwise, kinds.reduction, kinds.linalg})
 
 
-class Dual(Lifted):
+class Dual(Tracer):
     """A tensor with its tangent: the derivative in the direction that forward mode follows.
 
     Parameters
@@ -102,7 +102,7 @@ class Dual(Lifted):
 
 def value_at(x: Any, level: int) -> Any:
     """Return the value of a tensor that is dual at a level, and anything else as it is."""
-    if isinstance(x, Lifted):
+    if isinstance(x, Tracer):
         if x.level == level:
             return x.value
         if x.level > level:
@@ -228,7 +228,7 @@ def _assign(level: int, x: Any, key: Any, value: Any) -> None:
 
 def _is_shared(x: Any) -> bool:
     """Return whether another living tensor looks at the memory of one."""
-    if isinstance(x, Lifted):
+    if isinstance(x, Tracer):
         return any(map(_is_shared, x.parts()))
     return x._memory is not None and bool(x._memory.relatives(x))
 

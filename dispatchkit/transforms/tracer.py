@@ -1,4 +1,4 @@
-"""`Lifted`: tensors that stand for more than one array while a transformation runs.
+"""`Tracer`: tensors that stand for more than one array while a transformation runs.
 
 Forward mode lifts a tensor to a pair of value and tangent, `vmap` to a batch. Each use of a transformation has a level,
 later ones a higher one; a call is answered by the highest level among its arguments, which calls the operation again
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Lifted", "as_tensor", "level_of", "new_level", "reopened", "top_level"]
+__all__ = ["Tracer", "as_tensor", "level_of", "new_level", "reopened", "top_level"]
 
 _numbers = itertools.count(1)
 
@@ -69,7 +69,7 @@ ENDED = (
 LAST = -1_000_000
 
 
-class Lifted(Tensor):
+class Tracer(Tensor):
     """A tensor that a transformation has put in the place of another.
 
     Attributes
@@ -79,7 +79,7 @@ class Lifted(Tensor):
     """
 
     __slots__ = ("level", "value")
-    lifted = True
+    is_tracer = True
     transformation: ClassVar[str] = ""
 
     value: Any
@@ -266,19 +266,19 @@ class Lifted(Tensor):
         return self
 
 
-tensor_protocol.declare(Lifted, Declaration(priority=LAST))
+tensor_protocol.declare(Tracer, Declaration(priority=LAST))
 
 
 def level_of(value: Any) -> int:
     """Return the level of a lifted tensor, 0 for anything else."""
-    return value.level if isinstance(value, Lifted) else 0
+    return value.level if isinstance(value, Tracer) else 0
 
 
-def top_level(values: Sequence[Any]) -> Lifted | None:
+def top_level(values: Sequence[Any]) -> Tracer | None:
     """Return a tensor of the highest level among arguments, None where none is lifted."""
-    found: Lifted | None = None
+    found: Tracer | None = None
     for value in values:
-        if isinstance(value, Lifted) and (found is None or value.level > found.level):
+        if isinstance(value, Tracer) and (found is None or value.level > found.level):
             found = value
     return found
 
