@@ -113,6 +113,9 @@ class ConversionMethods(Storage):
         this: Any = self
         if this.ndim == 0:
             raise TypeError("iteration over a 0-D tensor")
+        if self._node is not None and is_grad_enabled():
+            # One node for all rows; those of single rows would each give a cotangent of the whole shape.
+            return iter(tensor_namespace.unstack(this))
         return (this[index] for index in range(len(self)))
 
     def __contains__(self, value: Any) -> bool:
