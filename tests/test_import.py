@@ -14,7 +14,7 @@ def run(program: str) -> str:
     return done.stdout.strip()
 
 
-LATER = ("data", "nn", "optim", "overrides", "report", "saving", "testing", "types")
+LATER = ("autograd", "data", "func", "nn", "optim", "overrides", "report", "saving", "testing", "types")
 
 
 def test_what_a_program_does_not_use_is_not_loaded() -> None:
