@@ -27,6 +27,13 @@ def test_it_loads_when_it_is_first_asked_for(name: str) -> None:
     assert run(f"import dispatchkit as dk; dk.{name}; print('{name}' in vars(dk))") == "True"
 
 
+def test_a_function_keeps_its_name_although_a_module_has_it_too() -> None:
+    program = (
+        "import dispatchkit as dk; print(dk.tensor([1.0]).shape); dk.autograd, dk.func; print(dk.tensor(2.0).ndim)"
+    )
+    assert run(program) == "(1,)\n0"
+
+
 def test_another_name_is_an_attribute_error() -> None:
     program = "import dispatchkit as dk\ntry: dk.nosuch\nexcept AttributeError as error: print(error)"
     assert run(program) == "module 'dispatchkit' has no attribute 'nosuch'"

@@ -61,6 +61,9 @@ class Frozen(Mapping[str, int]):
 class Point:
     """An object whose constructor takes something else, and that forbids assignment."""
 
+    x: Any
+    y: Any
+
     def __init__(self, text: str) -> None:
         for name, part in zip("xy", text.split(), strict=True):
             object.__setattr__(self, name, part)

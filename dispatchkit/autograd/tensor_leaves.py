@@ -51,7 +51,7 @@ def tensor_leaves(value: Any) -> TensorLeaves:
     if isinstance(value, Storage):
         return TENSOR
     cls = type(value)
-    if not tensor_protocol.records.participates(cls):
+    if not tensor_protocol.types.participates(cls):
         return NO_LEAVES
     found = leaves_with_paths(_fields, value)
     return TensorLeaves(cls, tuple([path for path, leaf in found if isinstance(leaf, Storage)]))
@@ -64,7 +64,7 @@ def mapped(value: Any, change: Any) -> Any:
 
 
 def _fields(value: Any) -> Sequence[Item] | None:
-    return None if isinstance(value, Storage) else tensor_protocol.records.items_of(value, strict=False)
+    return None if isinstance(value, Storage) else tensor_protocol.types.items_of(value, strict=False)
 
 
 def _at(value: Any, path: Path) -> Any:

@@ -45,7 +45,7 @@ Leaf = Callable[[Any], Any]
 def is_array(value: Any) -> bool:
     """Return whether a value is a tensor or a raw array."""
     return isinstance(value, (Storage, np.ndarray, np.generic)) or (
-        hasattr(value, "__array_namespace__") and not tensor_protocol.records.participates(type(value))
+        hasattr(value, "__array_namespace__") and not tensor_protocol.types.participates(type(value))
     )
 
 
@@ -86,14 +86,14 @@ def items_of(value: Any) -> Sequence[Item] | None:
     if value is None or is_array(value):
         return None
     found = container_items(value)
-    return tensor_protocol.records.items_of(value) if found is None else found
+    return tensor_protocol.types.items_of(value) if found is None else found
 
 
 def _constants(value: Any) -> frozenset[str]:
     """Return the keys of the parts of a container that are not differentiated, whatever they hold."""
     if isinstance(value, (list, tuple, Mapping)):
         return frozenset()
-    return tensor_protocol.records.constants_of(type(value))
+    return tensor_protocol.types.constants_of(type(value))
 
 
 def variables_of(value: Any) -> Sequence[Item] | None:

@@ -19,7 +19,7 @@ from dispatchkit.graph.node import CallNode, Output
 from dispatchkit.graph.ownership import Ownership, copied, owned, separate
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage, Vertex, VertexExtras, memory_of
-from dispatchkit.protocol.observers import live, tell_of_sweep
+from dispatchkit.protocol.observers import live, notify_backward
 
 __all__ = ["FREED", "reachable", "sweep"]
 
@@ -112,7 +112,7 @@ def _start(
     """Return the vertices with the number of edges to each, those that a wanted one is reached from, and cotangents."""
     pending = reachable([vertex for vertex, _ in roots])
     if live:
-        tell_of_sweep(pending)
+        notify_backward(pending)
     grads: dict[Vertex, Any] = {}
     for vertex, g in roots:
         _deposit(grads, vertex, g)

@@ -74,7 +74,7 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
         several = kwargs.get("out", ())
         written = inputs[:1] if method == "at" else several  # in place, which tensors would not see
         known = all(_becomes_array(type(value)) for value in (*inputs, *several))
-        if not known or any(tensor_protocol.records.participates(type(value)) for value in written):
+        if not known or any(tensor_protocol.types.participates(type(value)) for value in written):
             return NotImplemented
         return getattr(ufunc, method)(*_as_arrays(inputs), **_as_arrays(kwargs))
     return result if out is None else _put(out, result)
@@ -95,14 +95,14 @@ def _becomes_array(cls: type) -> bool:
     """Return whether NumPy computes with a type without asking it, or makes an array of it."""
     if issubclass(cls, (np.ndarray, np.generic, int, float, complex)):
         return True
-    return tensor_protocol.records.participates(cls) and has_numpy_array(cls)
+    return tensor_protocol.types.participates(cls) and has_numpy_array(cls)
 
 
 def array_function(
     self: Any, func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Any:
     """Answer a NumPy function by the operation of the same meaning, or by NumPy on arrays."""
-    records = tensor_protocol.records
+    records = tensor_protocol.types
     if not all(issubclass(cls, np.ndarray) or records.participates(cls) for cls in types):
         return NotImplemented
     if func.__name__ in ATTRIBUTES and len(args) == 1 and not kwargs and records.participates(type(args[0])):
@@ -192,6 +192,6 @@ def _as_arrays(value: Any) -> Any:
     """Return arguments with NumPy arrays in the place of tensors and array types."""
 
     def as_array(leaf: Any) -> Any:
-        return np.asarray(leaf) if tensor_protocol.records.participates(type(leaf)) else leaf
+        return np.asarray(leaf) if tensor_protocol.types.participates(type(leaf)) else leaf
 
     return map_leaves(container_items, as_array, value)

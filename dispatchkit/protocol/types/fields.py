@@ -14,7 +14,7 @@ KEY = "dispatchkit"  # in the metadata of a dataclass field
 
 @dataclass(frozen=True, slots=True)
 class FieldRule:
-    """What an array type says of one of its fields.
+    """What an array type declares about one of its fields.
 
     Attributes
     ----------
@@ -62,6 +62,6 @@ def field(*, grad: bool = True, metadata: Mapping[Any, Any] | None = None, **opt
 
 
 def rule_of(field: dataclasses.Field[Any]) -> FieldRule | None:
-    """Return what a dataclass field says, None for one that is not made by `field`."""
+    """Return what a dataclass field declares, None for one that is not made by `field`."""
     rule: FieldRule | None = field.metadata.get(KEY)
     return rule
