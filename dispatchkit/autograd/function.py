@@ -1,4 +1,4 @@
-"""`Function`: operations of one's own with derivatives of one's own."""
+"""`Function`: user-defined operations with user-defined derivatives."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def _describe(node: FunctionNode, tensors: Sequence[Any], results: list[tuple[Te
 
 
 def _save(node: FunctionNode, ctx: FunctionCtx, outputs: dict[int, int]) -> None:
-    """Keep what was saved for the backward pass, and nothing else of what forward told the context."""
+    """Keep what was saved for the backward pass, and nothing else that forward set on the context."""
     if ctx.to_save:
         ctx._kept_for_backward = Saved(node, ctx.to_save, outputs)
     for name in ("to_save", "saved_for_forward", "dirty_tensors", "non_differentiable"):

@@ -215,7 +215,7 @@ class FunctionRecord(Overridable):
         return ctx, result
 
     def _inputs(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return the inputs of a call by position: keywords in their places, defaults where they can be told."""
+        """Return the inputs of a call by position: keywords in their places, defaults where they are known."""
         if not kwargs and len(args) >= self._full:
             return args
         self.check_call(args, kwargs)

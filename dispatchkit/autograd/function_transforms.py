@@ -96,7 +96,7 @@ def _members(output: Any) -> tuple[list[Any], bool]:
 
 @dataclass
 class VmapInfo:
-    """What the `vmap` method of a `Function` is told: the length of the batch, and what random functions do."""
+    """What the `vmap` method of a `Function` receives: the length of the batch, and what random functions do."""
 
     batch_size: int
     randomness: str

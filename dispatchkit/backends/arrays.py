@@ -240,7 +240,7 @@ def namespace_of(array: Any) -> Any:
 def namespace_of_device(device: Any) -> Any:
     """Return the namespace that makes arrays on a device: that of the library which the device belongs to, if seen.
 
-    Without a device, or with one that is not told by its type, it is the namespace new arrays are made with.
+    Without a device, or with one that its type does not determine, it is the namespace new arrays are made with.
     """
     if device is not None and not isinstance(device, str):
         for adapter in _adapters.values():

@@ -210,8 +210,8 @@ class _Again:
         found = [(tuple(y.shape), y.dtype) for y in outputs]
         if found != node.outputs:
             raise AutogradError(
-                f"checkpoint: {getattr(self.func, '__name__', 'the function')} gave {_told(node.outputs)} first and "
-                f"{_told(found)} when it was called again; it must do the same both times"
+                f"checkpoint: {getattr(self.func, '__name__', 'the function')} gave {_listed(node.outputs)} first and "
+                f"{_listed(found)} when it was called again; it must do the same both times"
             )
         cts = [tensor_namespace.zeros_like(y) if one is None else one for y, one in zip(outputs, g, strict=True)]
         return list(recording.pull(tuple(cts), retain=False))
@@ -246,5 +246,5 @@ class _Again:
         return tuple(y for y, wanted in zip(output, self.wanted, strict=True) if wanted)
 
 
-def _told(outputs: Sequence[tuple[tuple[int, ...], Any]]) -> str:
+def _listed(outputs: Sequence[tuple[tuple[int, ...], Any]]) -> str:
     return ", ".join(f"{dtype} of shape {shape}" for shape, dtype in outputs) or "nothing"

@@ -95,8 +95,8 @@ class Recording:
         self._close()
         # What else requires gradients outside may want to differentiate the result again.
         self._alive = outer and _reaches_outside(self._outputs)
-        self.output = self._result if self._alive else mapped(_settled, self._result)
-        self.aux: Any = aux if outer and _reaches_outside(arrays_of(aux)) else mapped(_settled, aux)
+        self.output = self._result if self._alive else mapped(_detached, self._result)
+        self.aux: Any = aux if outer and _reaches_outside(arrays_of(aux)) else mapped(_detached, aux)
 
     def _close(self) -> None:
         """Note that the function has returned."""
@@ -244,10 +244,10 @@ def _reaches_outside(arrays: Iterable[Any]) -> bool:
     return any(v.is_leaf and not (type(v) is Entry and v.closed) for v in reachable(roots))
 
 
-def _settled(y: Any) -> Any:
+def _detached(y: Any) -> Any:
     """Return an output without the graph that leads to the leaves of the recording alone."""
     if isinstance(y, Tracer):
-        return y.mapped(_settled)
+        return y.mapped(_detached)
     return y.detach() if hasattr(y, "detach") else y
 
 

@@ -1,6 +1,6 @@
 """Where the elements of NumPy arrays lie in memory, and which elements of two arrays are the same.
 
-Views of one another are told apart by their layouts alone, however they were made.
+Views of one another differ in their layouts alone, however they were made.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class Node(Vertex):
 
 
 class CallNode(Node):
-    """A recorded call with parameters beside its arrays.
+    """A recorded call with parameters besides its arrays.
 
     Attributes
     ----------

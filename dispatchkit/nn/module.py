@@ -235,7 +235,7 @@ def _note_place(module: Module, error: Exception) -> None:
     before = next((note for note in notes if isinstance(note, _Place)), None)
     inner = module if before is None else before.module
     path = next((name for name, found in module.named_modules() if found is inner), "")
-    place = _Place(_told(inner) + (f", module '{path}' of {type(module).__name__}" if path else ""))
+    place = _Place(_described(inner) + (f", module '{path}' of {type(module).__name__}" if path else ""))
     place.module = inner
     if before is None:
         error.add_note(place)
@@ -243,10 +243,10 @@ def _note_place(module: Module, error: Exception) -> None:
         notes[notes.index(before)] = place
 
 
-def _told(module: Module) -> str:
+def _described(module: Module) -> str:
     """Return the class of a module, with what it says of itself where that fits into a line."""
     try:
         extra = module.extra_repr()
-    except Exception:  # noqa: BLE001  # an error on the way is the one to be told of
+    except Exception:  # noqa: BLE001  # the error in progress is the one to report
         extra = ""
     return f"in {type(module).__name__}" + (f"({extra})" if extra and "\n" not in extra else "")

@@ -27,7 +27,7 @@ from dispatchkit.tree import leaves_with_paths
 __all__ = ["Parameter", "is_declared", "named_tensors", "tensors_of"]
 
 
-# Most attributes of modules are of these types, which are told apart at once.
+# Most attributes of modules are of these types, which an `isinstance` recognizes at once.
 NO_ARRAYS = (Storage, np.ndarray, np.generic, int, float, str, type(None))
 
 
@@ -140,7 +140,7 @@ def _holds_parameters(value: Any) -> bool:
     try:
         floating = list(variables_in(value))
     except RegistrationError:
-        # Its fields cannot be told.
+        # Its fields are unknown.
         return False
     return bool(floating) and all(issubclass(type(x), Parameter) for x in floating)
 

@@ -1,7 +1,7 @@
 """What a module consists of: parameters, buffers and child modules, registered by name and found in order.
 
-The values are ordinary attributes of the instance; beside them stand the names of each kind in the order of their
-registration. So reading a parameter costs what reading any attribute costs.
+The values are ordinary attributes of the instance; tables hold the names of each kind in the order of their
+registration. So reading a parameter costs as much as reading any attribute.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ class StateMethods(Members[M]):
             yield from named_tensors(name, self.__dict__[name])
 
     def get_extra_state(self) -> Any:
-        """Return what `state_dict` is to hold beside the tensors; to be overridden along with `set_extra_state`."""
+        """Return what `state_dict` holds in addition to the tensors; override it together with `set_extra_state`."""
         raise NotImplementedError(f"{type(self).__name__} has no get_extra_state")
 
     def set_extra_state(self, state: Any) -> None:

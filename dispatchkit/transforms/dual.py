@@ -182,7 +182,7 @@ def _on_raw_arrays(
 
     try:
         y = call(*own, **keywords)
-    except Exception:  # noqa: BLE001  # the longer way raises it again, with the words of the operation
+    except Exception:  # noqa: BLE001  # the general path raises it again, with the message of the operation
         return None
     if isinstance(y, (tuple, list)):
         return None
