@@ -92,7 +92,7 @@ class FunctionCtx:
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *tensors: Any) -> None:
-        """Tell which inputs forward changes in place; each must be an output, too, and the very object is returned.
+        """Declare which inputs forward changes in place; each must be an output, too, and the same object is returned.
 
         Raises
         ------
@@ -108,7 +108,7 @@ class FunctionCtx:
         self.dirty_tensors = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
-        """Tell which outputs no gradient flows through; backward is given zeros for them.
+        """Declare through which outputs no gradient flows; backward receives zeros for them.
 
         Raises
         ------
@@ -118,12 +118,12 @@ class FunctionCtx:
         self.non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Say whether backward is given zeros, rather than None, for outputs that no gradient arrives at."""
+        """Set whether backward receives zeros, rather than None, for outputs without gradient."""
         self.materialize_grads = value
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What was saved, as often as asked.
+        """The saved tensors, any number of times.
 
         Raises
         ------
@@ -147,8 +147,8 @@ class FunctionCtx:
 class Saved:
     """The tensors that a recorded call keeps.
 
-    An output is kept without its place in the graph, as the graph would hold itself otherwise, and is given the
-    place back when it is read.
+    An output is kept without its vertex, as the graph would otherwise keep itself alive, and gets the vertex back
+    when it is read.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The node of a `Function`: it holds the call's context, and outputs are put into their places of the graph."""
+"""The node of a `Function`, which holds the call's context, and the vertices of its outputs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOT_RETURNED = (
 
 
 class FunctionNode(CallNode):
-    """A recorded call of a `Function`. Attributes that it does not have itself are read from the context.
+    """A recorded call of a `Function`. Other attributes are read from the context.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ SLOTS = frozenset(name for cls in FunctionNode.__mro__ for name in getattr(cls, 
 def recorded(
     operation: Differentiable, ctx: FunctionCtx, given: list[Any], inputs: tuple[TensorLeaves, ...], r: Any
 ) -> Any:
-    """Return what a `Function` gave with its tensors in their places of the graph, or outside it.
+    """Return what a `Function` gave, its tensors with their vertices, or outside the graph.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def _node(
 
 
 def _describe(node: FunctionNode, tensors: Sequence[Any], results: list[tuple[TensorLeaves, Any]] | None) -> None:
-    """Tell a node what its outputs are."""
+    """Set the shapes and dtypes of a node's outputs."""
     node.results = results
     if results is None:
         array = tensors[0].array
@@ -200,7 +200,7 @@ class _Outputs:
         ]
 
     def _placed_tensor(self, tensor: Any, vertex: Vertex | None) -> Any:
-        """Return an output in its place: the very object if new or changed in place, else another on its memory."""
+        """Return an output with its vertex: the same object if new or changed in place, else another on its memory."""
         if id(tensor) in self.dirty:
             if vertex is not None:
                 move_vertices(after_change(self.ctx._function_name, tensor, vertex))
@@ -216,7 +216,7 @@ class _Outputs:
         return tensor
 
     def _rebuilt(self, tensors: list[Any]) -> Any:
-        """Return the result with other tensors in it; what has none of them is the very object."""
+        """Return the result with other tensors in it; a member without change is the same object."""
         rest = iter(tensors)
         members = []
         for parts, member in self._pairs():

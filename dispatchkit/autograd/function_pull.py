@@ -1,4 +1,4 @@
-"""The backward pass through a `Function`: what its backward is given, and what is made of what it returns."""
+"""The backward pass through a `Function`: the arguments of its `backward`, and the checks of what it returns."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def pulled(backward: Callable[..., Any], node: FunctionNode, g: Any, *, live: bo
 
 
 def _cotangents(node: FunctionNode, g: Any, materialize: bool, live: bool) -> list[Any]:
-    """Return what backward is given for each output."""
+    """Return the argument of `backward` for each output."""
     if node.results is None:
         return [g if live else wrapped(Tensor, g)]
     assert node.outputs is not None
@@ -132,7 +132,7 @@ def _stretches_to(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
 
 
 class _Refusal:
-    """Stands in the graph where a derivative of a derivative is not to be had."""
+    """Stands in the graph where there is no second derivative."""
 
     node_name = "Error"
     keeps_output = False
@@ -142,7 +142,7 @@ class _Refusal:
         self.text = text
 
     def pull_raw(self, node: Any, g: Any) -> NoReturn:
-        """Raise, whoever comes here.
+        """Raise.
 
         Raises
         ------

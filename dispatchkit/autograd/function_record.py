@@ -1,4 +1,4 @@
-"""The record behind each `Function`: who answers `apply`, and how it runs where nobody else does."""
+"""The record behind each `Function`: who answers `apply`, and the default implementation."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ and pass what the constructor took to apply, too, with a gradient of None for it
 
 
 class FunctionRecord(Overridable):
-    """What the protocol and the graph know of a `Function`.
+    """A `Function` as the protocol and the graph see it.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class FunctionRecord(Overridable):
         return signature.replace(parameters=parameters)
 
     def defines(self, name: str) -> bool:
-        """Return whether the `Function` has a method of its own."""
+        """Return whether the `Function` defines a method."""
         return getattr(self.cls, name) is not getattr(self.base, name)
 
     def method(self, name: str) -> Callable[..., Any]:
@@ -231,7 +231,7 @@ class FunctionRecord(Overridable):
         return bound.args
 
     def with_context(self, args: tuple[Any, ...]) -> tuple[Any, FunctionCtx]:
-        """Return what `apply` gives, and a context filled as for `jvp`: what types of forward mode call.
+        """Return what `apply` gives, and a context filled as for `jvp`: for types that implement forward mode.
 
         Parameters
         ----------
@@ -247,7 +247,7 @@ class FunctionRecord(Overridable):
         return output, ctx
 
     def vmap_rule(self) -> Callable[..., Any] | None:
-        """Return the `vmap` method; None where the `Function` says that it can run on batches as it is.
+        """Return the `vmap` method; None where the `Function` declares that it can run on batches as it is.
 
         Raises
         ------

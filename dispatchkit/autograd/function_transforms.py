@@ -141,7 +141,7 @@ def _in_batch(x: Any, level: int) -> bool:
 
 @dataclass
 class _Call:
-    """A call in batches: which tensors of its inputs, and once it has run of its outputs, differ within the batch.
+    """A call in batches, and which tensors of its inputs and outputs differ within the batch.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ class _Call:
         return made
 
     def left(self, output: Any) -> Any:
-        """Return an output with what is inside its batches, and note where these are."""
+        """Return an output with the arrays inside its batches, and note where the batches are."""
         outputs, self.several = _members(output)
         self.outputs = [[_in_batch(x, self.level) for x in tensor_leaves(y).take(y)] for y in outputs]
         inside = [mapped(y, lambda x: x.value if _in_batch(x, self.level) else x) for y in outputs]
@@ -183,7 +183,7 @@ class _Call:
 class _Context:
     """The context that the methods of a `Function` see for a batch: a view of the one that the graph keeps.
 
-    What they set on it is kept apart, in its `attributes`.
+    Attributes that they set are kept separately, in `attributes`.
     """
 
     def __init__(self, ctx: Any, call: _Call) -> None:

@@ -1,4 +1,4 @@
-"""What hooks for saved tensors make of the values that nodes keep, and how these come back."""
+"""Packing the values that nodes save by hooks, and unpacking them for the backward pass."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Packing", "packed", "unpacked"]
 
 
 class Packing(Observer):
-    """Puts what the nodes of each call save through a hook.
+    """Packs the saved values of the nodes of each call by a hook.
 
     Parameters
     ----------
@@ -136,16 +136,16 @@ class Unpacking(NodeWrapper):
     keeps_output = False
 
     def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
-        """Return the raw cotangents of a node's inputs, its values unpacked for the time."""
+        """Return the raw cotangents of a node's inputs, with its values unpacked during the call."""
         return self.inner.pull_raw(_unpacked_node(self.inner, node), g)
 
     def pull_live(self, node: Any, g: Any) -> Sequence[Any]:
-        """Return the cotangents of a node's inputs as tensors, its values unpacked for the time."""
+        """Return the cotangents of a node's inputs as tensors, with its values unpacked during the call."""
         return self.inner.pull_live(_unpacked_node(self.inner, node), g)
 
 
 class StandIn(CallNode):
-    """Takes a node's place while its operation runs backwards."""
+    """Takes a node's place while its operation goes backwards."""
 
     __slots__ = ("of",)
 
@@ -158,7 +158,7 @@ class StandIn(CallNode):
 
 
 def _unpacked_node(operation: Any, node: Node) -> StandIn:
-    """Return a node with unpacked values; nobody else sees it, so that threads may share the graph."""
+    """Return a node with unpacked values; it is local to the call, so that threads may share the graph."""
     made = StandIn()
     made.of = node.original
     made.operation, made.edges, made.extras = operation, node.edges, None
@@ -188,7 +188,7 @@ def unpacked(value: Any) -> Any:
 
 
 def _called(hook: Callable[[Any], Any], value: Any) -> Any:
-    """Call a hook; what it computes is neither recorded nor packed itself."""
+    """Call a hook; its own computations are neither recorded nor packed."""
     outer = observers()
     set_observers(())
     try:

@@ -1,4 +1,4 @@
-"""Indices as NumPy takes them, brought to what the array API standard has of them.
+"""NumPy's indices in terms of those of the array API standard.
 
 The standard knows fewer indices than NumPy: axes are not left out, slices do not reach beyond the ends, integer arrays
 do not go together with slices. An index is therefore taken apart first, one part for each axis and each new one; what

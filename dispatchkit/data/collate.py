@@ -140,7 +140,7 @@ def _shape_of(value: Any) -> tuple[int, ...] | None:
 
 
 def _columns(items: list[Any], place: str) -> list[tuple[Any, list[Any]]]:
-    """Return each key of containers with the parts that stand there."""
+    """Return each key of containers with the parts under it."""
     first = items[0]
     if isinstance(first, (list, tuple)):
         for index, other in enumerate(items):
@@ -160,7 +160,7 @@ def _columns(items: list[Any], place: str) -> list[tuple[Any, list[Any]]]:
 
 
 def _field(values: list[Any], place: str) -> Any:
-    """Return the batch of a field, or the field itself where it holds nothing to be stacked."""
+    """Return the batch of a field, or the field itself where it holds no numbers."""
     first = values[0]
     if isinstance(first, (float, complex)) or any(True for _ in arrays_of(first)):
         return _collated(values, place)

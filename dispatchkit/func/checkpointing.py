@@ -112,14 +112,14 @@ class _Seen(Mode):
     def answer(
         self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
-        """Look at the arguments, and let the call pass."""
+        """Note the arguments, and decline."""
         for _, x in operation.parameters.values(args, kwargs):
             self._note(x)
         return NotImplemented
 
 
 class _Replaced(Mode):
-    """Puts other tensors in the place of some, in the arguments of all calls.
+    """Replaces some tensors by others in the arguments of all calls.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class _Replaced(Mode):
     def answer(
         self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
-        """Make the call with the other tensors, or let it pass where there is none of those."""
+        """Make the call with the other tensors; decline where there are none."""
         for _, x in operation.parameters.values(args, kwargs):
             if not isinstance(x, Storage) or id(x) not in self.unread:
                 continue
@@ -153,7 +153,7 @@ class _Replaced(Mode):
 
 
 class _Again:
-    """What stands behind the node of a checkpoint: it calls the function again, recorded, and pulls through that.
+    """The operation of a checkpoint's node: it calls the function again, recorded, and goes back through that graph.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Nested containers of arrays: what transformations take and give.
 
-Lists, tuples, named tuples and dictionaries are looked into, and so are instances of declared array types, by their
-fields; tensors and raw arrays are leaves, and everything else is passed on as it is. Python numbers are made leaves
-where derivatives are concerned; what a container in a field of an array type holds stays, which is metadata. Floating
-leaves are differentiated, but not those in a field declared with ``field(grad=False)``: `variables_of` decides.
+Containers are lists, tuples, named tuples, dictionaries, and instances of declared array types with their fields.
+Tensors and raw arrays are leaves; everything else is passed on unchanged. For derivatives, Python numbers become
+leaves, too; a container in a field of an array type is metadata and stays. Floating leaves are differentiated, except
+in fields declared with ``field(grad=False)``: `variables_of` decides.
 """
 
 from __future__ import annotations
@@ -186,9 +186,9 @@ def variables_in(value: Any) -> Iterator[Any]:
 def zipped(
     change: Callable[[Any, Any], Any], value: Any, other: Any, what: str, path: str = "", *, variables: bool = False
 ) -> Any:
-    """Return a container with ``change(array, part of the other at its place)`` in the place of each array.
+    """Return a container with ``change(array, part of the other at the same path)`` in the place of each array.
 
-    The other container may end sooner: what it has there then holds for all arrays below. With `variables`, arrays
+    The other container may be less deep: its leaf then goes with all arrays below. With `variables`, arrays
     that are not differentiated stay.
 
     Raises

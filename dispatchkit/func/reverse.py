@@ -1,8 +1,8 @@
 """Reverse mode as a function of functions: record a function on leaves of its own, and pull cotangents back.
 
-The graph is the one that `backward` goes through. Where tensors are lifted (inside `vmap` or `jvp`), it is the graph
-of the tensors inside: a batch has one gradient for each of its elements, and a dual tensor's gradient is dual, its
-tangent being the derivative of the gradient in the direction followed.
+The graph is the one that `backward` goes through. Inside `vmap` or `jvp` it is the graph of the tensors inside the
+tracers: a batch has one gradient for each of its elements, and a dual tensor's gradient is dual, its tangent being the
+derivative of the gradient in the direction followed.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def _of_class(g: Any, x: Any) -> Any:
 
 
 def _entered(x: Any) -> Any:
-    """Return an array as a leaf, or where it has a graph already as a vertex of its own there."""
+    """Return an array as a new leaf; one that has a graph already gets a new vertex in it."""
     return _as_leaf(batched_everywhere(as_array(x)))
 
 
@@ -224,12 +224,12 @@ def _as_leaf(x: Any) -> Any:
 
 
 def _as_given(x: Any) -> Any:
-    """Return another tensor in the place of one in the graph, which stays there whatever becomes of the first."""
+    """Return another tensor with the same vertex, which stays whatever happens to the first."""
     return x.mapped(_as_given) if isinstance(x, Tracer) else twin(x, vertex_of(x))
 
 
 def _left_behind(changed: Mapping[int, Callable[[], Any]]) -> list[Any]:
-    """Return the living tensors that changes in place put into a graph that leads to closed leaves alone."""
+    """Return the living tensors that changes in place put into a graph whose leaves are all closed."""
     tensors = [tensor for member in changed.values() if (tensor := member()) is not None]
     family = {id(one): one for tensor in tensors for one in (tensor, *memory_of(tensor).relatives(tensor))}
     tensors = [one for one in family.values() if vertex_of(one) is not None]
@@ -245,7 +245,7 @@ def _reaches_outside(arrays: Iterable[Any]) -> bool:
 
 
 def _detached(y: Any) -> Any:
-    """Return an output without the graph that leads to the leaves of the recording alone."""
+    """Return an output outside the graph of the recording."""
     if isinstance(y, Tracer):
         return y.mapped(_detached)
     return y.detach() if hasattr(y, "detach") else y

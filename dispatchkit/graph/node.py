@@ -1,7 +1,7 @@
 """The nodes of the graph: one for each recorded operation, one for each leaf.
 
 Recording is on the hot path, so a node holds as few slots as it can: what few nodes need (hooks, a retained
-gradient, versions of shared memory) stands in an object of its own, made on demand.
+gradient, versions of shared memory) is in a separate object, made on demand.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Differentiable(Protocol):
 
     @property
     def pull_live(self) -> Callable[[Any, Any], Sequence[Any]]:
-        """Does so with tensors, so that the cotangents are differentiable again."""
+        """Gives one tensor for each edge, so that the cotangents are differentiable again."""
 
 
 class Node(Vertex):
@@ -174,11 +174,11 @@ class Leaf(Vertex):
         return ()
 
     def track_memory(self, memory: Memory) -> None:
-        """Pass: the graph does not read the values of a leaf."""
+        """Do nothing: the graph does not read the values of a leaf."""
 
 
 def snapshot_versions(node: Node) -> None:
-    """Remember how often the memory of each saved argument has been changed so far."""
+    """Record how often the memory of each saved argument has been changed so far."""
     for tensor in saved_tensors(node.saved or ()):
         if tensor._memory is not None:
             extras_of(node).versions[id(tensor)] = tensor._memory.count

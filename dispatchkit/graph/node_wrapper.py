@@ -1,7 +1,7 @@
-"""What stands around the operation of single nodes, and which nodes a call has recorded.
+"""Wrappers around the operations of single nodes, and the nodes that a call has recorded.
 
-A node whose backward pass is to do more than its operation is given another operation, which does so and calls the one
-inside. Nodes without know nothing of it.
+A node whose backward pass does more than its operation has a wrapper as its operation, which calls the wrapped one.
+Other nodes are not affected.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["NodeWrapper", "is_wrapped_by", "recorded"]
 
 
 class NodeWrapper:
-    """Stands around the operation of a node.
+    """Wraps the operation of a node.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class NodeWrapper:
 
 
 def is_wrapped_by(cls: type[NodeWrapper], node: Node) -> bool:
-    """Return whether one of a class stands around the operation of a node."""
+    """Return whether a wrapper of a class is around the operation of a node."""
     operation: Any = node.operation
     while isinstance(operation, NodeWrapper):
         if isinstance(operation, cls):

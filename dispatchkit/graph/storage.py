@@ -22,7 +22,7 @@ __all__ = [
 
 
 class Memory:
-    """A piece of memory as one family of views sees it, and how often it was changed in place.
+    """The memory of one family of views, and the number of its changes in place.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Memory:
 
     @property
     def version(self) -> Memory:
-        """What counts the changes: itself, or that of a family looking at the same memory that `detach` left."""
+        """The memory that counts the changes: this one, or that of the family that `detach` left, which shares it."""
         return self if self._version is None else self._version
 
     @property
@@ -92,7 +92,7 @@ class Memory:
     def up_to_date(self) -> list[Storage]:
         """Return the living tensors of the family whose vertices are up to date.
 
-        The others are put apart, so that each is met once however many changes follow.
+        The others move to `behind`, so that each is visited once however many changes follow.
         """
         found: list[Storage] = []
         views: list[ref[Storage]] = []
@@ -126,7 +126,7 @@ class VertexExtras:
 
     Attributes
     ----------
-    versions : count of changes of each saved argument's memory when it was saved, by its id
+    versions : for each saved argument the number of changes of its memory when it was saved, by its id
     shared : version counter of each output's memory and its count when it came to be shared, by index
     hooks : called with the gradient, in order; a result replaces it
     after : called once a leaf's gradient was accumulated
@@ -145,7 +145,7 @@ class VertexExtras:
         self.grad: Any = None
 
     def give_gradient(self, vertex: Vertex) -> None:
-        """Have another vertex hold the gradient, and retain it, in the place of this one."""
+        """Move the gradient, and whether it is retained, to another vertex."""
         if self.retains or self.grad is not None:
             other = extras_of(vertex)
             other.grad, other.retains = self.grad, self.retains
@@ -212,12 +212,12 @@ class Storage(ArrayHolder):
     _grad: Any
 
     def _innermost(self) -> Storage:
-        """Return the tensor whose array is computed on: this one, unless a transformation looks into it."""
+        """Return the tensor that holds the array: this one, or what is inside a tracer."""
         return self
 
 
 def memory_of(tensor: Storage) -> Memory:
-    """Return the memory of a tensor, made if nobody asked before."""
+    """Return the memory of a tensor, made on first use."""
     memory = tensor._memory
     if memory is None:
         memory = tensor._memory = Memory(tensor)
@@ -227,7 +227,7 @@ def memory_of(tensor: Storage) -> Memory:
 
 
 def vertex_of(tensor: Storage) -> Vertex | None:
-    """Return the vertex of a tensor as the graph is to refer to it: of a view that was changed, taken anew."""
+    """Return the present vertex of a tensor: a view whose memory was changed is taken from its base anew."""
     vertex = tensor._node
     return vertex if vertex is None else vertex.current(tensor)
 
@@ -238,7 +238,7 @@ def version_of(tensor: Storage) -> int:
 
 
 def share_memory(view: Storage, base: Storage, *, family: bool = True) -> None:
-    """Note that two tensors look at the same memory.
+    """Note that two tensors share memory.
 
     A view outside the graph of a tensor in it, made while recording was off, starts a family of its own.
 

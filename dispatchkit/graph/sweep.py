@@ -109,7 +109,7 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
 def _start(
     roots: Sequence[tuple[Vertex, Any]], wanted: set[Vertex] | None
 ) -> tuple[dict[Vertex, int], set[Vertex] | None, dict[Vertex, Any]]:
-    """Return the vertices with the number of edges to each, those that a wanted one is reached from, and cotangents."""
+    """Return the number of edges to each vertex, the vertices on a path to a wanted one, and the first cotangents."""
     pending = reachable([vertex for vertex, _ in roots])
     if live:
         notify_backward(pending)
@@ -189,7 +189,7 @@ def _arrived(vertex: Vertex, g: Any, wrap: Any, create_graph: bool, outside: lis
 
 
 def _hook_mode(create_graph: bool) -> Any:
-    """Return the context that hooks run in: nothing is recorded in a pass that is not itself."""
+    """Return the context that hooks run in: it records only where the pass itself is recorded."""
     return nullcontext() if create_graph else no_grad()
 
 

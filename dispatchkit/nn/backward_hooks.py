@@ -1,4 +1,4 @@
-"""What tells a module's backward hooks of gradients: identities over its inputs and outputs, which the sweep passes."""
+"""Identities over a module's inputs and outputs, whose backward calls the module's backward hooks."""
 
 from __future__ import annotations
 

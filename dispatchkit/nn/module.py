@@ -133,7 +133,7 @@ class Module(HookMethods, StateMethods["Module"]):
     # Conversion.
 
     def _apply(self, fn: Callable[[Any], Any]) -> Self:
-        """Give every parameter, its gradient, every constant inside and buffer what a function makes of it."""
+        """Replace every parameter, its gradient, every constant inside and every buffer by a function of it."""
         with no_grad():
             # All is computed before anything is changed.
             new = [(p, fn(p.data), None if p.grad is None else fn(p.grad.data)) for p in self.parameters()]
@@ -230,7 +230,7 @@ class _Place(str):
 
 
 def _note_place(module: Module, error: Exception) -> None:
-    """Have an error say in which module it was raised, with the path to it from the outermost one called."""
+    """Add to an error a note of the module that raised it and the path from the outermost module called."""
     notes: list[str] = getattr(error, "__notes__", [])
     before = next((note for note in notes if isinstance(note, _Place)), None)
     inner = module if before is None else before.module
@@ -244,7 +244,7 @@ def _note_place(module: Module, error: Exception) -> None:
 
 
 def _described(module: Module) -> str:
-    """Return the class of a module, with what it says of itself where that fits into a line."""
+    """Return the class of a module, with its `extra_repr` where that fits into a line."""
     try:
         extra = module.extra_repr()
     except Exception:  # noqa: BLE001  # the error in progress is the one to report

@@ -32,7 +32,7 @@ NO_ARRAYS = (Storage, np.ndarray, np.generic, int, float, str, type(None))
 
 
 class ParameterType(type):
-    """What makes `Parameter` hold more than plain arrays: it decides what a call gives, and who counts as one."""
+    """The metaclass of `Parameter`: parameters may also be array types and instances of subclasses of `Tensor`."""
 
     def __call__(cls, data: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Make a parameter of what `data` is."""

@@ -1,4 +1,4 @@
-"""What a module consists of: parameters, buffers and child modules, registered by name and found in order.
+"""Parameters, buffers and child modules of a module, registered by name and found in order.
 
 The values are ordinary attributes of the instance; tables hold the names of each kind in the order of their
 registration. So reading a parameter costs as much as reading any attribute.
@@ -25,7 +25,7 @@ M = TypeVar("M", bound="Members[Any]")
 
 
 class Members(Generic[M]):
-    """Attributes of a module that are registered by what they are.
+    """The attributes of a module that are registered, by their kinds.
 
     Attributes
     ----------

@@ -101,7 +101,7 @@ class StateMethods(Members[M]):
         return destination
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        """Put the state of this module alone into a dictionary; to be overridden where it is of another kind."""
+        """Put the state of this module alone into a dictionary; subclasses with other state override it."""
         for name, tensor in self._own_state():
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
         if type(self).get_extra_state is not StateMethods.get_extra_state:
@@ -117,7 +117,7 @@ class StateMethods(Members[M]):
         raise NotImplementedError(f"{type(self).__name__} has no get_extra_state")
 
     def set_extra_state(self, state: Any) -> None:
-        """Take what `get_extra_state` gave; to be overridden along with it."""
+        """Restore what `get_extra_state` gave; override the two together."""
         raise NotImplementedError(f"{type(self).__name__} has no set_extra_state")
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:

@@ -1,4 +1,4 @@
-"""What people hand to an optimiser: parameters in their various forms, and numbers that have a range."""
+"""The arguments of optimisers: parameters in their various forms, and options with a range."""
 
 from __future__ import annotations
 

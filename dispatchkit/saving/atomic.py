@@ -1,4 +1,4 @@
-"""Writing a file in one piece: whoever looks sees the old contents or the new ones, never a part."""
+"""Writing a file atomically: readers see the old contents or the new ones, never a part."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
 
 @contextmanager
 def _folder_next_to(target: Path) -> Iterator[Path]:
-    """Make a hidden folder, and remove it in the end, with those that processes which were killed have left.
+    """Make a hidden folder, and at the end remove it together with those that killed processes left.
 
     Its name says which process of which machine it belongs to.
     """
@@ -89,7 +89,7 @@ def _remove_dead(target: Path, host: str) -> None:
 
 
 def _is_other(process: int) -> bool:
-    """Return whether there is another process of a number."""
+    """Return whether another process with this number runs."""
     if process == os.getpid():
         return False
     try:

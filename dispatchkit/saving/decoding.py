@@ -133,7 +133,7 @@ class _Decoder:
         return [(key, self.value(part, depth)) for key, part in pairs]
 
     def _type(self, key: Any, entry: str) -> type:
-        """Return the class of a name: one that was given, or that stands in a module which is imported already."""
+        """Return the class of a name: one that was given, or one in a module that is imported already."""
         found: Any = self._known.get(key)
         if found is None and isinstance(key, str):
             module, _, qualname = key.partition(":")

@@ -1,4 +1,4 @@
-"""Values as arrays under names, and a structure of JSON that says how they belong together.
+"""Values as named arrays and a JSON structure that joins them.
 
 A node of the structure is a number that JSON has, text, a boolean or null, which stand for themselves, or an object
 with one of these keys:
@@ -123,7 +123,7 @@ class _Encoder:
         return {"ordered": pairs, **extra}
 
     def _entry(self, array: Any, path: tuple[Any, ...]) -> str:
-        """Take an array in under a name that is not taken, made of the keys that lead to it."""
+        """Add an array under a new name, made of the keys that lead to it."""
         if array.dtype.kind not in KINDS:
             raise TypeError(
                 f"save: value{place(path)} has dtype {array.dtype}; what can be saved is booleans, integers, real and "

@@ -147,7 +147,7 @@ def _signature(func: Callable[..., Any]) -> inspect.Signature | None:
 def _translated(
     func: Callable[..., Any], operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
-    """Return a call in the operation's own parameters, with what it is to be written into; None where there is none."""
+    """Return a call in the operation's own parameters, with `out`; None where there is none."""
     signature = _signature(func)
     if signature is None:
         return None

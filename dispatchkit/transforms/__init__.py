@@ -1,4 +1,4 @@
-"""Tensors that transformations put in the place of others: pairs with a tangent, batches."""
+"""Tracers, which transformations put in the place of other tensors: pairs with a tangent, batches."""
 
 from dispatchkit.transforms.batched import Batched
 from dispatchkit.transforms.batching import fft, indexing, linalg, shapes

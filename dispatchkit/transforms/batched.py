@@ -33,7 +33,7 @@ __all__ = [
 
 
 class ActiveBatch(NamedTuple):
-    """A batch that a function under `vmap` is inside of."""
+    """A batch whose function under `vmap` is running."""
 
     level: int
     size: int
@@ -45,7 +45,7 @@ active: ContextVar[tuple[ActiveBatch, ...]] = ContextVar("dispatchkit.batches", 
 
 
 class Batched(Tracer):
-    """A tensor of a function under `vmap`: what it is to the function has one axis less than what is inside.
+    """A tensor of a function under `vmap`: the function sees one axis fewer than `value` has.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Batched(Tracer):
         return self.rebuilt(self.value.detach())
 
     def item(self) -> Any:
-        """Refuse: there is one number for each element of the batch.
+        """Raise: there is one number for each element of the batch.
 
         Raises
         ------
@@ -82,7 +82,7 @@ class Batched(Tracer):
         )
 
     def tolist(self) -> Any:
-        """Refuse, as `item` does."""
+        """Raise, as `item` does."""
         return self.item()
 
     def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -107,7 +107,7 @@ class Batched(Tracer):
 
 
 def one_by_one(batch: Batch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Compute a call for each element of a batch, and stack what comes out."""
+    """Compute a call for each element of a batch, and stack the results."""
     operation = batch.operation
     _, _, depth = caller()
     warnings.warn(
@@ -138,7 +138,7 @@ def stacked(results: list[Any]) -> Any:
 def in_front(x: Any, level: int, size: int) -> Any:
     """Return an array with the batch of a level as its first axis; one outside the batch is stretched.
 
-    What is lifted at a higher level stays so.
+    Tracers of a higher level stay tracers.
     """
     if not in_batch(x, level):
         return tensor_namespace.broadcast_to(x, (size, *x.shape))
@@ -156,7 +156,7 @@ def in_batch(x: Any, level: int) -> bool:
 
 
 def in_element(x: Any, level: int, index: int) -> Any:
-    """Return what an array is for one element of the batch of a level."""
+    """Return the part of an array that belongs to one element of the batch of a level."""
     if isinstance(x, Tracer):
         return x.value[index] if x.level == level else x.mapped(lambda one: in_element(one, level, index))
     return x

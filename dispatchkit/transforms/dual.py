@@ -1,4 +1,4 @@
-"""`Dual`: a tensor and its tangent, with which derivatives flow forward."""
+"""`Dual`: a tensor and its tangent, for derivatives in forward mode."""
 
 from __future__ import annotations
 

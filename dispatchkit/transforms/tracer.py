@@ -1,9 +1,9 @@
 """`Tracer`: tensors that stand for more than one array while a transformation runs.
 
-Forward mode lifts a tensor to a pair of value and tangent, `vmap` to a batch. Each use of a transformation has a level,
-later ones a higher one; a call is answered by the highest level among its arguments, which calls the operation again
-on what is inside. So transformations nest to any depth, and what is inside may be a plain tensor of a graph, a
-subclass, or another lifted tensor.
+Forward mode replaces a tensor by a pair of value and tangent, `vmap` by a batch. Each use of a transformation has a
+level, later ones a higher one; a call is answered by the highest level among its arguments, which calls the operation
+again on what is inside. So transformations nest to any depth, and what is inside may be a plain tensor of a graph, a
+subclass, or another tracer.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Level(int):
 
 @contextmanager
 def reopened(level: int) -> Iterator[None]:
-    """Let tensors of a level be used where a backward pass goes on with what its transformation began."""
+    """Allow tensors of an ended level where a backward pass continues what its transformation began."""
     before = getattr(level, "ended", False)
     if before:
         level.ended = False  # type: ignore[attr-defined]  # a Level
@@ -137,7 +137,7 @@ class Tracer(Tensor):
 
     @property
     def array(self) -> Any:
-        """Nothing: what reads a raw array would lose what is lifted.
+        """Nothing: who reads a raw array would lose the tangent or the batch.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class Tracer(Tensor):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Refuse: what is to be differentiated is said by the transformation.
+        """Raise: the transformation chooses what is differentiated.
 
         Raises
         ------
@@ -208,7 +208,7 @@ class Tracer(Tensor):
         )
 
     def backward(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: the graph is that of the tensors inside.
+        """Raise: the graph is that of the tensors inside.
 
         Raises
         ------
@@ -270,12 +270,12 @@ tensor_protocol.types.records.declare(Tracer, Declaration(priority=LAST))
 
 
 def level_of(value: Any) -> int:
-    """Return the level of a lifted tensor, 0 for anything else."""
+    """Return the level of a tracer, 0 for anything else."""
     return value.level if isinstance(value, Tracer) else 0
 
 
 def top_level(values: Sequence[Any]) -> Tracer | None:
-    """Return a tensor of the highest level among arguments, None where none is lifted."""
+    """Return a tracer of the highest level among arguments, None where there is none."""
     found: Tracer | None = None
     for value in values:
         if isinstance(value, Tracer) and (found is None or value.level > found.level):
