@@ -11,7 +11,7 @@ from dispatchkit.protocol.parameters import Key, flatten
 from dispatchkit.protocol.types.declaration import REFUSE, Fallback
 from dispatchkit.protocol.types.fields import rule_of
 from dispatchkit.protocol.types.records import Records
-from dispatchkit.tree import Item, map_leaves, sequence_items
+from dispatchkit.tree import Item, container_items, map_leaves, sequence_items, with_attributes
 
 __all__ = ["DENSE", "RESULTS", "ArrayTypes"]
 
@@ -191,6 +191,28 @@ class ArrayTypes:
                 raise
             return []
         return [(name, getattr(value, name)) for name in names]
+
+    def with_fields(self, value: Any, change: Callable[[Any], Any], is_array: Callable[[type], bool]) -> Any:
+        """Return a copy of an instance with every array in its fields changed; None where arrays are elsewhere, too.
+
+        Parameters
+        ----------
+        value : the instance
+        change : gives what takes the place of an array
+        is_array : tells for a type whether its instances are arrays
+        """
+        names = self.fields_of(value)
+        others = {name: held for name, held in getattr(value, "__dict__", {}).items() if name not in names}
+        if len(names) < len(self.field_names(type(value))) or any(is_array(type(held)) for held in others.values()):
+            return None
+
+        def items(held: Any) -> list[Item] | None:
+            return container_items(held) if type(held) in (list, tuple, dict) else None
+
+        def changed(leaf: Any) -> Any:
+            return change(leaf) if is_array(type(leaf)) else leaf
+
+        return with_attributes(value, [(name, map_leaves(items, changed, getattr(value, name))) for name in names])
 
     def constants_of(self, cls: type) -> frozenset[str]:
         """Return the fields that are not differentiated, whatever they hold."""
