@@ -38,6 +38,7 @@ from dispatchkit.declare.decorators import operation as operation
 from dispatchkit.declare.namespace import make_home as _make_home
 from dispatchkit.declare.namespace import publish as _publish
 from dispatchkit.errors import *  # noqa: F403
+from dispatchkit.interop.on_import import register_on_import as _register_on_import
 from dispatchkit.ops import *  # noqa: F403
 from dispatchkit.ops.info import __array_namespace_info__ as __array_namespace_info__
 from dispatchkit.protocol.decline import decline as decline
@@ -159,4 +160,5 @@ vars()["__all__"] = [
 ]
 
 _publish(_sys.modules[__name__])
+_register_on_import()
 _make_home(__name__, without=errors.__all__)
