@@ -81,7 +81,7 @@ def test_a_number_of_a_wrapper_that_means_more_is_not_taken_from_it() -> None:
         Quantity(dk.ones(2), "m").item()  # type: ignore[attr-defined]
     metadata: Any = dk.types.MetadataTensor(2.5)
     assert (float(metadata), int(metadata), complex(metadata), bool(metadata)) == (2.5, 2, 2.5 + 0j, True)
-    with pytest.raises(TypeError, match="only integers of one element .* not a MetadataTensor of float64"):
+    with pytest.raises(TypeError, match=r"only integers of one element .* not a MetadataTensor of float64"):
         [1, 2][metadata]
 
 
