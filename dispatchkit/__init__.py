@@ -37,6 +37,7 @@ from dispatchkit.graph.recording import enable_grad as enable_grad
 from dispatchkit.graph.recording import is_grad_enabled as is_grad_enabled
 from dispatchkit.graph.recording import no_grad as no_grad
 from dispatchkit.graph.recording import set_grad_enabled as set_grad_enabled
+from dispatchkit.interop.on_import import register_on_import as _register_on_import
 from dispatchkit.ops import *  # noqa: F403
 from dispatchkit.ops.info import __array_namespace_info__ as __array_namespace_info__
 from dispatchkit.protocol.decline import decline as decline
@@ -162,4 +163,5 @@ vars()["__all__"] = [
 ]
 
 _publish(_sys.modules[__name__])
+_register_on_import()
 _make_home(__name__, without=errors.__all__)
