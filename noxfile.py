@@ -56,6 +56,18 @@ def layers(session: nox.Session) -> None:
 
 
 @nox.session
+def docs(session: nox.Session) -> None:
+    """Build the site, docs/_build/html, warnings being errors, and open each of its pages in a browser.
+
+    The browser is Chromium; Debian has it as `chromium` and `chromium-driver`.
+    """
+    install(session, "docs")
+    site = "docs/_build/html"
+    session.run("sphinx-build", "-W", "--keep-going", "-j", "auto", "-b", "html", "docs", site, *session.posargs)
+    session.run("pytest", "tests/site", env={"DISPATCHKIT_SITE": str(Path(site).absolute())})
+
+
+@nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests and the examples of the docstrings."""
     install(session, "test")
