@@ -61,7 +61,7 @@ def holds_everywhere(condition: Any) -> bool:
 
     For rules that take a fast path where they can; ``if`` alone cannot ask a batch.
     """
-    if not isinstance(condition, Storage) and tensor_protocol.records.participates(type(condition)):
+    if not isinstance(condition, Storage) and tensor_protocol.types.participates(type(condition)):
         condition = tensor_namespace.all(condition)
         if not isinstance(condition, Storage):
             return bool(condition)
