@@ -85,6 +85,13 @@ def is_value(value: Any) -> bool:
     return inspect.ismodule(value) or isinstance(value, (np.dtype, float, str, type(None)))
 
 
+def forget_old_pages(folder: Path, names: set[str]) -> None:
+    """Remove the pages of names that are public no more."""
+    for path in (folder / "generated").glob("*.rst"):
+        if path.stem not in names:
+            path.unlink()
+
+
 def values_table() -> str:
     """Return the table of dtypes and constants."""
     named = [(name, getattr(dk, name)) for name in dir(dk) if name[0] != "_"]
@@ -142,12 +149,15 @@ def write_pages(app: Any) -> None:
     folder = Path(app.srcdir) / "reference" / "api"
     folder.mkdir(parents=True, exist_ok=True)
     write(folder / "dispatchkit.rst", page("dispatchkit", "dispatchkit", list(root_sections())) + values_table())
+    names = {f"dispatchkit.{name}" for name in public_names(dk)}
     listed = ["dispatchkit"]
     for name, title in TITLES.items():
         module = import_module(f"dispatchkit.{name}")
         heading = f"dispatchkit.{name}: {title[0].lower()}{title[1:]}"
         listed.append(name.replace(".", "-"))
+        names.update(f"{module.__name__}.{public}" for public in public_names(module))
         write(folder / f"{listed[-1]}.rst", page(heading, module.__name__, [("", public_names(module))]))
+    forget_old_pages(folder, names)
     text = "API\n===\n\nEvery public name, by namespace.\n\n.. toctree::\n   :maxdepth: 1\n\n"
     write(folder / "index.rst", text + "".join(f"   {name}\n" for name in listed))
 

@@ -29,7 +29,9 @@ def box(x: float, y: float, width: float, text: str) -> str:
 
 def layers(root: Path) -> str:
     """Return the layers that the contract on imports states, the highest above."""
-    contracts = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    contracts = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
     rows = [[name.strip(" ()") for name in row.split("|")] for row in contracts[0]["layers"]]
     parts = []
     for i, row in enumerate(rows):
@@ -55,7 +57,9 @@ def asked() -> str:
 
         said = str(dk.explain(dk.add, Matrix(), Diagonal()))
     steps = [line.strip() for line in said.splitlines() if line.strip()[0].isdigit()]
-    parts = [f'<text x="2" y="18" fill="{EDGE}">dk.add(Matrix(), Diagonal()), where Diagonal derives from Matrix</text>']
+    parts = [
+        f'<text x="2" y="18" fill="{EDGE}">dk.add(Matrix(), Diagonal()), where Diagonal derives from Matrix</text>'
+    ]
     for i, step in enumerate(steps):
         y = 32 + i * (ROW + GAP)
         parts.append(box(1, y, WIDTH - 2, step))

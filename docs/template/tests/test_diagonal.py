@@ -1,5 +1,6 @@
-import dispatchkit as dk
 from diagonal_matrices import Diagonal
+
+import dispatchkit as dk
 from dispatchkit.testing import TypeConformance
 
 
