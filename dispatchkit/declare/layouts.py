@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,7 @@ from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.fallbacks.base import map_members
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.layout import Layout
-
-if TYPE_CHECKING:
-    from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.protocol.overridable import Overridable
 
 __all__ = ["is_cheap", "layouts"]
 
@@ -26,7 +24,7 @@ LENGTHS = (17, 37, 53)
 ARRAYS: Any = (Layout, Storage, np.ndarray)
 
 
-def is_cheap(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+def is_cheap(operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     """Return whether a call makes no large array, and draws no random numbers."""
     if operation.kind is kinds.random:
         return False
@@ -37,7 +35,7 @@ def is_cheap(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: Mappin
     return math.prod(count for count in counts if count) <= 4096
 
 
-def layouts(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def layouts(operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Return the result of a call with a `Layout` in the place of each array, among the arguments, too.
 
     Long axes are shortened alike everywhere, so that no array is large, and the lengths of the result put back.
@@ -73,7 +71,7 @@ def layouts(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: Mapping
     return map_members(result, lambda value: _described(value, back))
 
 
-def _long_axes(operation: DeclaredOperation, arguments: Any) -> list[int]:
+def _long_axes(operation: Overridable, arguments: Any) -> list[int]:
     """Return the lengths of axes that are too long, and such integers where an array is made."""
     found: dict[int, None] = {}
 

@@ -16,7 +16,7 @@ from dispatchkit.protocol.modes import answer_by_modes
 from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN, METHOD, MODE, PLAIN
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.prediction import Asked, Prediction, predict
-from dispatchkit.protocol.prediction.tree import ANSWERS, AT_RUN_TIME, IF_DECLINED, RAISES, first_line
+from dispatchkit.protocol.prediction.tree import ANSWERS, AT_RUN_TIME, DEPENDS, IF_DECLINED, RAISES, first_line
 
 __all__ = ["ANSWERS", "AT_RUN_TIME", "IF_DECLINED", "RAISES", "Explanation", "Line", "explain_call", "foretold"]
 
@@ -132,7 +132,8 @@ def _outcome(found: Prediction) -> str:
         text += f", which raises {found.error}"
     if found.depends_on_values:
         other = found.otherwise
-        text += f", unless it declines; then {'nobody' if other is None else f'{other.who}: {other.what}'}"
+        condition = "if its calls are answered; else" if found.by.verdict == DEPENDS else "unless it declines; then"
+        text += f", {condition} {'nobody' if other is None else f'{other.who}: {other.what}'}"
     return text
 
 
