@@ -17,7 +17,7 @@ from dispatchkit.backends.arrays import as_numpy, is_complex, is_inexact, namesp
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.tree import Item, container_items, leaves, map_leaves, place, rebuilt
+from dispatchkit.tree import Item, container_items, leaves, map_leaves, rebuilt
 
 __all__ = [
     "Leaf",
@@ -197,22 +197,23 @@ def zipped(
     """
     if is_array(value):
         return change(value, other) if not variables or is_floating(value) else value
-    items = (variables_of if variables else items_of)(value)
+    items = items_of(value)
     if items is None:
         return value
+    constants = _constants(value) if variables else ()
     others: list[Any] = [other] * len(items)
     if not (other is None or isinstance(other, int) or is_array(other)):
-        found = dict(items_of(other) or ())
-        if list(found) != [key for key, _ in items_of(value) or ()]:
+        found = items_of(other)
+        if found is None or [key for key, _ in found] != [key for key, _ in items]:
             if not any(True for _ in arrays_of(value)):
                 return value
             raise ValueError(
                 f"{what}: the container at {path or 'the top'} is {described(value)}, but what goes with it is "
                 f"{described(other)}"
             )
-        others = [found[key] for key, _ in items]
+        others = [own for _, own in found]
     made = [
-        (key, zipped(change, part, own, what, path + place((key,)), variables=variables))
+        (key, part if key in constants else zipped(change, part, own, what, f"{path}[{key!r}]", variables=variables))
         for (key, part), own in zip(items, others, strict=True)
     ]
     return rebuilt(value, made)
