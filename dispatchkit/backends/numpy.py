@@ -96,7 +96,7 @@ class NumpyNamespace:
     @staticmethod
     def round(x: Any, /) -> Any:
         """Round; integers are copied, which NumPy before 2.4 gives back as they are."""
-        return x.copy() if x.dtype.kind in "iu" else np.round(x)
+        return x.copy() if isinstance(x, np.ndarray) and x.dtype.kind in "iu" else np.round(x)
 
     @staticmethod
     def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:

@@ -19,7 +19,7 @@ from dispatchkit.protocol.outcome import DEFAULT, METHOD
 from dispatchkit.tensor.conversion import parse_to
 from dispatchkit.tensor.gradients import run_backward
 
-__all__ = ["MEMBERS"]
+__all__: list[str] = []
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
@@ -216,7 +216,7 @@ def _by_fields(name: str, x: Any, change: Callable[[Any], Any]) -> Any:
     return made
 
 
-MEMBERS: dict[str, Callable[..., Any]] = {
+_members: dict[str, Callable[..., Any]] = {
     "__array_namespace__": array_namespace,
     "__arrow_array__": arrow_array,
     "__arrow_c_array__": arrow_capsules,
@@ -236,3 +236,5 @@ MEMBERS: dict[str, Callable[..., Any]] = {
     "rmatvec": rmatvec,
     "to": moved,
 }
+for _name, _value in _members.items():
+    tensor_protocol.surface.add_attribute(_name, _value)
