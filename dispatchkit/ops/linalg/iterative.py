@@ -155,7 +155,7 @@ def _cg(A: Any, b: Any, /, *, rtol: float = 1e-10, atol: float = 0.0, maxiter: i
     # order of derivatives right.
     for _ in range(STEPS):
         residual = b - _times(A, x)
-        if not (residual.requires_grad or residual.lifted):
+        if not (residual.requires_grad or residual.is_tracer):
             break
         x = x + correction(residual, solver=solver, order=0)
     return x
@@ -211,7 +211,7 @@ def _product_of(A: Any, b: Any) -> Callable[[Any], Any]:
 
 def _bare(x: Any) -> Any:
     """Return a tensor outside the graph, and out of the transformations that look into it."""
-    while isinstance(x, Storage) and x.lifted:
+    while isinstance(x, Storage) and x.is_tracer:
         x = x.value  # type: ignore[attr-defined]  # of a pair, or a batch
     return x.detach() if isinstance(x, Storage) else with_arrays(x, _bare)
 
