@@ -60,7 +60,7 @@ def element(self: Any) -> Any:
     types = tensor_protocol.types
     to_dense = types.to_dense(cls)
     names = types.fields_of(self)
-    inner = getattr(self, names[0]) if names else None
+    inner: Any = getattr(self, names[0]) if names else None
     wraps = types.participates(type(inner)) and tuple(inner.shape) == tuple(self.shape)
     # Of what tensors wrap; a truth value or a place is one, whatever else the type holds.
     if wraps and (to_dense is not None or self.dtype.kind in "biu"):
