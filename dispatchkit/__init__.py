@@ -38,6 +38,7 @@ from dispatchkit.declare.decorators import operation as operation
 from dispatchkit.declare.namespace import make_home as _make_home
 from dispatchkit.declare.namespace import publish as _publish
 from dispatchkit.errors import *  # noqa: F403
+from dispatchkit.interop import torch_calls as _torch_calls  # noqa: F401
 from dispatchkit.ops import *  # noqa: F403
 from dispatchkit.ops.info import __array_namespace_info__ as __array_namespace_info__
 from dispatchkit.protocol.decline import decline as decline

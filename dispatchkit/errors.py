@@ -12,6 +12,7 @@
     │   ├── ForeignArgumentError           (TypeError)    an argument the protocol does not know
     │   ├── MixedArraysError               (TypeError)    arrays of several libraries or devices in one call
     │   ├── DensifyError                   (RuntimeError) a dense copy that was not allowed
+    │   ├── TorchCallError                 (RuntimeError) a function of PyTorch that nobody answers
     │   └── ModeError                      (RuntimeError) modes left out of order
     ├── AutogradError                      (RuntimeError) misuse of the graph
     │   ├── AnomalyError                                  a backward that fails, and where its forward was
@@ -61,6 +62,7 @@ __all__ = [
     "ReplacementWarning",
     "SignatureWarning",
     "StateDictError",
+    "TorchCallError",
     "TransformError",
     "UnsupportedArgumentError",
 ]
@@ -261,6 +263,27 @@ class DensifyError(DispatchError, RuntimeError):
         if self.limit is None:
             return f'{text}, and densify(on="error") forbids it'
         return f"{text}, which is past the limit of {format_bytes(self.limit)} set by densify"
+
+
+@dataclass(eq=False)
+class TorchCallError(DispatchError, RuntimeError):
+    """A function of PyTorch was called with array types, and nobody answers.
+
+    It is no `TypeError`, which PyTorch's operators would swallow: ``t == d`` would then be False.
+
+    Attributes
+    ----------
+    function : name of the function, such as ``"torch.linalg.solve"``
+    types : names of the types among the arguments
+    reason : why nobody answers
+    """
+
+    function: str
+    types: Sequence[str]
+    reason: str
+
+    def __str__(self) -> str:
+        return f"'{self.function}' on [{', '.join(self.types)}]: {self.reason}"
 
 
 class ModeError(DispatchError, RuntimeError):

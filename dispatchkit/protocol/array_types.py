@@ -58,6 +58,11 @@ class Population:
         self._arrays = arrays
         self._companions = (*self._companions, *arrays, *scalars)
 
+    def mixing(self, classes: tuple[type, ...]) -> None:
+        """Add raw array types that count as the base type and reach handlers wrapped."""
+        new = tuple(cls for cls in classes if cls not in self._arrays)
+        self._arrays, self._companions = (*self._arrays, *new), (*self._companions, *new)
+
     def participating(self, key: Key) -> tuple[type, ...]:
         """Return the distinct types of a key that take part in the protocol."""
         return tuple(cls for cls in flatten(key) if self.records.participates(cls))

@@ -85,6 +85,11 @@ class Registry(Population):
                 operation.settle()
         self._changed()
 
+    def take_as_arrays(self, *classes: type) -> None:
+        """Let arrays of another library mix with the base type as raw arrays do, in operators and functions."""
+        self.mixing(classes)
+        self._changed()
+
     def rules(self) -> list[Rule]:
         """Return the rules registered for operations, also for functions that were defined anew since."""
         with self.lock:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import foreign, namespace_of
+from dispatchkit.backends.arrays import foreign, namespace_of, without_graph
 from dispatchkit.declare.libraries import common_library
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.wrapping import make_leaf, wrapped
@@ -202,7 +202,7 @@ class GradientMethods(Storage):
 
     def detach(self) -> Self:
         """Return a tensor with the same memory, outside the graph."""
-        view = wrapped(tensor_protocol.results_of(type(self)), self.array)
+        view = wrapped(tensor_protocol.results_of(type(self)), without_graph(self.array))
         if hasattr(self, "__dict__") and hasattr(view, "__dict__"):
             view.__dict__.update(self.__dict__)
         share_memory(view, self, family=False)
