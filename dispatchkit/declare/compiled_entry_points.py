@@ -25,7 +25,7 @@ from dispatchkit.declare.outputs import is_held, note_sharing, note_view, severa
 from dispatchkit.declare.random_state import drawer
 from dispatchkit.declare.wrapping import wrapped
 from dispatchkit.graph.recording import is_grad_enabled
-from dispatchkit.protocol.callers import ask_the_rest, decide
+from dispatchkit.protocol.callers import continue_chain, decide
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.modes import live
 from dispatchkit.protocol.parameters import Form
@@ -120,7 +120,7 @@ def leading_function(operation: DeclaredOperation, general: Function) -> Functio
         "__of_no_array": of_no_array,
         "__table": operation.table,
         "__decide": first_of,
-        "__ask_the_rest": ask_the_rest,
+        "__ask_the_rest": continue_chain,
         "__recorder": _recorder,
     }
     return _made(operation, general, leading_source, parts)

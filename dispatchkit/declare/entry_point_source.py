@@ -47,7 +47,7 @@ def call(<taken>):
 
 def settle():
     global __base, __compute
-    __base, __compute = __operation.protocol.base, __operation.on_numpy
+    __base, __compute = __operation.protocol.types.base, __operation.on_numpy
 """
 LEADING = """
 def call(<taken>):
@@ -94,7 +94,7 @@ def call(<taken>):
 
 def settle():
     global __base, __compute, __whole, __record, __records
-    __base, __compute = __operation.protocol.base, __operation.on_numpy
+    __base, __compute = __operation.protocol.types.base, __operation.on_numpy
     __whole = __operation.whole or __compute
     __record = __recorder(__operation)
     # Gradients flow through the body, and then the longer way, where no rule says how.

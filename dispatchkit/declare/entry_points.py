@@ -19,7 +19,7 @@ from dispatchkit.declare.wrapping import spec_of
 from dispatchkit.graph.node import CallNode, Node, note_versions
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import vertex_of
-from dispatchkit.protocol.callers import ask_the_rest, decide
+from dispatchkit.protocol.callers import continue_chain, decide
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.modes import ask_modes, live
 
@@ -71,7 +71,7 @@ def unary_function(operation: DeclaredOperation) -> Handler:
                 first = decide(operation, (x,), {}, t)
             result = first(x)
             if result is NotImplemented or result is None:
-                return ask_the_rest(operation, first, (x,), {}, result)
+                return continue_chain(operation, first, (x,), {}, result)
             return result
         except Exception as error:
             hide_frames(error)
@@ -150,12 +150,12 @@ def binary_function(operation: DeclaredOperation, reflected: str = "") -> Handle
             try:
                 first = table[t][type(x2)]
             except KeyError:
-                if reflected and operation.protocol.leaves(type(x2), reflected):
+                if reflected and operation.protocol.types.leaves(type(x2), reflected):
                     return NotImplemented
                 first = decide(operation, (x1, x2), {}, t, type(x2))
             result = first(x1, x2)
             if result is NotImplemented or result is None:
-                return ask_the_rest(operation, first, (x1, x2), {}, result)
+                return continue_chain(operation, first, (x1, x2), {}, result)
             return result
         except Exception as error:
             hide_frames(error)

@@ -142,8 +142,6 @@ def write_back(name: str, x: Storage, result: Any) -> None:
     namespace_of(x.array).setitem(x.array, ..., r)
     memory.version.changes += 1
     move_vertices(changes)
-    if x._node is not None and x._node.extras is not None:
-        vertex_of(x)  # which retains the gradient from now on
 
 
 @contextmanager
@@ -204,6 +202,8 @@ def apply_in_place(operation: DeclaredOperation, x: Storage, args: tuple[Any, ..
         if hasattr(x, "__dict__"):
             source.__dict__.update(x.__dict__)
     write_back(name, x, operation.function(source, *args, **kwargs))
+    if x._node is not None and x._node.extras is not None:
+        vertex_of(x)  # which retains the gradient from now on
     return x
 
 
@@ -244,7 +244,7 @@ def make_inplace(operation: DeclaredOperation, base: Any, as_operator: bool) -> 
                 if (type(b) is np.ndarray or cls is not base) and not in_graph(self, other):
                     _compute_into(operation, self, b)
                     return self
-            if as_operator and operation.protocol.is_stranger(cls):
+            if as_operator and operation.protocol.types.is_foreign(cls):
                 return NotImplemented
             return apply_in_place(operation, self, (other,), {})
         except Exception as error:

@@ -121,10 +121,10 @@ def first_array(value: Any) -> Any:
     if isinstance(value, (list, tuple, dict)):
         members = value.values() if isinstance(value, dict) else value
         return next((array for array in map(first_array, members) if array is not None), None)
-    if not tensor_protocol.records.participates(type(value)):
+    if not tensor_protocol.types.participates(type(value)):
         return value if is_raw(value) else None
     try:
-        names = tensor_protocol.records.fields_of(value)
+        names = tensor_protocol.types.fields_of(value)
     except RegistrationError:
         return None
     found = (first_array(getattr(value, name)) for name in names)

@@ -29,6 +29,7 @@ from dispatchkit.declare.vjp import Plan, all_cotangents, pull_all
 from dispatchkit.declare.wrapping import finalized, make_leaf, spec_of, wrapped
 from dispatchkit.graph.node import CallNode, Node, Output
 from dispatchkit.graph.storage import Storage
+from dispatchkit.protocol.callers import make_function
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.kinds import Kind, kinds
@@ -122,7 +123,7 @@ class DeclaredOperation(Overridable):
 
     def make_general(self) -> Callable[..., Any]:
         """Return what answers the calls that the public function does not compute itself."""
-        return super().make_function()
+        return make_function(self)
 
     @override
     def make_operator(self, reflected: str) -> Callable[..., Any]:
@@ -138,11 +139,11 @@ class DeclaredOperation(Overridable):
     def forget_rules(self) -> None:
         """Read the rules anew, and decide the calls to come by them."""
         self._plan = None
-        self.settle()
+        self.refresh()
         self.clear()
 
     @override
-    def settle(self) -> None:
+    def refresh(self) -> None:
         """Bring what the public functions hold up to date with rules and base type."""
         self.pull_raw = self._first_pull
         for settle in self.settlers:
@@ -192,7 +193,7 @@ class DeclaredOperation(Overridable):
 
     @override
     def default(self, key: Key, result: type | None) -> Callable[..., Any] | None:
-        cls = result if result is not None else self.protocol.base
+        cls = result if result is not None else self.protocol.types.base
         assert cls is not None
         parameters = self.parameters
         lifted: Any = next((t for t in flatten(key) if issubclass(t, Storage) and t.lifted), None)
@@ -215,7 +216,7 @@ class DeclaredOperation(Overridable):
         if self.kind is kinds.random:
             handler = overseen(self, handler)
         handler = numbers_only(self, handler, key)
-        return handler if cls is self.protocol.base else finalized(self, cls, handler, tensors)
+        return handler if cls is self.protocol.types.base else finalized(self, cls, handler, tensors)
 
     def _by_lifted(self, cls: Any) -> Callable[..., Any]:
         """Return the answer of a type whose instances have no raw array."""
@@ -233,7 +234,7 @@ class DeclaredOperation(Overridable):
     @property
     def fast_base(self) -> type | None:
         """The class that the public function computes itself; None where it cannot."""
-        return None if self.composite or self.several else self.protocol.base
+        return None if self.composite or self.several else self.protocol.types.base
 
     @override
     def decomposition(self) -> Callable[..., Any] | None:
@@ -272,7 +273,7 @@ class DeclaredOperation(Overridable):
 
     def _outputs_of(self, node: Node, y: Any) -> Any:
         """Return the output of a recorded call as a tensor of the graph."""
-        base = self.protocol.base
+        base = self.protocol.types.base
         assert base is not None
         if isinstance(y, tuple):
             ys = [wrapped(base, one, Output(node.original, i, one.shape, one.dtype)) for i, one in enumerate(y)]

@@ -11,7 +11,7 @@ from dispatchkit.backends.arrays import foreign, raw_array
 from dispatchkit.declare.call_errors import MISTAKES, reraise
 from dispatchkit.declare.outputs import is_held, note_sharing
 from dispatchkit.declare.wrapping import wrapped
-from dispatchkit.protocol.callers import ask_the_rest, decide
+from dispatchkit.protocol.callers import continue_chain, decide
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.modes import ask_modes, live
 
@@ -48,7 +48,7 @@ def gathering_function(operation: DeclaredOperation) -> Function:
                 first = decide(operation, (arrays, *args), kwargs, *(() if key is None else (key,)))
             result = first(arrays, *args, **kwargs) if args or kwargs else first(arrays)
             if result is NotImplemented or result is None:
-                return ask_the_rest(operation, first, (arrays, *args), kwargs, result)
+                return continue_chain(operation, first, (arrays, *args), kwargs, result)
             return result
         except Exception as error:
             hide_frames(error)
@@ -67,7 +67,7 @@ def gathering_function(operation: DeclaredOperation) -> Function:
 
     def settle() -> None:
         nonlocal base, compute
-        base, compute = operation.protocol.base, operation.on_numpy
+        base, compute = operation.protocol.types.base, operation.on_numpy
 
     operation.settlers.append(settle)
     return call

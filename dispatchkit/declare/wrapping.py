@@ -67,7 +67,7 @@ def holds_everywhere(condition: Any, *, traced: bool = False) -> bool:
     condition : array of booleans
     traced : what is returned where JAX traces the call and nobody knows the elements; True for a check that raises
     """
-    if not isinstance(condition, Storage) and tensor_protocol.records.participates(type(condition)):
+    if not isinstance(condition, Storage) and tensor_protocol.types.participates(type(condition)):
         condition = tensor_namespace.all(condition)
         if not isinstance(condition, Storage):
             return bool(condition)

@@ -28,11 +28,11 @@ def dense_tensor(function: str, value: Any) -> Tensor:
     cls = type(value)
     if isinstance(value, Tensor):
         return value
-    if not tensor_protocol.records.participates(cls):
+    if not tensor_protocol.types.participates(cls):
         found: Tensor = tensor_namespace.asarray(value)
         return found
-    to_dense = tensor_protocol.records.to_dense(cls)
+    to_dense = tensor_protocol.types.to_dense(cls)
     if to_dense is None:
         raise TypeError(f"{function}: {cls.__name__} has no dense form; define to_dense()")
-    dense: Tensor = tensor_namespace.asarray(make_dense(function, cls, to_dense, value, tensor_protocol.is_plain))
+    dense: Tensor = tensor_namespace.asarray(make_dense(function, cls, to_dense, value, tensor_protocol.types.is_plain))
     return dense

@@ -96,7 +96,7 @@ def holds_arrays(value: Any) -> bool:
     """Return whether an attribute is taken apart: an array, a floating-point number, or a container of such."""
     if isinstance(value, (float, complex, Storage)) or is_array(value):
         return True
-    if tensor_protocol.records.participates(type(value)):
+    if tensor_protocol.types.participates(type(value)):
         return True
     if isinstance(value, (list, tuple)):
         return any(map(holds_arrays, value))
@@ -105,7 +105,7 @@ def holds_arrays(value: Any) -> bool:
 
 def is_array(value: Any) -> bool:
     """Return whether a value is a raw array of any library, or a floating-point scalar of NumPy's."""
-    if isinstance(value, Storage) or tensor_protocol.records.participates(type(value)):
+    if isinstance(value, Storage) or tensor_protocol.types.participates(type(value)):
         return False
     return isinstance(value, np.inexact) or (is_raw(value) and not isinstance(value, np.generic))
 
@@ -143,7 +143,7 @@ def plain(value: Any) -> Any:
 
 def fields(cls: type) -> tuple[str, ...]:
     """Return the declared fields of a type, the order of its arrays."""
-    return () if issubclass(cls, Tensor) else tensor_protocol.records.field_names(cls)
+    return () if issubclass(cls, Tensor) else tensor_protocol.types.field_names(cls)
 
 
 def is_cache(cls: type, name: str) -> bool:

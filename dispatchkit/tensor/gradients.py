@@ -202,7 +202,7 @@ class GradientMethods(Storage):
 
     def detach(self) -> Self:
         """Return a tensor with the same memory, outside the graph."""
-        view = wrapped(tensor_protocol.results_of(type(self)), without_graph(self.array))
+        view = wrapped(tensor_protocol.types.results_of(type(self)), without_graph(self.array))
         if hasattr(self, "__dict__") and hasattr(view, "__dict__"):
             view.__dict__.update(self.__dict__)
         share_memory(view, self, family=False)

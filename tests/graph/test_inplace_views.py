@@ -71,6 +71,18 @@ def test_what_used_a_view_before_a_change_still_retains_its_gradient() -> None:
     assert view.grad.tolist() == [8.0, 8.0]
 
 
+def test_an_assignment_to_a_view_leaves_what_used_it_its_retained_gradient() -> None:
+    x = dk.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    base = x * 1.0
+    view = base[:]
+    view.retain_grad()
+    view[2:] = view.clone().mean()
+    base.sum().backward()
+    assert view.grad is not None
+    # Of what the view was: two elements stay, and each has a third part in the new one.
+    np.testing.assert_allclose(view.grad.numpy(), [4 / 3, 4 / 3, 1 / 3])
+
+
 def test_retaining_again_is_nothing_new_for_a_view_that_was_changed() -> None:
     x = dk.tensor([1.0, 2.0], requires_grad=True)
     base = x * 1.0

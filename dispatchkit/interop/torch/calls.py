@@ -17,7 +17,6 @@ from dispatchkit.interop.torch.names import KEYWORDS, method_name, operation_of,
 from dispatchkit.interop.torch.signatures import bound, fits, is_array
 from dispatchkit.interop.torch.tensors import mapped, opened, to_torch
 from dispatchkit.interop.torch.translations import TRANSLATIONS, NotTranslated
-from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
@@ -62,7 +61,7 @@ outside = torch.compiler.disable(answer)
 
 def _known(cls: type) -> bool:
     """Return whether values of a type are given to operations: dispatchkit's, and PyTorch's own tensors."""
-    return tensor_protocol.records.participates(cls) or getattr(cls.__torch_function__, "__func__", None) is PLAIN
+    return tensor_protocol.types.participates(cls) or getattr(cls.__torch_function__, "__func__", None) is PLAIN
 
 
 def _answered(func: Call, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -167,7 +166,7 @@ def _on_dense(func: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         cls = type(value)
         if isinstance(value, torch.Tensor):
             return value
-        if not isinstance(value, Tensor) and fallback.dense not in tensor_protocol.fallback(cls):
+        if not isinstance(value, Tensor) and "dense" not in tensor_protocol.types.fallback(cls).names:
             reason = f"no operation has its meaning, and {type_name(cls)} does not declare fallback.dense"
             raise TorchCallError(name, _names(args, kwargs), reason)
         return to_torch(value)

@@ -10,7 +10,7 @@ import torch
 from dispatchkit.backends.arrays import is_inexact
 from dispatchkit.interop.torch.tensors import from_torch, mapped, raw_torch
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.type_registry import with_field
+from dispatchkit.protocol.types.fields import with_field
 from dispatchkit.tensor import Tensor
 
 __all__ = ["FieldParameters", "set_weight"]
@@ -45,16 +45,16 @@ class FieldParameters(torch.nn.Module):  # type: ignore[misc]  # `Any` where PyT
 
     def __init__(self, value: Any) -> None:
         super().__init__()
-        records = tensor_protocol.records
-        declared = records.participates(type(value)) and not isinstance(value, Tensor)
-        fields = records.fields_of(value) if declared else ()
+        types = tensor_protocol.types
+        declared = types.participates(type(value)) and not isinstance(value, Tensor)
+        fields = types.fields_of(value) if declared else ()
         held = {name: one for name in fields if isinstance(one := getattr(value, name), Tensor)}
         if not held:
             raise TypeError(
                 f"FieldParameters takes an instance of a declared array type with tensors in its fields, found "
                 f"{type(value).__name__}"
             )
-        constants = records.constants_of(type(value))
+        constants = types.constants_of(type(value))
         template = value
         for name, one in held.items():
             t = raw_torch(one.detach())

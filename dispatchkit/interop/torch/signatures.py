@@ -103,7 +103,7 @@ def _fits(kind: str, value: Any) -> bool:
 
 def is_array(value: Any) -> bool:
     """Return whether a value is a tensor of either library, or an array type."""
-    return isinstance(value, torch.Tensor) or tensor_protocol.records.participates(type(value))
+    return isinstance(value, torch.Tensor) or tensor_protocol.types.participates(type(value))
 
 
 def fits(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.interop.dense import dense_tensor
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.type_registry import with_field
+from dispatchkit.protocol.types.fields import with_field
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import twin
 
@@ -122,7 +122,7 @@ class _IntoDispatchkit(torch.autograd.Function):  # type: ignore[misc]  # `Any` 
 
 def mapped(change: Change, value: Any, *also: type) -> Any:
     """Return containers with `change` made to each tensor of either library, each array type and what is of `also`."""
-    if isinstance(value, (torch.Tensor, *also)) or tensor_protocol.records.participates(type(value)):
+    if isinstance(value, (torch.Tensor, *also)) or tensor_protocol.types.participates(type(value)):
         return change(value)
     if isinstance(value, (list, tuple)):
         members = [mapped(change, member, *also) for member in value]
@@ -146,7 +146,7 @@ def opened(value: Any) -> Any:
         return value
     made = value
     try:
-        names = tensor_protocol.records.fields_of(value)
+        names = tensor_protocol.types.fields_of(value)
     except RegistrationError:
         return value
     for name in names:

@@ -107,7 +107,7 @@ for _name, _operation in {
 
 
 def _is_array(value: Any) -> bool:
-    return isinstance(value, Storage) or tensor_protocol.records.participates(type(value))
+    return isinstance(value, Storage) or tensor_protocol.types.participates(type(value))
 
 
 def _extreme(name: str, of_two: str, where: str) -> Function:

@@ -30,7 +30,6 @@ from dispatchkit.declare.typing import Array, ArrayLike, DType, Namespace
 from dispatchkit.errors import AutogradError, DispatchError, ForeignArgumentError
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.creation.dtypes import get_default_dtype
-from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 
 __all__ = ["as_tensor", "asarray", "clone", "from_dlpack", "tensor"]
@@ -153,7 +152,7 @@ class Conversion(DeclaredOperation):
 
     @override
     def make_function(self) -> Callable[..., Any]:
-        return several_function(self, Overridable.make_function(self), converting_source)
+        return several_function(self, self.make_general(), converting_source)
 
     @override
     def default(self, key: Key, result: type | None) -> Callable[..., Any] | None:

@@ -84,7 +84,7 @@ class Selection(DeclaredOperation):
 
         def settle() -> None:
             nonlocal base
-            base = self.protocol.base
+            base = self.protocol.types.base
 
         self.settlers.append(settle)
         return call
@@ -250,7 +250,7 @@ class Assignment(DeclaredOperation):
 
         def settle() -> None:
             nonlocal base
-            base = self.protocol.base
+            base = self.protocol.types.base
 
         self.settlers.append(settle)
         return call
