@@ -71,6 +71,18 @@ __all__ = [
 INCONVERTIBLE = frozenset({"NoneType", "bytes", "dict", "frozenset", "set", "str"})
 
 
+def class_name(cls: type) -> str:
+    """Return a class as messages name it: with its library, since several libraries have a `Tensor`.
+
+    >>> class_name(int), class_name(DispatchError)
+    ('int', 'dispatchkit.DispatchError')
+    """
+    library = cls.__module__.partition(".")[0]
+    if library == "jaxlib":
+        return "jax.Array"
+    return cls.__qualname__ if library in ("builtins", "__main__") else f"{library}.{cls.__qualname__}"
+
+
 class DispatchError(Exception):
     """Base of everything the dispatch protocol raises."""
 

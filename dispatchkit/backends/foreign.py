@@ -89,7 +89,15 @@ class ForeignNamespace:
         found = getattr(self.library, name, None)
         if found is None:
             raise TypeError(f"{self.__name__} has no dtype {name}")
-        return found
+        return self._known_dtype(found)
+
+    def _known_dtype(self, dtype: Any) -> Any:
+        """Return the dtype that the library has in its place: JAX those of 32 bits, where it has no wider ones."""
+        if self.__name__ != "jax.numpy":
+            return dtype
+        from jax import dtypes  # noqa: PLC0415  # optional dependency
+
+        return dtypes.canonicalize_dtype(dtype)
 
     @cached_property
     def asarray(self) -> Callable[..., Any]:

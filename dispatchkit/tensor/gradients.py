@@ -13,7 +13,7 @@ from dispatchkit.backends.arrays import foreign, namespace_of, without_graph
 from dispatchkit.declare.libraries import common_library
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.wrapping import make_leaf, wrapped
-from dispatchkit.errors import AutogradError
+from dispatchkit.errors import AutogradError, class_name
 from dispatchkit.graph.node import Extras, Leaf, extras_of
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled
 from dispatchkit.graph.storage import Storage, Vertex, memory_of, share_memory, version_of, vertex_of
@@ -105,7 +105,7 @@ class GradientMethods(Storage):
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             if not isinstance(value, Storage):
-                raise TypeError(f"grad: expected a tensor or None, found {type(value).__name__}")
+                raise TypeError(f"grad: expected a tensor or None, found {class_name(type(value))}")
             if value.array.shape != self.array.shape:
                 raise ValueError(
                     f"grad: the tensor has shape {tuple(self.array.shape)}, the gradient {tuple(value.array.shape)}"
@@ -228,7 +228,7 @@ class GradientMethods(Storage):
     @data.setter
     def data(self, value: Any) -> None:
         if not isinstance(value, Storage):
-            raise TypeError(f"data: expected a tensor, found {type(value).__name__}")
+            raise TypeError(f"data: expected a tensor, found {class_name(type(value))}")
         memory_of(self)
         self.array = value.array
         share_memory(self, value, family=False)
@@ -303,7 +303,7 @@ def _plain(array: Any) -> Any:
 
 def _vertex(tensor: Any, what: str) -> Vertex:
     if not isinstance(tensor, Storage):
-        raise TypeError(f"{what} is a {type(tensor).__name__}, not a tensor")
+        raise TypeError(f"{what} is a {class_name(type(tensor))}, not a tensor")
     vertex = vertex_of(tensor)
     if vertex is None:
         raise AutogradError(

@@ -328,3 +328,25 @@ print((s + s).value, s.sum(), hasattr(s, '__torch_function__'), 'torch' in sys.m
 """
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout.split() == ["2.0", "tensor(2.)", "True", "False"]
+
+
+def test_messages_say_whose_tensor_was_found() -> None:
+    t, w = torch.ones(2), dk.tensor([1.0, 2.0], requires_grad=True)
+    layer = dk.nn.Linear(2, 2)
+    calls = [
+        lambda: setattr(w, "grad", t),
+        lambda: setattr(w, "data", t),
+        lambda: dk.autograd.grad((w * 2).sum(), t),
+        lambda: dk.nn.init.zeros_(t),
+        lambda: dk.nn.utils.vector_to_parameters(t, [w]),
+        lambda: dk.optim.SGD([t], lr=0.1),
+        lambda: setattr(layer, "weight", t),
+        lambda: layer.register_buffer("running", t),
+        lambda: dk.func.grad(lambda x: t)(w),
+        lambda: dk.func.jvp(dk.exp, (dk.ones(2),), (t,)),
+        lambda: dk.add(w, t),
+        lambda: dk.save({"t": t}, "never.npz"),
+    ]
+    for call in calls:
+        with pytest.raises((TypeError, ValueError), match=r"torch\.Tensor"):
+            call()

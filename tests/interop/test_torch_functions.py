@@ -35,20 +35,12 @@ def alone() -> Iterator[None]:
     foreign.clear()  # the tests of other modules go the way of programs that have NumPy's arrays alone
 
 
-def found() -> dict[str, Any]:
-    """Return PyTorch's functions that operations answer, by path."""
-    listed = torch.overrides.get_overridable_functions()
-    known: dict[str, Any] = {}
-    for function in [one for functions in listed.values() for one in functions]:
-        named = torch.overrides.resolve_name(function)
-        if named is not None and not named.startswith("torch.Tensor."):
-            path = names.path_of(function)
-            if names.operation_of(path) is not None or path in translations.TRANSLATIONS:
-                known[path] = function
-    return known
-
-
-FUNCTIONS = found()
+page = __import__("tests.interop.torch_page", fromlist=["functions"])
+FUNCTIONS: dict[str, Any] = {
+    path: function
+    for path, function in page.functions().items()
+    if names.operation_of(path) is not None or path in translations.TRANSLATIONS
+}
 Calls = list[Callable[[Any, Any], Any]]
 
 
@@ -133,7 +125,7 @@ CALLS: dict[str, Calls] = {
     "cov": [lambda f, x: f(x), lambda f, x: f(x, correction=0), lambda f, x: f(x, fweights=CLASSES)],
     "diagonal": [lambda f, x: f(x), lambda f, x: f(x, 1), lambda f, x: f(x[None], 0, 1, 2), lambda f, x: f(x[None])],
     "diff": [lambda f, x: f(x), lambda f, x: f(x, 2, 0), lambda f, x: f(x, dim=0, prepend=x[:1])],
-    "einsum": [lambda f, x: f("ij,jk->ki", x, SQUARE), lambda f, x: f("ii", x)],
+    "einsum": [lambda f, x: f("ij,jk->ki", x, SQUARE), lambda f, x: f("ii", x), lambda f, x: f("ij,j->i", [x, x[0]])],
     "flatten": [lambda f, x: f(x), lambda f, x: f(x[None], 1), lambda f, x: f(x[None], start_dim=0, end_dim=1)],
     "flip": [lambda f, x: f(x, (0,)), lambda f, x: f(x, dims=[0, 1])],
     "full_like": [lambda f, x: f(x, 2.0), lambda f, x: f(x, fill_value=3, dtype=torch.int64)],
@@ -407,3 +399,26 @@ def test_gradients_flow_to_leaves_of_dispatchkit() -> None:
     v = torch.tensor([2.0, 3.0, 1.5], dtype=torch.float64, requires_grad=True)
     torch.sum(torch.linalg.solve(torch.diag(v), SQUARE) ** 2).backward()
     np.testing.assert_allclose(w.grad.numpy(), v.grad.numpy())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_makes_a_tensor_of_pytorch_gets_the_dense_form(kind: str) -> None:
+    for make in (lambda v: torch.tensor(v, dtype=torch.float64), np.asarray):
+        x = made(make)[kind]
+        for function in (torch.as_tensor, torch.asarray, torch.from_dlpack, torch.tensor):
+            torch.testing.assert_close(function(x), bridge.to_torch(dense_tensor("", x)))
+
+
+def test_a_dense_form_for_pytorch_is_bounded_and_loses_no_gradient() -> None:
+    with dk.densify(on="error"), pytest.raises(dk.DensifyError, match="__dlpack__"):
+        torch.as_tensor(Diagonal([1.0]))
+    with pytest.raises(dk.AutogradError, match=r"use x.detach\(\)"):
+        torch.as_tensor(Diagonal(dk.tensor([1.0], requires_grad=True)))
+    with pytest.raises(TypeError, match=r"__dlpack__: Bare has no dense form; define to_dense\(\)"):
+        torch.as_tensor(Bare())
+
+
+def test_the_page_lists_what_is_answered() -> None:
+    if torch.__version__.startswith("2.13."):  # others have more functions, or fewer
+        assert page.PAGE.read_text(encoding="utf-8") == page.make_page(), "python -m tests.interop.torch_page"
+    assert page.make_page().count("`") > 500

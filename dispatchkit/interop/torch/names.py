@@ -9,6 +9,7 @@ from typing import Any
 from torch.overrides import resolve_name
 
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.nn import functional  # noqa: F401  # its operations are in the namespace once it is loaded
 from dispatchkit.protocol.overridable import Overridable, of
 
 __all__ = ["KEYWORDS", "method_name", "operation_of", "path_of"]

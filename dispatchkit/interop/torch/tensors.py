@@ -10,7 +10,7 @@ import torch
 
 from dispatchkit.backends.arrays import raw_array
 from dispatchkit.declare.wrapping import wrapped
-from dispatchkit.errors import RegistrationError
+from dispatchkit.errors import RegistrationError, class_name
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.interop.dense import dense_tensor
@@ -47,7 +47,7 @@ def from_torch(t: torch.Tensor) -> Tensor:
     tensor(6., grad_fn=<SumBackward0>)
     """
     if not isinstance(t, torch.Tensor):
-        raise TypeError(f"from_torch takes a torch.Tensor, found {_described(t)}")
+        raise TypeError(f"from_torch takes a torch.Tensor, found {class_name(type(t))}")
     found: Tensor = wrapped(Tensor, raw_array(t))
     return found
 
@@ -157,9 +157,3 @@ def opened(value: Any) -> Any:
         if new is not held:
             made = with_field(made, name, new)
     return made
-
-
-def _described(value: Any) -> str:
-    cls = type(value)
-    library = cls.__module__.partition(".")[0]
-    return cls.__qualname__ if library in ("builtins", "__main__") else f"{library}.{cls.__qualname__}"

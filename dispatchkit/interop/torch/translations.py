@@ -230,6 +230,14 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dty
     return xp.linalg.vector_norm(input, ord=2 if p in ("fro", None) else p, axis=dim, keepdims=keepdim)
 
 
+@translation("einsum")
+def einsum(*args: Any) -> Any:
+    if not isinstance(args[0], str):
+        raise NotTranslated
+    operands = args[1] if len(args) == 2 and isinstance(args[1], (list, tuple)) else args[1:]
+    return xp.einsum(args[0], *operands)
+
+
 @translation("numel")
 def numel(input: Any) -> int:
     return int(input.size)
