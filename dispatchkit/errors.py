@@ -77,10 +77,10 @@ def class_name(cls: type) -> str:
     >>> class_name(int), class_name(DispatchError)
     ('int', 'dispatchkit.DispatchError')
     """
-    library = cls.__module__.partition(".")[0]
+    library, local = cls.__module__.partition(".")[0], "<locals>" in cls.__qualname__
     if library == "jaxlib":
         return "jax.Array"
-    return cls.__qualname__ if library in ("builtins", "__main__") else f"{library}.{cls.__qualname__}"
+    return cls.__name__ if local or library in ("builtins", "__main__") else f"{library}.{cls.__name__}"
 
 
 class DispatchError(Exception):
@@ -168,7 +168,7 @@ class AmbiguousImplementationError(DispatchError, TypeError):
     def __str__(self) -> str:
         lines = [f"ambiguous implementations of '{self.function}' for ({', '.join(self.types)}):"]
         lines += [f"  {rule}" for rule in self.rules]
-        lines.append(f"register ({self.settled_by}) to settle it")
+        lines.append(f"register ({self.settled_by}) to resolve it")
         return "\n".join(lines)
 
 

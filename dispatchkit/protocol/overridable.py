@@ -71,11 +71,15 @@ class Overridable:
     rules : the rules registered for it, held weakly: the types own them
     may_give_none : whether None can be a result; otherwise it means a rule without ``return``
     changes : name of the array argument that a call changes in place, "" for none
+    by_fields : computes it field by field, for types that have no rule; None for most operations
+    by_fields_always : whether it does so whatever the values; a type that refuses all else then has it, too
     hint : end of the error for arguments that do not fit
     """
 
     may_give_none = True
     changes = ""
+    by_fields: Handler | None = None
+    by_fields_always = False
     hint = ""
 
     def __init__(

@@ -20,9 +20,8 @@ from dispatchkit.declare.call_errors import (
     restated,
     shown,
 )
-from dispatchkit.declare.compiled_entry_points import several_function
+from dispatchkit.declare.compiled.entry_points import entry_point
 from dispatchkit.declare.decorators import conversion, creation
-from dispatchkit.declare.entry_point_source import converting_source
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import draw, sample
@@ -152,7 +151,7 @@ class Conversion(DeclaredOperation):
 
     @override
     def make_function(self) -> Callable[..., Any]:
-        return several_function(self, self.make_general(), converting_source)
+        return entry_point(self, self.make_general(), returns_itself=True)
 
     @override
     def default(self, key: Key, result: type | None) -> Callable[..., Any] | None:

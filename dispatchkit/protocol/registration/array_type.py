@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from functools import partial
 from types import MethodDescriptorType, WrapperDescriptorType
-from typing import Any
+from typing import Any, TypeVar
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.densify import FromDense, make_dense
@@ -21,14 +21,28 @@ from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Declaration
 from dispatchkit.protocol.types.records import ATTRIBUTE
 
-__all__ = ["decorate", "register"]
+__all__ = ["array_type", "register_type"]
+
+T = TypeVar("T", bound=type)
 
 ARITHMETIC = frozenset({*REFLECTED, *REFLECTED.values(), "__abs__", "__neg__", "__pos__", "__invert__"})
 # What the methods are that a class written in C defines.
 IN_C = (WrapperDescriptorType, MethodDescriptorType)
 
 
-def decorate(protocol: Registering, cls: type, declaration: Declaration) -> None:
+def array_type(protocol: Registering, declaration: Declaration) -> Callable[[T], T]:
+    """Return the decorator of `DispatchProtocol.array_type`."""
+
+    def decorate(cls: T) -> T:
+        if not isinstance(cls, type):
+            raise RegistrationError(f"array_type decorates a class, not {cls!r}; write @array_type()")
+        _decorate(protocol, cls, declaration)
+        return cls
+
+    return decorate
+
+
+def _decorate(protocol: Registering, cls: type, declaration: Declaration) -> None:
     """Give a class its protocol method, the members of the surface, and attributes computed from others.
 
     Raises
@@ -54,7 +68,7 @@ def decorate(protocol: Registering, cls: type, declaration: Declaration) -> None
     protocol.journal.on_undo(partial(_strip, protocol, cls, before))
 
 
-def register(protocol: Registering, cls: type, declaration: Declaration) -> None:
+def register_type(protocol: Registering, cls: type, declaration: Declaration) -> None:
     """Let a class of another library take part.
 
     Raises
@@ -118,7 +132,7 @@ def _check_operators(use: str, protocol: Registering, cls: type, *, foreign: boo
 
 
 def _strip(protocol: Registering, cls: type, keep: set[str]) -> None:
-    """Remove what `decorate` gave a class."""
+    """Remove what decorating gave a class."""
     protocol.surface.forget(cls)
     for name in set(cls.__dict__) - keep - {ATTRIBUTE}:
         delattr(cls, name)
