@@ -68,5 +68,5 @@ def holds_everywhere(condition: Any, *, traced: bool = False) -> bool:
         if not isinstance(condition, Storage):
             return bool(condition)
     while isinstance(condition, Storage):
-        condition = condition.value if condition.lifted else condition.array  # type: ignore[attr-defined]
+        condition = condition.value if condition.is_tracer else condition.array  # type: ignore[attr-defined]
     return traced if is_traced(condition) else bool(np.all(np.asarray(condition)))

@@ -22,10 +22,16 @@ def reference(entry: DeclaredOperation) -> Callable[..., Any] | None:
         return REFERENCES[entry.name]
     if entry.namespace == "dispatchkit.special":
         return scipy_special(entry)
-    place: Any = np
+    found: Any = np
     for part in entry.qualified_name.removeprefix("dispatchkit.").split("."):
-        place = getattr(place, part, None)
-    return place if callable(place) else None
+        found = getattr(found, part, None)
+    if not callable(found):
+        return None
+    place: Callable[..., Any] = found
+    # Where NumPy gives small integers small floating numbers, a body that is not NumPy's gives the default ones.
+    if entry.facts.gives == "float" and not entry.implementation.passthrough:
+        return lambda *arrays: place(*map(inexact, arrays))
+    return place
 
 
 # The versions of NumPy that first have a function, or take what the standard has it take.

@@ -10,8 +10,8 @@ import torch
 from dispatchkit.backends.arrays import is_inexact
 from dispatchkit.interop.torch.tensors import from_torch, mapped, raw_torch
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.types.fields import with_field
 from dispatchkit.tensor import Tensor
+from dispatchkit.tree import with_attributes
 
 __all__ = ["FieldParameters", "set_weight"]
 
@@ -62,14 +62,14 @@ class FieldParameters(torch.nn.Module):  # type: ignore[misc]  # `Any` where PyT
                 self.register_parameter(name, torch.nn.Parameter(t))
             else:
                 self.register_buffer(name, t)
-            template = with_field(template, name, None)
+            template = with_attributes(template, [(name, None)])
         self._fields, self._template = tuple(held), template
 
     def forward(self) -> Any:
         """Return the array, whose tensors are the parameters."""
         made = self._template
         for name in self._fields:
-            made = with_field(made, name, from_torch(getattr(self, name)))
+            made = with_attributes(made, [(name, from_torch(getattr(self, name)))])
         return made
 
     def __getattr__(self, name: str) -> Any:

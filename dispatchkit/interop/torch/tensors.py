@@ -15,9 +15,9 @@ from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.interop.dense import dense_tensor
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.types.fields import with_field
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import twin
+from dispatchkit.tree import with_attributes, with_members
 
 __all__ = ["from_torch", "mapped", "opened", "raw_torch", "to_torch"]
 
@@ -125,8 +125,7 @@ def mapped(change: Change, value: Any, *also: type) -> Any:
     if isinstance(value, (torch.Tensor, *also)) or tensor_protocol.types.participates(type(value)):
         return change(value)
     if isinstance(value, (list, tuple)):
-        members = [mapped(change, member, *also) for member in value]
-        return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
+        return with_members(value, [mapped(change, member, *also) for member in value])
     if isinstance(value, Mapping):
         return {key: mapped(change, member, *also) for key, member in value.items()}
     return value
@@ -155,5 +154,5 @@ def opened(value: Any) -> Any:
         if isinstance(held, np.ndarray):
             new = torch.from_numpy(held)
         if new is not held:
-            made = with_field(made, name, new)
+            made = with_attributes(made, [(name, new)])
     return made

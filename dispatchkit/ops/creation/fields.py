@@ -97,6 +97,10 @@ def zeros_like_fields(x: Any, /, *, dtype: DType = None, device: Any = None, req
     return astype(made, made.dtype if dtype is None else dtype, device=device)
 
 
-for _function, _by_fields in ((clone, clone_fields), (astype, astype_fields), (zeros_like, zeros_like_fields)):
-    tensor_protocol.operation(_function).by_fields = _by_fields
-tensor_protocol.operation(clone).by_fields_always = True
+def _declare_fields() -> None:
+    for function, by_fields in ((clone, clone_fields), (astype, astype_fields), (zeros_like, zeros_like_fields)):
+        tensor_protocol.operation(function).by_fields = by_fields
+    tensor_protocol.operation(clone).by_fields_always = True
+
+
+_declare_fields()
