@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, overload
 
 from dispatchkit.errors import NoImplementationError, RegistrationError
@@ -184,6 +184,8 @@ class DispatchProtocol(Registry):
         priority: float | None = None,
         fields: tuple[str, ...] | Mapping[str, Any] | None = None,
         dense: str | Callable[[Any], Any] | None = None,
+        closed: Iterable[Callable[..., Any] | Kind] = (),
+        impossible: Iterable[Callable[..., Any] | Kind] = (),
     ) -> Callable[[T], T]:
         """Make an array type of a class: ``@array_type(fallback=fallback.dense)``.
 
@@ -197,6 +199,8 @@ class DispatchProtocol(Registry):
         fields : names of the attributes that hold its content, the wrapped array first; by default a
             dataclass's fields, else the constructor's parameters. A dictionary gives a `dk.field` with each name
         dense : the method that makes a plain array, ``"to_dense"`` by default, or a function of the instance
+        closed : functions and kinds that give the type again where all arrays are of it; coverage checks it
+        impossible : functions and kinds that cannot keep its structure; advice leaves them out
 
         Raises
         ------
@@ -204,7 +208,7 @@ class DispatchProtocol(Registry):
         """
         if cls is not None:
             raise RegistrationError("array_type takes what it declares; write @array_type()")
-        declaration = Declaration(fallback, priority, fields, dense)
+        declaration = Declaration(fallback, priority, fields, dense, None, tuple(closed), tuple(impossible))
 
         def make(cls: T) -> T:
             if not isinstance(cls, type):
@@ -360,7 +364,8 @@ class DispatchProtocol(Registry):
         hints = {
             p.name: self._hint(entry, p.form is Form.STAR)
             for p, entry in zip(operation.parameters.arrays, key, strict=True)
-            if p.form is not Form.LOOSE or entry is own or named[p.name].default is inspect.Parameter.empty
+            if p.form is not Form.INDEX
+            and (p.form is not Form.LOOSE or entry is own or named[p.name].default is inspect.Parameter.empty)
         }
         parameters = [
             p.replace(annotation=hints.get(p.name) or p.empty, default=_pasteable(p.default)) for p in named.values()

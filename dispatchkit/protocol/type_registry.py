@@ -40,6 +40,8 @@ class Declaration:
     fields: tuple[str, ...] | Mapping[str, Any] | None = None
     dense: str | Callable[[Any], Any] | None = None
     rules: Mapping[str, FieldRule] | None = None
+    closed: tuple[Any, ...] = ()
+    impossible: tuple[Any, ...] = ()
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dispatchkit.report.audit.findings import KINDS, Finding
 from dispatchkit.report.audit.pairs import SHARES, Pair
-from dispatchkit.report.coverage.tables import short_location
+from dispatchkit.report.table import short_location
 
 if TYPE_CHECKING:
     from dispatchkit.report.audit.audit import Audit

@@ -12,9 +12,8 @@ from typing import TypeAlias
 
 from dispatchkit.errors import format_bytes
 from dispatchkit.protocol.outcome import OUTCOMES, PALE
-from dispatchkit.report.coverage.tables import short_location
 from dispatchkit.report.record.call import HOWS, TracedCall
-from dispatchkit.report.record.summary import format_time
+from dispatchkit.report.table import format_time, short_location
 
 __all__ = ["Timeline"]
 
