@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dispatchkit.declare.namespace import make_home
 from dispatchkit.nn import functional  # noqa: F401  # reports list its operations, too
-from dispatchkit.report.advice import Advice, Suggestion
 from dispatchkit.report.audit.audit import Audit, audit
 from dispatchkit.report.audit.findings import Finding
 from dispatchkit.report.audit.pairs import Pair, PairRow
+from dispatchkit.report.coverage.advice import Advice, Suggestion
 from dispatchkit.report.coverage.coverage import Coverage, CoverageSet, MeasuredCoverage, coverage
 from dispatchkit.report.coverage.rows import MeasuredRow, Row, RuleEntry
 from dispatchkit.report.graph.drawing import Drawing, draw

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 import dispatchkit as dk
+import tests.report.imperfect
+import tests.report.subjects  # noqa: F401  # here: what a test imports first, it unregisters
 from dispatchkit.__main__ import COMMANDS, main
 from dispatchkit.report.progress import Progress
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, overload
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.report.advice import Advice, advise, lacking_events, stubs_of
+from dispatchkit.report.coverage.advice import Advice, advise, lacking_events, stubs_of
 from dispatchkit.report.coverage.dry_run import measuring
 from dispatchkit.report.coverage.measure import measured_row
 from dispatchkit.report.coverage.operands import Subject

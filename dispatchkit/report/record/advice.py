@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dispatchkit.protocol.fallbacks.dense import Dense
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.report.advice import Advice, Event, advise
+from dispatchkit.report.coverage.advice import Advice, Event, advise
 from dispatchkit.report.coverage.survey import Survey
 from dispatchkit.report.operations import Named
 from dispatchkit.report.record.call import TracedCall

@@ -15,7 +15,7 @@ from dispatchkit.graph.node import Node
 from dispatchkit.graph.node_wrapper import Around, is_around
 from dispatchkit.graph.storage import Vertex
 from dispatchkit.protocol.observers import Observer, Seen, active_observer, observe, observers, set_observers
-from dispatchkit.report.advice import Advice
+from dispatchkit.report.coverage.advice import Advice
 from dispatchkit.report.operations import Named
 from dispatchkit.report.record.advice import recorded_advice
 from dispatchkit.report.record.call import TracedCall, begun, finish
