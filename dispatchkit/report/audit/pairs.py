@@ -11,6 +11,7 @@ from typing import Any
 from dispatchkit.protocol.chain import Chain, build_chain
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.explain import ANSWERS, AT_RUN_TIME, RAISES, foretold
+from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.fallbacks.convert import LOSSY
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.kinds import kinds
@@ -18,6 +19,7 @@ from dispatchkit.protocol.outcome import AMBIGUOUS, OUTCOMES
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters
 from dispatchkit.protocol.specificity import Step
+from dispatchkit.protocol.type_registry import DENSE, Declaration
 
 __all__ = [
     "SHARES",
@@ -333,13 +335,111 @@ def decisions(
 ) -> Iterator[Decision]:
     """Yield who answers, for every ordered pair of types and every call of two arrays."""
     base = chains.protocol.base
+    alike = _Alike(chains, calls, types)
     for left in types:
-        filler = left if base is None else base
         for right in types:
+            filler = left if base is None else base
             for call in calls:
-                text = call.text(names[left], names[right], names.get(filler) or type_name(filler))
-                given = call.values(left, right, filler)
-                yield decided(chains, call.operation, (left, right), given, text)
+                found = alike.decision(call, left, right, names)
+                if found is None:
+                    text = call.text(names[left], names[right], names.get(filler) or type_name(filler))
+                    given = call.values(left, right, filler)
+                    found = decided(chains, call.operation, (left, right), given, text)
+                yield found
+
+
+class _Alike:
+    """Who answers where neither of two types has a rule: the same for all types that declare the same.
+
+    The call is decided once, for two classes that stand for them, whose names are then replaced.
+    """
+
+    def __init__(self, chains: Chains, calls: Sequence[Call], types: Sequence[type]) -> None:
+        self.chains = chains
+        self.protocol = protocol = chains.protocol
+        operations = {call.operation for call in calls}
+        self.profiles = {cls: self._profile(cls) for cls in types}
+        self.ruled: dict[type, set[Overridable]] = {cls: set() for cls in types}
+        for rule in [*protocol.rules(), *protocol.rules_of_kinds()]:
+            target = rule.target
+            own = {target} if isinstance(target, Overridable) else {o for o in operations if target in o.kind.lineage()}
+            for cls, ruled in self.ruled.items():
+                if rule.serves(cls, protocol.counts_as):
+                    ruled |= own
+        self.stand_ins: dict[Any, type] = {}
+        self.decided: dict[Any, Decision] = {}
+
+    def _profile(self, cls: type) -> Any:
+        """Return all that decides who answers for a type without rules; None where more than its declaration does."""
+        records = self.protocol.records
+        base = self.protocol.base
+        plain = (
+            base is None or not records.participates(cls) or self.protocol.wrapped_always(cls) or issubclass(cls, base)
+        )
+        if plain or not records.is_generated(cls) or any(self.protocol.conversions.reachable(cls)):
+            return None
+        rewraps = fallback.rewrap in self.protocol.fallback(cls)
+        fields = records.field_names(cls) if rewraps else ()
+        return (self.protocol.fallback(cls).parts, self.protocol.priority(cls), records.to_dense(cls) is None, fields)
+
+    def _stand_in(self, cls: type, name: str) -> type:
+        """Return the class that stands for all types that declare what one does."""
+        profile = self.profiles[cls]
+        made = self.stand_ins.get((profile, name))
+        if made is None:
+            _, priority, bare, fields = profile
+            declared = self.protocol.fallback(cls)
+            made = type(name, (), {} if bare else {DENSE: lambda self: self})
+            # The declaration is kept on the class, and goes with it.
+            self.protocol.records.declare(made, Declaration(declared, priority, fields))
+            self.stand_ins[profile, name] = made
+        return made
+
+    def decision(self, call: Call, left: type, right: type, names: Mapping[type, str]) -> Decision | None:
+        """Return who answers a call; None where the types themselves have to be asked."""
+        operation = call.operation
+        profiles = self.profiles[left], self.profiles[right]
+        related = left is not right and (issubclass(left, right) or issubclass(right, left))
+        if None in profiles or related or operation in self.ruled[left] or operation in self.ruled[right]:
+            return None
+        key = (call, *profiles, left is right)
+        template = self.decided.get(key)
+        one = self._stand_in(left, LEFT)
+        other = one if left is right else self._stand_in(right, RIGHT)
+        base = self.protocol.base
+        assert base is not None
+        if template is None:
+            text = call.text(LEFT, LEFT if left is right else RIGHT, names.get(base) or type_name(base))
+            given = call.values(one, other, base)
+            template = self.decided[key] = decided(self.chains, operation, (one, other), given, text)
+        classes = {one: left, other: right}
+        words = {LEFT: names[left], RIGHT: names[right]}
+        steps = [
+            None if step is None else _step_of(step, classes.get(step.cls, step.cls), _named_as(step.text, words))
+            for step in (template.step, template.otherwise)
+        ]
+        return Decision(
+            operation,
+            (left, right),
+            template.chain,
+            steps[0],
+            template.verdict,
+            steps[1],
+            _named_as(template.call, words),
+            _named_as(template.reason, words),
+        )
+
+
+def _step_of(step: Step, cls: type, text: str) -> Step:
+    return Step(step.source, cls, step.call, text, step.rule, step.error, step.rivals, step.path, step.then)
+
+
+# Names of the classes that stand for two types; no class has such a name.
+LEFT, RIGHT = "<first>", "<second>"
+
+
+def _named_as(text: str, words: Mapping[str, str]) -> str:
+    return text.replace(LEFT, words[LEFT]).replace(RIGHT, words[RIGHT])
 
 
 def names_of(types: Sequence[type]) -> dict[type, str]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
-from importlib.resources import files
 from typing import Any
 
 from dispatchkit.report.coverage.columns import page_lines
 from dispatchkit.report.coverage.rows import OUTCOME_OF, STRUCTURED, MeasuredRow, Report, Row, short_name
 from dispatchkit.report.coverage.tables import all_buckets, headline, side_by_side
-from dispatchkit.report.palette import css_class, style
+from dispatchkit.report.page import filled_page
+from dispatchkit.report.palette import css_class
 from dispatchkit.report.table import short_location
 
 __all__ = ["page"]
@@ -25,7 +24,6 @@ def page(reports: Sequence[Report]) -> str:
     cells: list[dict[str, Any]] = []
     parts = {
         "title": escape(title),
-        "colours": style("main, dialog", "", OUTCOME_OF),
         "cards": "\n".join(map(_card, reports)),
         "kinds": "".join(f"<option>{escape(kind)}</option>" for kind in sorted({_first(rows).kind for rows in table})),
         "chips": "\n".join(_chips(reports)),
@@ -34,16 +32,8 @@ def page(reports: Sequence[Report]) -> str:
         "count": str(len(table)),
         "heads": "".join(f'<th scope="col">{escape(report.type)}</th>' for report in reports),
         "groups": "\n".join(_groups(reports, table, cells)),
-        # Inside a script element only the start of a tag could end it.
-        "data": json.dumps(cells).replace("<", "\\u003c"),
     }
-    text = files("dispatchkit.report.coverage").joinpath("page.html").read_text(encoding="utf-8")
-    before, *pieces = text.split("{{")
-    filled = [before]
-    for piece in pieces:
-        name, _, rest = piece.partition("}}")
-        filled += [parts[name], rest]
-    return "".join(filled)
+    return filled_page("dispatchkit.report.coverage", parts, cells, OUTCOME_OF)
 
 
 def _first(rows: Iterable[Row | None]) -> Row:
