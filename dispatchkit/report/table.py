@@ -134,7 +134,8 @@ class Document:
         """Return it as plain text."""
         lines: list[str] = []
         for place, part in enumerate(self.parts):
-            if place and not isinstance(self.parts[place - 1], Title):
+            before = self.parts[place - 1] if place else None
+            if place and not (isinstance(before, Title) and before.level > 1):
                 lines.append("")
             if isinstance(part, Title):
                 more = f": {part.note}" if part.note else ""

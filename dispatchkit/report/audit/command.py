@@ -19,6 +19,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--operations", metavar="NAME,...", help="the operations that are called; all by default")
     parser.add_argument("--format", choices=("text", "json", "markdown"), default="text", help="what is printed")
     parser.add_argument("--svg", metavar="FILE", help="write the picture of the pairs")
+    parser.add_argument("--html", metavar="FILE", help="write a page on which the pairs open to their calls")
     parser.add_argument("--json", metavar="FILE", help="write the audit as JSON")
     parser.add_argument(
         "--fail-on",
@@ -43,8 +44,8 @@ def _run(options: argparse.Namespace) -> int:
         base = [] if tensor_protocol.base is None else [tensor_protocol.base]
         names = None if options.operations is None else [part.strip() for part in options.operations.split(",")]
         report = audit([*types, *base], operations=names)
-        if options.svg:
-            report.save(options.svg)
+        for path in filter(None, (options.svg, options.html)):
+            report.save(path)
         if options.json:
             Path(options.json).write_text(report.to_json() + "\n", encoding="utf-8")
     except (ImportError, AttributeError, TypeError, ValueError, KeyError, OSError) as error:

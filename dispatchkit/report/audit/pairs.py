@@ -153,8 +153,8 @@ class Call:
             elif p.form is Form.SEQUENCE and isinstance(values.get(p.name), tuple):
                 values[p.name] = f"[{', '.join(values[p.name])}]"
         args, kwargs = arguments(self.operation.parameters, values)
-        told = [*map(str, args), *(f"{name}={value}" for name, value in kwargs.items())]
-        return f"{self.operation.name}({', '.join(told)})"
+        words = [*map(str, args), *(f"{name}={value}" for name, value in kwargs.items())]
+        return f"{self.operation.name}({', '.join(words)})"
 
 
 def key_of(parameters: Parameters, given: Mapping[str, Any]) -> Key:
@@ -304,16 +304,16 @@ def decided(
     otherwise = steps[1][0] if len(steps) > 1 and verdict != RAISES else None
     seen = {key}
     turn = step
-    told: list[str] = []
+    turns: list[str] = []
     # What becomes another call is answered by whoever answers that one.
     while turn is not None and turn.then is not None and turn.then not in seen:
         seen.add(turn.then)
-        told.append(turn.text)
+        turns.append(turn.text)
         following, reason = _steps(chains, operation, turn.then, args, kwargs)
         turn, further = following[0] if following else (None, RAISES)
         if further == RAISES:
             reason = reason if turn is None else turn.text
-            return Decision(operation, types, chains(operation, key), None, "", None, call, "; ".join([*told, reason]))
+            return Decision(operation, types, chains(operation, key), None, "", None, call, "; ".join([*turns, reason]))
     return Decision(operation, types, chains(operation, key), step, verdict, otherwise, call, reason)
 
 
