@@ -46,7 +46,6 @@ from dispatchkit.protocol.densify import densify as densify
 from dispatchkit.protocol.densify import densify_ledger as densify_ledger
 from dispatchkit.protocol.engine import DispatchProtocol as DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback as fallback
-from dispatchkit.protocol.fields import field as field
 from dispatchkit.protocol.instance import TensorFunctionMode as TensorFunctionMode
 from dispatchkit.protocol.instance import array_type as array_type
 from dispatchkit.protocol.instance import converts as converts
@@ -59,6 +58,7 @@ from dispatchkit.protocol.instance import redispatch as redispatch
 from dispatchkit.protocol.instance import register_type as register_type
 from dispatchkit.protocol.instance import tensor_protocol as tensor_protocol
 from dispatchkit.protocol.kinds import kinds as kinds
+from dispatchkit.protocol.types.fields import field as field
 from dispatchkit.random import Generator as Generator
 from dispatchkit.random import manual_seed as manual_seed
 from dispatchkit.tensor import ArrayMethods as ArrayMethods
@@ -90,7 +90,7 @@ else:
         for name in _LATER:
             __getattr__(name)
 
-    tensor_protocol.before_local.append(_load_everything)
+    tensor_protocol.journal.before_local.append(_load_everything)
 
     def __getattr__(name: str) -> _Any:
         if name not in _LATER:

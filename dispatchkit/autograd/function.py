@@ -128,7 +128,7 @@ class Function:
 def _adopt(cls: type[Function]) -> None:
     """Give a class its record; it is in no list, and goes with the class."""
     record = FunctionRecord(cls, Function)
-    tensor_protocol.adopt(record)
+    tensor_protocol.operations.adopt(record)
     cls.__overridable__ = record
 
 

@@ -19,7 +19,7 @@ from dispatchkit.autograd.tensor_leaves import NOTHING, TENSOR, parts_of
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage
-from dispatchkit.protocol.callers import ask_the_rest, decide
+from dispatchkit.protocol.callers import continue_chain, decide
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.modes import ask_modes, live
@@ -149,7 +149,7 @@ class FunctionRecord(Overridable):
                 first = decide(self, args, kwargs, *((types,) if whole else ()))
             result = first(*args, **kwargs)
             if result is NotImplemented:
-                return ask_the_rest(self, first, args, kwargs, result)
+                return continue_chain(self, first, args, kwargs, result)
             return result
 
         apply.__qualname__ = f"{cls.__qualname__}.apply"
@@ -167,7 +167,7 @@ class FunctionRecord(Overridable):
     def default(self, key: Key, result: type | None) -> Callable[..., Any]:
         self.method("forward")
         self._check_form()
-        participates = tensor_protocol.records.participates
+        participates = tensor_protocol.types.participates
         others = [cls for cls in flatten(key) if not issubclass(cls, Storage)]
         return self._apply_to_types if any(map(participates, others)) else self._apply
 

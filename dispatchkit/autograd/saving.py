@@ -35,7 +35,7 @@ class Packing(Observer):
         self.pack = pack
         self.unpack = unpack
 
-    def saw(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+    def on_result(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
         """Pack what the nodes of a call have saved."""
         for node, outputs in recorded(operation, args, kwargs, result).items():
             if not is_around(Unpacking, node):

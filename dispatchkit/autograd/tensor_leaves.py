@@ -8,7 +8,7 @@ from typing import Any
 from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.type_registry import with_field
+from dispatchkit.protocol.types.fields import with_field
 
 __all__ = ["NOTHING", "TENSOR", "Parts", "parts_of"]
 
@@ -54,11 +54,11 @@ def parts_of(value: Any) -> Parts:
     if isinstance(value, Storage):
         return TENSOR
     cls = type(value)
-    return Parts(cls, tuple(_paths(value))) if tensor_protocol.records.participates(cls) else NOTHING
+    return Parts(cls, tuple(_paths(value))) if tensor_protocol.types.participates(cls) else NOTHING
 
 
 def _paths(value: Any) -> list[Path]:
-    records = tensor_protocol.records
+    records = tensor_protocol.types
     try:
         names = records.fields_of(value)
     except RegistrationError:  # a type that has no fields at all

@@ -28,10 +28,9 @@ from dispatchkit.declare.rules import Rule, RuleKind
 from dispatchkit.declare.samples import Content, Sample, elementwise_samples, reduction_samples
 from dispatchkit.declare.typing import Operation
 from dispatchkit.errors import RegistrationError
-from dispatchkit.protocol.annotations import signature_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind, kinds
-from dispatchkit.protocol.parameters import Parameters
+from dispatchkit.protocol.parameters import Parameters, signature_of
 
 __all__ = [
     "alias",
@@ -153,7 +152,7 @@ def operation(
         place = namespace or fn.__module__.partition(".")[0]
         parameters = Parameters(signature, array_forms(fn, signature, arrays))
         entry = record(tensor_protocol, fn.__name__, place, kind, parameters, fn, differentiable, passthrough)
-        call = tensor_protocol.add(entry)
+        call = tensor_protocol.operations.add(entry)
         entry.several = gives_several(fn)
         entry.decomposes = decomposes and not passthrough and not parameters.nullary
         entry.samples = _samples(entry, domain, content) if samples is None else list(samples)
@@ -285,7 +284,7 @@ def _enter_names(
     properties: Sequence[str],
     varargs: str | None,
 ) -> None:
-    surface = entry.protocol.surface
+    surface = tensor_protocol.surface
     if entry.namespace.partition(".")[0] == "dispatchkit":
         enter(entry.qualified_name.partition(".")[2], entry.function)
     if operator is not None:
@@ -308,7 +307,7 @@ def alias(name: str, function: Operation[P, R], *, method: bool = True) -> Opera
     entry = tensor_protocol.operation(function)
     enter(".".join([*entry.namespace.split(".")[1:], name]), function)
     if method:
-        entry.protocol.surface.add_method(name, entry)
+        tensor_protocol.surface.add_method(name, entry)
     return function
 
 

@@ -1,234 +1,309 @@
-"""The public functions of operations on tensors: plain tensors at once, all else by the table.
+"""The public functions of operations: plain tensors at once, all else by the table of who answers.
 
-The plain case is written out in the public function, because every call it saves shows in the figures; what makes the
-node where gradients flow stands apart, because every variable that a closure holds is copied at each call. What the
-closures hold of base type and rules is brought up to date by `settle` whenever either changes.
+There are four forms of them: of one or two arrays alone, of one array with parameters, of a sequence of arrays with
+parameters, and of several arrays or none with parameters. A call that a form does not compute itself goes by the table
+or, with its arguments as they came, to the general function of the protocol.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from dispatchkit.backends.arrays import foreign, is_inexact, raw_array
-from dispatchkit.backends.numpy import DOUBLE
-from dispatchkit.declare.call_errors import MISTAKES, reraise
-from dispatchkit.declare.wrapping import spec_of
-from dispatchkit.graph.node import CallNode, Node, note_versions
-from dispatchkit.graph.recording import is_grad_enabled
-from dispatchkit.graph.storage import vertex_of
-from dispatchkit.protocol.callers import ask_the_rest, decide
-from dispatchkit.protocol.frames import hide_frames
+from dispatchkit.declare.call_errors import NUMBERS, check_numbers
+from dispatchkit.declare.outputs import is_held
+from dispatchkit.declare.random_state import drawer
+from dispatchkit.declare.recorder import recorder
+from dispatchkit.declare.signature import LEAF, STAR, SpelledOut, given
+from dispatchkit.declare.template import (
+    Function,
+    compiled_later,
+    computed,
+    filled,
+    indented,
+    recompile,
+    tuple_of,
+    unpacked,
+)
+from dispatchkit.protocol.callers import continue_chain, decide
+from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.modes import ask_modes, live
+from dispatchkit.protocol.parameters import Form
 
 if TYPE_CHECKING:
     from dispatchkit.declare.operation import DeclaredOperation
 
-__all__ = [
-    "binary_function",
-    "record_nothing",
-    "recorder_of_leading",
-    "recorder_of_one",
-    "recorder_of_two",
-    "unary_function",
-]
+__all__ = ["CREATING", "entry_point", "is_plain", "operator_entry_point"]
 
-Handler = Callable[..., Any]
-new: Callable[[Any], Any] = object.__new__
-ndarray = np.ndarray
-asarray = np.asarray
+# What makes leaves: its functions take `requires_grad`, their bodies do not.
+CREATING = (kinds.creation, kinds.random)
 
-
-def unary_function(operation: DeclaredOperation) -> Handler:
-    """Return the public function of an operation of one array: plain tensors at once, all else by the table."""
-    table = operation.table
-    base: Any = None
-    kernel: Any = None
-    record: Any = None
-
-    def call(x: Any, /) -> Any:
-        try:
-            if live and (answer := ask_modes(operation, (x,), {})) is not NotImplemented:
-                return answer
-            t = type(x)
-            if t is base and not foreign:
-                try:
-                    r = kernel(x.array)
-                except MISTAKES as error:
-                    reraise(operation, error, (x,), {})
-                if type(r) is not ndarray:
-                    r = raw_array(r)
-                y = new(t)
-                y.array = r
-                y._memory = None
-                y._node = None if x._node is None else record(r, x)
-                return y
-            try:
-                first = table[t]
-            except KeyError:
-                first = decide(operation, (x,), {}, t)
-            result = first(x)
-            if result is NotImplemented or result is None:
-                return ask_the_rest(operation, first, (x,), {}, result)
-            return result
-        except Exception as error:
-            hide_frames(error)
-            raise
-
-    def settle() -> None:
-        nonlocal base, kernel, record
-        base, kernel = operation.fast_base, operation.kernel
-        record = recorder_of_one(operation) if operation.differentiable else record_nothing
-
-    operation.settlers.append(settle)
-    return call
+ENTRY = """
+def call(<taken>):
+    try:
+        <at_once>
+        <modes>
+        <find>
+        <compute>
+        <by_table>
+    except Exception as _error:
+        _hide_frames(_error)
+        raise
+"""
+CHECK = "    _check_numbers(_operation, _r, None)"
+BY_TABLE = """
+try:
+    _first = <found>
+except KeyError:
+    <leave>
+    _first = _decide(_operation, <arguments>, <types>)
+_result = <answer>
+if _result is NotImplemented or _result is None:
+    return _continue_chain(_operation, _first, <arguments>, _result)
+return _result
+"""
 
 
-def record_nothing(*_: Any) -> None:
-    """Take the place of a recorder where no gradient flows through the operation."""
-
-
-def recorder_of_one(operation: DeclaredOperation) -> Callable[[Any, Any], Node | None]:
-    """Return what makes the node of a call on a tracked tensor; None where recording is off."""
-    plan = operation.plan
-    (keep_x,), keep_y = plan.keeps, plan.keeps_output
-    save = operation.save if plan.saves_specs else None
-
-    def record(r: Any, x: Any) -> Node | None:
-        if not is_grad_enabled():
+def _arrays_of(tensors: Any, base: Any) -> list[Any] | None:
+    """Return the arrays of a list or tuple of plain tensors outside the graph; None of anything else."""
+    if type(tensors) is not list and type(tensors) is not tuple:
+        return None
+    raw = []
+    for x in tensors:
+        if type(x) is not base or x._node is not None:
             return None
-        n = Node()
-        n.operation = operation
-        # Views that were changed are taken anew.
-        v = x._node if x._memory is None else vertex_of(x)
-        n.edges = edges = (v,)
-        n.saved = save((x,), edges) if save is not None else (x,) if keep_x else (None,)
-        if keep_y:
-            n.output = r
-        n.shape = r.shape
-        n.dtype = r.dtype
-        n.extras = None
-        if keep_x and x._memory is not None:
-            note_versions(n)
-        return n
-
-    return record
+        raw.append(x.array)
+    return raw
 
 
-def binary_function(operation: DeclaredOperation, reflected: str = "") -> Handler:
-    """Return the public function of an operation of two arrays: plain tensors at once, all else by the table.
+def _type_of_members(tensors: Any) -> type | None:
+    """Return the one type of the members of a list or tuple.
+
+    Where there are several, or none, who answers is decided each time: the order of the types counts.
+    """
+    types: Any = set(map(type, tensors)) if type(tensors) is list or type(tensors) is tuple else ()
+    return types.pop() if len(types) == 1 else None
+
+
+NAMES: Mapping[str, Any] = {
+    "_NUMBERS": NUMBERS,
+    "_arrays_of": _arrays_of,
+    "_ask_modes": ask_modes,
+    "_continue_chain": continue_chain,
+    "_check_numbers": check_numbers,
+    "_decide": decide,
+    "_drawer": drawer.get,
+    "_given": given,
+    "_is_held": is_held,
+    "_live": live,
+    "_type_of_members": _type_of_members,
+}
+
+
+def is_plain(operation: DeclaredOperation) -> bool:
+    """Return whether an operation is of one or two arrays and nothing else, and gives new memory."""
+    parameters = operation.parameters
+    return parameters.binary or (parameters.unary and operation.kind is kinds.elementwise)
+
+
+def entry_point(operation: DeclaredOperation, general: Function, *, returns_itself: bool = False) -> Function:
+    """Return the public function of an operation.
 
     Parameters
     ----------
     operation : to compute
-    reflected : of the operator, the method that Python asks next
+    general : answers every call that the function neither computes nor looks up itself
+    returns_itself : whether a tensor of which nothing is asked is given back itself
     """
-    table = operation.table
-    base: Any = None
-    kernel: Any = None
-    record: Any = None
+    parameters = operation.parameters
+    spelled = SpelledOut(parameters)
+    if not spelled.possible or any(form is Form.INDEX for form in spelled.forms.values()):
+        return general
+    if is_plain(operation):
+        return _made(operation, spelled, _plain)
 
-    def call(x1: Any, x2: Any, /) -> Any:
-        try:
-            if live and (answer := ask_modes(operation, (x1, x2), {})) is not NotImplemented:
-                return answer
-            t = type(x1)
-            if t is base and type(x2) is t and not foreign:
-                try:
-                    r = kernel(x1.array, x2.array)
-                except MISTAKES as error:
-                    reraise(operation, error, (x1, x2), {})
-                if type(r) is not ndarray:
-                    r = raw_array(r)
-                y = new(t)
-                y.array = r
-                y._memory = None
-                y._node = None if x1._node is None and x2._node is None else record(r, x1, x2)
-                return y
-            try:
-                first = table[t][type(x2)]
-            except KeyError:
-                if reflected and operation.protocol.leaves(type(x2), reflected):
-                    return NotImplemented
-                first = decide(operation, (x1, x2), {}, t, type(x2))
-            result = first(x1, x2)
-            if result is NotImplemented or result is None:
-                return ask_the_rest(operation, first, (x1, x2), {}, result)
-            return result
-        except Exception as error:
-            hide_frames(error)
-            raise
+    def rest(*pieces: Any) -> Any:
+        args, kwargs = given(*pieces)
+        return general(*args, **kwargs)
 
-    def settle() -> None:
-        nonlocal base, kernel, record
-        base, kernel = operation.fast_base, operation.kernel
-        record = recorder_of_two(operation) if operation.differentiable else record_nothing
-
-    operation.settlers.append(settle)
-    return call
+    if parameters.gathering or (parameters.leading and operation.kind not in CREATING):
+        return _made(operation, spelled, _leading, _rest=rest)
+    return _made(operation, spelled, partial(_several, returns_itself=returns_itself), _rest=rest)
 
 
-def recorder_of_two(operation: DeclaredOperation) -> Callable[[Any, Any, Any], Node | None]:
-    """Return what makes the node of a call on two tensors, one of them tracked; None where recording is off."""
-    plan = operation.plan
-    (keep_1, keep_2), keep_y = plan.keeps, plan.keeps_output
-    (reads_11, reads_12), (reads_21, reads_22) = plan.reads
-    save = operation.save if plan.saves_specs else None
-    keep_any = keep_1 or keep_2 or save is not None
-    nothing = (None, None)
+def operator_entry_point(operation: DeclaredOperation, reflected: str) -> Function:
+    """Return the method behind the operator of an operation of two arrays.
 
-    def record(r: Any, x1: Any, x2: Any) -> Node | None:
-        if not is_grad_enabled():
-            return None
-        n = Node()
-        n.operation = operation
-        v1 = x1._node if x1._memory is None else vertex_of(x1)
-        v2 = x2._node if x2._memory is None else vertex_of(x2)
-        n.edges = (v1, v2)
-        n.extras = None
-        if not keep_any:
-            n.saved = nothing
-        else:
-            if save is not None:
-                n.saved = save((x1, x2), (v1, v2))
-            elif v2 is None:
-                n.saved = (x1 if reads_11 else None, x2 if reads_12 else None)
-            elif v1 is None:
-                n.saved = (x1 if reads_21 else None, x2 if reads_22 else None)
-            else:
-                n.saved = (x1 if keep_1 else None, x2 if keep_2 else None)
-            if x1._memory is not None or x2._memory is not None:
-                note_versions(n)
-        if keep_y:
-            n.output = r
-        n.shape = r.shape
-        n.dtype = r.dtype
-        return n
-
-    return record
+    Parameters
+    ----------
+    operation : to compute
+    reflected : the method that Python asks next
+    """
+    return _made(operation, SpelledOut(operation.parameters), _plain, _reflected=reflected)
 
 
-def recorder_of_leading(operation: DeclaredOperation) -> Callable[..., CallNode | None]:
-    """Return what makes the node of a call on a tracked tensor; None where recording is off or nothing can flow."""
-    plan = operation.plan
-    keep_x, keep_y = plan.keeps[0], plan.keeps_output
+def _made(
+    operation: DeclaredOperation,
+    spelled: SpelledOut,
+    source: Callable[..., list[str]],
+    **names: Any,
+) -> Function:
+    """Return a function that is compiled at its first call, and anew once rules or base type have changed."""
 
-    def record(r: Any, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallNode | None:
-        if not is_grad_enabled() or (r.dtype is not DOUBLE and not is_inexact(r.dtype)):
-            return None
-        n = CallNode()
-        n.operation = operation
-        n.edges = (x._node if x._memory is None else vertex_of(x),)
-        n.saved = (x if keep_x else spec_of(x), *args)
-        n.keywords = kwargs
-        n.outputs = n.extras = None
-        n.shape = r.shape
-        n.dtype = r.dtype
-        n.output = r if keep_y else None
-        if keep_x and x._memory is not None:
-            note_versions(n)
-        return n
+    def build() -> tuple[str, Mapping[str, Any]]:
+        plain = is_plain(operation)
+        own = {
+            **NAMES,
+            **spelled.names,
+            "_cls": operation.protocol.types.base,
+            "_compute": operation.kernel if plain else operation.on_numpy,
+            "_operation": operation,
+            "_record": recorder(operation, [True] * len(operation.parameters.arrays), parameters=not plain),
+            "_table": operation.table,
+            "_whole": operation.whole or operation.on_numpy,
+            **names,
+        }
+        text = source(operation, spelled, **({"reflected": True} if names.get("_reflected") else {}))
+        return "\n".join(text), own
 
-    return record
+    function = compiled_later(build)
+    operation.on_change.append(partial(recompile, function))
+    return function
+
+
+def _plain(operation: DeclaredOperation, its: SpelledOut, *, reflected: bool = False) -> list[str]:
+    """Return the text of a function of one or two arrays."""
+    values, (first, *others) = its.values, its.values
+    call = ", ".join(values)
+    arguments = f"{tuple_of(values)}, {{}}"
+    flows = " or ".join(f"{x}._node is not None" for x in values)
+    compute = [
+        f"if _type is _cls{''.join(f' and type({x}) is _type' for x in others)} and not _foreign:",
+        *indented(
+            computed(
+                f"_r = _compute({', '.join(f'{x}.array' for x in values)})",
+                arguments,
+                record=[f"if {flows}:", f"    _y._node = _record(_r, {call})"] if operation.differentiable else [],
+            )
+        ),
+    ]
+    leave = f"if _operation.protocol.types.leaves(type({values[-1]}), _reflected):"
+    return filled(
+        ENTRY,
+        taken=f"{call}, /",
+        at_once=[],
+        modes=[
+            f"if _live and (_answer := _ask_modes(_operation, {arguments})) is not NotImplemented:",
+            "    return _answer",
+        ],
+        find=[f"_type = type({first})"],
+        compute=[] if operation.composite or operation.several else compute,
+        by_table=filled(
+            BY_TABLE,
+            found="_table[_type]" + "".join(f"[type({x})]" for x in others),
+            leave=[leave, "    return NotImplemented"] if reflected else [],
+            arguments=arguments,
+            types=", ".join(["_type", *(f"type({x})" for x in others)]),
+            answer=f"_first({call})",
+        ),
+    )
+
+
+def _leading(operation: DeclaredOperation, its: SpelledOut) -> list[str]:
+    """Return the text of a function of an array, or of a sequence of arrays, given first, with parameters."""
+    (first, *values), others = its.values, its.parameters[1:]
+    sequence = its.forms[its.parameters[0].name] is Form.SEQUENCE
+    beyond = ["_unknown", *([] if its.spread else ["_star"])]
+    needed = [x for x, p in zip(values, others, strict=True) if p.default is p.empty and p.kind is not STAR]
+    rest = f"return _rest({its.given})"
+    arguments = f"({first}, *_args), _unknown"
+    fits = "".join(
+        [" and not _foreign", *(f" and not {x}" for x in beyond), *(f" and {x} is not _MISSING" for x in needed)]
+    )
+    compute = [f"_r = _compute({its.passed_on('_array')})"]
+    if not needed and not sequence:
+        left_out = [f"{x} is _MISSING" if x != "_star" else "not _star" for x in values]
+        whole = "_r = _whole(_array)"
+        compute = [f"if {' and '.join(left_out)}:", f"    {whole}", "else:", f"    {compute[0]}"] if values else [whole]
+    untracked = "".join(f" and {one}" for one in (f"{first}._node is None", *map(its.untracked, others)))
+    if sequence:
+        opening = [f"if (_array := _arrays_of({first}, _cls)){fits}:"]
+        flows, record = "False", []
+        same, share = "_is_held(_r, _array)", f"_note_sharing(_y, {first})"
+    else:
+        opening = [
+            f"if _type is _cls{fits}{untracked if operation.composite else ''}:",
+            f"    _array = {first}.array",
+        ]
+        flows = f"{first}._node is not None"
+        record = [*its.gathered(), f"_y._node = _record(_r, {first}, _args, _unknown)"]
+        record = [f"if {flows}:", *indented(record)] if operation.differentiable and not operation.composite else []
+        same, share = "_r is _array", f"_note_view(_y, {first})"
+    lines = computed(
+        compute,
+        f"*_given({its.given})",
+        check=its.check(),
+        unpack=unpacked(f"({first},)", arguments, flows, its.gathered()),
+        record=record,
+        same=[same],
+        share=share,
+    )
+    wrong = [*beyond, f"{first} is _MISSING", *(f"{x} is _MISSING" for x in needed)]
+    by_table = filled(
+        BY_TABLE,
+        found="_table[_type]",
+        leave=[],
+        arguments=arguments,
+        types="*([] if _type is None else [_type])" if sequence else "_type",
+        answer=f"_first({first}, *_args, **_unknown) if _args or _unknown else _first({first})",
+    )
+    key = [f"_type = _type_of_members({first})"] if sequence else []
+    return filled(
+        ENTRY,
+        taken=its.taken,
+        at_once=[],
+        modes=["if _live:", f"    {rest}"],
+        find=[
+            *(line for p in others for line in its.either(p, rest)),
+            *([] if sequence else [f"_type = type({first})"]),
+        ],
+        compute=[*opening, *indented(lines)],
+        by_table=[f"if {' or '.join(wrong)}:", f"    {rest}", *its.gathered(), *key, *by_table],
+    )
+
+
+def _several(operation: DeclaredOperation, its: SpelledOut, *, returns_itself: bool) -> list[str]:
+    """Return the text of a function of several arrays, or of none, with parameters, outside the graph."""
+    rest = f"return _rest({its.given})"
+    arrays = [p for p in its.parameters if p.name in its.forms]
+    apart = ["_live", "_foreign", "_unknown", *([] if its.spread else ["_star"])]
+    apart += ["_drawer() is not None"] if operation.kind is kinds.random else []
+    apart += [f"{LEAF} is not _MISSING"] if LEAF in its.named else []
+    sources = tuple_of(["*_star" if p.kind is STAR else its.value_of(p) for p in arrays])
+    same = [f"_is_held(_r, _array_{p.name})" if p.kind is STAR else f"_r is _array_{p.name}" for p in arrays]
+    check = its.check() if arrays else ["if type(_r) is _ndarray and _r.dtype.kind not in _NUMBERS:", CHECK]
+    at_once = []
+    if returns_itself:
+        value, left_out = its.values[0], " is ".join([*its.named, "_MISSING"])
+        at_once = [
+            f"if type({value}) is _cls and {left_out} and not (_live or _star or _unknown):",
+            f"    return {value}",
+        ]
+        check += [f"if _r is {same[0].removeprefix('_r is ')} is not {value}:", f"    return {value}"]
+    return filled(
+        ENTRY,
+        taken=its.taken,
+        at_once=at_once,
+        modes=[f"if {' or '.join(apart)}:", f"    {rest}"],
+        find=[line for p in its.parameters for line in (*its.either(p, rest), *its.looked_at(p, rest))],
+        compute=computed(
+            f"_r = _compute({its.passed_on()})",
+            f"*_given({its.given})",
+            check=check,
+            unpack=unpacked(sources, "(), {}", "False"),
+            same=same,
+            share=f"_note_sharing(_y, {sources})" if arrays else "",
+        ),
+        by_table=[],
+    )

@@ -159,7 +159,10 @@ def changes_noted() -> Iterator[dict[int, ref[Storage]]]:
 
 
 def move_vertices(changes: Iterable[tuple[Storage, Vertex | None]]) -> None:
-    """Give changed tensors their new vertices, with the gradients that they have and whether they retain them."""
+    """Give changed tensors their new vertices, with the gradients that they have and whether they retain them.
+
+    As in PyTorch, the old vertex of a view that is behind retains its gradient until the view is used again.
+    """
     noted = _changed.get()
     for tensor, new in changes:
         old = tensor._node
@@ -167,21 +170,18 @@ def move_vertices(changes: Iterable[tuple[Storage, Vertex | None]]) -> None:
             continue
         if noted is not None:
             noted[id(tensor)] = ref(tensor)
-        if old is None:
-            grad, retains = getattr(tensor, "_grad", None), False
-        else:
-            extras = old.extras
-            if extras is None or old.is_leaf:
-                grad, retains = None, False
-            else:
-                grad, retains = extras.grad, extras.retains
-                extras.grad, extras.retains = None, False
         tensor._node = new
-        if new is None:
-            tensor._grad = grad
-        elif grad is not None or retains:
-            own = extras_of(new)
-            own.grad, own.retains = grad, retains
+        if old is None:
+            if new is not None and getattr(tensor, "_grad", None) is not None:
+                extras_of(new).grad = tensor._grad
+        elif old.is_leaf or old.extras is None:
+            tensor._grad = None
+        elif new is None:
+            tensor._grad = old.extras.grad
+        elif new.behind:
+            new.extras = old.extras
+        else:
+            old.extras.give_gradient(new)
 
 
 def apply_in_place(operation: DeclaredOperation, x: Storage, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -202,6 +202,8 @@ def apply_in_place(operation: DeclaredOperation, x: Storage, args: tuple[Any, ..
         if hasattr(x, "__dict__"):
             source.__dict__.update(x.__dict__)
     write_back(name, x, operation.function(source, *args, **kwargs))
+    if x._node is not None and x._node.extras is not None:
+        vertex_of(x)  # which retains the gradient from now on
     return x
 
 
@@ -242,7 +244,7 @@ def make_inplace(operation: DeclaredOperation, base: Any, as_operator: bool) -> 
                 if (type(b) is np.ndarray or cls is not base) and not in_graph(self, other):
                     _compute_into(operation, self, b)
                     return self
-            if as_operator and operation.protocol.is_stranger(cls):
+            if as_operator and operation.protocol.types.is_foreign(cls):
                 return NotImplemented
             return apply_in_place(operation, self, (other,), {})
         except Exception as error:

@@ -10,25 +10,20 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
-from dispatchkit.backends.arrays import foreign, making_with, namespace_of
+from dispatchkit.backends.arrays import foreign, making_with, may_share_memory, namespace_of
 from dispatchkit.backends.numpy import NumpyNamespace, numpy_namespace
-from dispatchkit.declare.call_errors import numbers_only
-from dispatchkit.declare.compiled_entry_points import leading_function, several_function
-from dispatchkit.declare.default_elementwise import leading_handler, plain_handler
-from dispatchkit.declare.default_general import arrays_handler, call_handler, gathering_handler
+from dispatchkit.declare.default_implementations import default_implementation
 from dispatchkit.declare.docs import Facts
-from dispatchkit.declare.entry_point_source import random_source, several_source
-from dispatchkit.declare.entry_points import binary_function, unary_function
+from dispatchkit.declare.entry_points import CREATING, entry_point, operator_entry_point
 from dispatchkit.declare.libraries import making_for
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.declare.random_state import overseen
 from dispatchkit.declare.rules import Rules
 from dispatchkit.declare.samples import Sample
-from dispatchkit.declare.sequence_entry_points import gathering_function
 from dispatchkit.declare.vjp import Plan, all_cotangents, pull_all
-from dispatchkit.declare.wrapping import finalized, make_leaf, spec_of, wrapped
+from dispatchkit.declare.wrapping import make_leaf, spec_of, wrapped
 from dispatchkit.graph.node import CallNode, Node, Output
 from dispatchkit.graph.storage import Storage
+from dispatchkit.protocol.callers import make_function
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.kinds import Kind, kinds
@@ -36,11 +31,6 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, Parameters, flatten
 
 __all__ = ["CREATING", "DeclaredOperation"]
-
-# What makes leaves: its functions take `requires_grad`, their bodies do not.
-CREATING = (kinds.creation, kinds.random)
-# Parameters of functions that make arrays, which their handlers look at.
-MAKING = frozenset({"requires_grad", "dtype"})
 
 
 class DeclaredOperation(Overridable):
@@ -63,7 +53,7 @@ class DeclaredOperation(Overridable):
     pull_raw : computes the raw cotangents of a recorded call's inputs
     decomposes : whether the body computes it by way of other operations
     several : whether it gives several arrays
-    settlers : bring what the public functions hold up to date with rules and base type
+    on_change : bring what the public functions hold up to date with rules and base type
     """
 
     may_give_none = False
@@ -95,7 +85,7 @@ class DeclaredOperation(Overridable):
         self.facts = Facts()
         self.decomposes = True
         self.several = False
-        self.settlers: list[Callable[[], None]] = []
+        self.on_change: list[Callable[[], None]] = []
         self._plan: Plan | None = None
         self.pull_raw: Callable[[Any, Any], Sequence[Any]] = self._first_pull
 
@@ -107,26 +97,15 @@ class DeclaredOperation(Overridable):
     @override
     def make_function(self) -> Callable[..., Any]:
         """Return the public function, which computes plain tensors without a look at the table."""
-        if self.parameters.unary and self.kind is kinds.elementwise:
-            return unary_function(self)
-        if self.parameters.binary:
-            return binary_function(self)
-        if self.parameters.gathering:
-            return gathering_function(self)
-        general = self.make_general()
-        if any(p.form is Form.INDEX for p in self.parameters.arrays):
-            return general
-        if self.parameters.leading and self.kind not in CREATING:
-            return leading_function(self, general)
-        return several_function(self, general, random_source if self.kind is kinds.random else several_source)
+        return entry_point(self, self.make_general())
 
     def make_general(self) -> Callable[..., Any]:
         """Return what answers the calls that the public function does not compute itself."""
-        return super().make_function()
+        return make_function(self)
 
     @override
     def make_operator(self, reflected: str) -> Callable[..., Any]:
-        return binary_function(self, reflected)
+        return operator_entry_point(self, reflected)
 
     def compute_on_numpy_by(self, fast: Callable[..., Any]) -> None:
         """Compute NumPy arrays by a function of the same parameters in place of the body."""
@@ -138,15 +117,15 @@ class DeclaredOperation(Overridable):
     def forget_rules(self) -> None:
         """Read the rules anew, and decide the calls to come by them."""
         self._plan = None
-        self.settle()
+        self.refresh()
         self.clear()
 
     @override
-    def settle(self) -> None:
+    def refresh(self) -> None:
         """Bring what the public functions hold up to date with rules and base type."""
         self.pull_raw = self._first_pull
-        for settle in self.settlers:
-            settle()
+        for refresh in self.on_change:
+            refresh()
 
     def _first_pull(self, node: Any, g: Any) -> Sequence[Any]:
         """Compile the rules when a gradient first flows, since most programs differentiate few operations."""
@@ -161,8 +140,12 @@ class DeclaredOperation(Overridable):
         return self._plan
 
     def computed_by(self, xp: Any) -> Callable[..., Any]:
-        """Return what computes it on arrays of a namespace."""
-        return self.on_numpy if xp is numpy_namespace else partial(self.body_of_namespace, xp)
+        """Return what computes it on arrays of a namespace; elementwise, into memory of its own."""
+        if xp is numpy_namespace:
+            return self.on_numpy
+        compute = partial(self.body_of_namespace, xp)
+        alone = self.parameters.unary and self.kind is kinds.elementwise
+        return partial(_in_new_memory, xp, compute) if alone else compute
 
     @property
     def keeps_output(self) -> bool:
@@ -192,30 +175,12 @@ class DeclaredOperation(Overridable):
 
     @override
     def default(self, key: Key, result: type | None) -> Callable[..., Any] | None:
-        cls = result if result is not None else self.protocol.base
+        cls = result if result is not None else self.protocol.types.base
         assert cls is not None
-        parameters = self.parameters
         lifted: Any = next((t for t in flatten(key) if issubclass(t, Storage) and t.lifted), None)
         if lifted is not None:
             return self._by_lifted(lifted)
-        tensors = [issubclass(t, Storage) if isinstance(t, type) else False for t in key]
-        names = parameters.signature.parameters.keys()
-        if self.composite or self.several or not tensors:
-            handler = call_handler(self, cls)
-        elif parameters.binary or (self.kind is kinds.elementwise and parameters.unary):
-            handler = plain_handler(self, cls, tensors)
-        elif parameters.leading and tensors[0] and self.kind not in CREATING:
-            handler = leading_handler(self, cls)
-        elif parameters.gathering and names.isdisjoint(MAKING):
-            handler = gathering_handler(self, cls)
-        elif parameters.positional > 1 and any(tensors) and names.isdisjoint(MAKING):
-            handler = arrays_handler(self, cls, tensors)
-        else:
-            handler = call_handler(self, cls)
-        if self.kind is kinds.random:
-            handler = overseen(self, handler)
-        handler = numbers_only(self, handler, key)
-        return handler if cls is self.protocol.base else finalized(self, cls, handler, tensors)
+        return default_implementation(self, key, cls)
 
     def _by_lifted(self, cls: Any) -> Callable[..., Any]:
         """Return the answer of a type whose instances have no raw array."""
@@ -233,7 +198,7 @@ class DeclaredOperation(Overridable):
     @property
     def fast_base(self) -> type | None:
         """The class that the public function computes itself; None where it cannot."""
-        return None if self.composite or self.several else self.protocol.base
+        return None if self.composite or self.several else self.protocol.types.base
 
     @override
     def decomposition(self) -> Callable[..., Any] | None:
@@ -272,7 +237,7 @@ class DeclaredOperation(Overridable):
 
     def _outputs_of(self, node: Node, y: Any) -> Any:
         """Return the output of a recorded call as a tensor of the graph."""
-        base = self.protocol.base
+        base = self.protocol.types.base
         assert base is not None
         if isinstance(y, tuple):
             ys = [wrapped(base, one, Output(node.original, i, one.shape, one.dtype)) for i, one in enumerate(y)]
@@ -303,6 +268,11 @@ def _taken(signature: inspect.Signature) -> tuple[list[Any], set[Any]]:
     found = [(p.name, p.kind, p.default) for p in signature.parameters.values()]
     named = {one for one in found if one[1] is inspect.Parameter.KEYWORD_ONLY}
     return [one for one in found if one not in named], named
+
+
+def _in_new_memory(xp: Any, compute: Callable[..., Any], a: Any) -> Any:
+    r = compute(a)
+    return xp.asarray(r, copy=True) if may_share_memory(r, a) else r
 
 
 def _giving_new_memory(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,13 +9,14 @@ import numpy as np
 
 from dispatchkit.backends.arrays import is_inexact, may_share_memory, raw_array
 from dispatchkit.graph.node import CallNode, Output, note_versions
+from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, share_memory, vertex_of
 from dispatchkit.protocol.parameters import Form
 
 if TYPE_CHECKING:
     from dispatchkit.declare.operation import DeclaredOperation
 
-__all__ = ["call_node", "is_held", "node_of_call", "note_sharing", "note_view", "several_results"]
+__all__ = ["call_node", "finalize_all", "is_held", "node_of_call", "note_sharing", "note_view", "several_results"]
 
 ndarray = np.ndarray
 new: Callable[[Any], Any] = object.__new__
@@ -51,9 +52,9 @@ def several_results(
     tensors: Sequence[Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    tracked: bool,
+    flows: bool,
 ) -> Any:
-    """Wrap each of several outputs; they share one node."""
+    """Wrap each of several outputs; they share one node where gradients flow to an argument."""
     ys = []
     views = not operation.trusted
     for r in result:
@@ -65,7 +66,7 @@ def several_results(
         y.array = r
         y._node = y._memory = None
         ys.append(y)
-    if tracked and any(is_inexact(y.array.dtype) for y in ys):
+    if flows and operation.differentiable and is_grad_enabled() and any(is_inexact(y.array.dtype) for y in ys):
         n = call_node(operation, args, kwargs)
         n.shape, n.dtype = (), None
         n.outputs = [(y.array.shape, y.array.dtype) for y in ys]
@@ -77,8 +78,17 @@ def several_results(
     if views:
         for y in ys:
             note_sharing(y, tensors)
+    finalize_all(operation, cls, ys, tensors)
     form = type(result)
     return tuple.__new__(form, ys) if hasattr(form, "_fields") else form(ys)
+
+
+def finalize_all(operation: DeclaredOperation, cls: Any, result: Any, sources: Sequence[Any]) -> None:
+    """Tell results of a subclass which tensors they come from."""
+    if cls is not operation.protocol.types.base:
+        for y in result if isinstance(result, (tuple, list)) else (result,):
+            if type(y) is cls:
+                cls.__tensor_finalize__(y, operation.function, tuple(sources))
 
 
 def is_held(r: Any, values: Sequence[Any]) -> bool:

@@ -46,7 +46,7 @@ Leaf = Callable[[Any], Any]
 def is_array(value: Any) -> bool:
     """Return whether a value is a tensor or a raw array."""
     return isinstance(value, (Storage, np.ndarray, np.generic)) or (
-        hasattr(value, "__array_namespace__") and not tensor_protocol.records.participates(type(value))
+        hasattr(value, "__array_namespace__") and not tensor_protocol.types.participates(type(value))
     )
 
 
@@ -88,16 +88,16 @@ def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
         return list(enumerate(value))
     if isinstance(value, Mapping):
         return list(value.items())
-    if value is None or is_array(value) or not tensor_protocol.records.participates(type(value)):
+    if value is None or is_array(value) or not tensor_protocol.types.participates(type(value)):
         return None
-    return [(name, getattr(value, name)) for name in tensor_protocol.records.fields_of(value)]
+    return [(name, getattr(value, name)) for name in tensor_protocol.types.fields_of(value)]
 
 
 def _constants(value: Any) -> frozenset[str]:
     """Return the keys of the parts of a container that are not differentiated, whatever they hold."""
     if isinstance(value, (list, tuple, Mapping)):
         return frozenset()
-    return tensor_protocol.records.constants_of(type(value))
+    return tensor_protocol.types.constants_of(type(value))
 
 
 def variables_of(value: Any) -> list[tuple[Any, Any]] | None:
@@ -118,7 +118,7 @@ def with_parts(value: Any, parts: list[Any]) -> Any:
         changed.update(zip(value, parts, strict=True))
         return changed
     made = copy.copy(value)
-    for name, part in zip(tensor_protocol.records.fields_of(value), parts, strict=True):
+    for name, part in zip(tensor_protocol.types.fields_of(value), parts, strict=True):
         object.__setattr__(made, name, part)
     return made
 

@@ -33,7 +33,7 @@ class Anomaly(Observer):
     def __init__(self, check_nan: bool) -> None:
         self.check_nan = check_nan
 
-    def saw(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+    def on_result(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
         """Have the nodes of a call remember the lines it came from."""
         place = None
         for node in recorded(operation, args, kwargs, result):
@@ -41,7 +41,7 @@ class Anomaly(Observer):
                 place = place or Place(stack(), _running.get())
                 node.operation = Traced(node.operation, place)
 
-    def sweeps(self, vertices: Iterable[Vertex]) -> None:
+    def on_backward(self, vertices: Iterable[Vertex]) -> None:
         """Have the nodes of a backward pass looked at, those recorded outside of `detect_anomaly`, too."""
         for vertex in vertices:
             if isinstance(vertex, Node) and not is_around(Traced, vertex):

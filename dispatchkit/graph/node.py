@@ -72,6 +72,13 @@ class Extras:
         self.retains = False
         self.grad: Any = None
 
+    def give_gradient(self, vertex: Vertex) -> None:
+        """Have another vertex hold the gradient, and retain it, in the place of this one."""
+        if self.retains or self.grad is not None:
+            other = extras_of(vertex)
+            other.grad, other.retains = self.grad, self.retains
+            self.grad, self.retains = None, False
+
 
 class Node(Vertex):
     """A recorded operation.

@@ -79,7 +79,7 @@ def recorded(
     -------
     each node with the tensors of the result that are its outputs, by their index
     """
-    fields = operation.protocol.records
+    fields = operation.protocol.types
     before = {
         _main(tensor)
         for _, value in operation.parameters.values(args, kwargs)

@@ -19,7 +19,7 @@ from dispatchkit.graph.node import CallNode, Extras, Output
 from dispatchkit.graph.ownership import Ownership, copied, owned, separate
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage, Vertex, memory_of
-from dispatchkit.protocol.observers import live, tell_of_sweep
+from dispatchkit.protocol.observers import live, notify_backward
 
 __all__ = ["FREED", "reachable", "sweep"]
 
@@ -60,7 +60,7 @@ def sweep(  # noqa: C901, PLR0915  # the loop is written out: each call in it wo
     wanted = None if inputs is None else set(inputs)
     pending = reachable([vertex for vertex, _ in roots])
     if live:
-        tell_of_sweep(pending)
+        notify_backward(pending)
     needed = None if wanted is None else _on_a_path(pending, wanted)
     grads: dict[Vertex, Any] = {}
     found: dict[Vertex, Any] = {}

@@ -174,7 +174,7 @@ class Calls:
     # Functions made overridable.
 
     def function(self, ctx: FunctionContext, target: Target) -> Type:
-        """Return the result of a function that somebody made overridable."""
+        """Return the result of a function made overridable."""
         given: list[Given] = []
         names = list(target.parameters.signature.parameters)
         for p in target.parameters.arrays:
@@ -229,9 +229,9 @@ class Calls:
         call = Call(target, plain, view, names, count, infer)
         found: list[Type] = []
         for entries in key:
-            strange = self._stranger(api, target, given, entries, context, operator)
-            if strange is not None:
-                found.append(strange)
+            foreign = self._foreign(api, target, given, entries, context, operator)
+            if foreign is not None:
+                found.append(foreign)
                 continue
             answer = call.result(entries)
             if answer is None:
@@ -242,7 +242,7 @@ class Calls:
             found.append(answer)
         return make_simplified_union(found)
 
-    def _stranger(
+    def _foreign(
         self,
         api: Any,
         target: Target,
@@ -269,7 +269,7 @@ class Calls:
                 left, right = (entry[0].typ for entry in entries)
                 api.msg.unsupported_operand_types(sign, left, right, context)
             else:
-                error = ForeignArgumentError(target.shown, p.name, argument.name, tensor_protocol.advice)
+                error = ForeignArgumentError(target.shown, p.name, argument.name, tensor_protocol.types.advice)
                 api.fail(str(error), context, code=CALL)
             return unknown()
         return None

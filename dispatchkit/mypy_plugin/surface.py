@@ -52,7 +52,7 @@ def give_surface(info: TypeInfo, lookup: Lookup) -> None:
     Parameters
     ----------
     info : the class
-    lookup : finds what a full name stands for
+    lookup : finds the node of a full name
     """
     for member in tensor_protocol.surface:
         if member.operation is not None and not _defined(info, member.name):

@@ -162,7 +162,7 @@ class Identity:
         n.outputs = [(shape, dtype) for _, shape, dtype in self.specs]
         made = []
         for index, x in enumerate(tensors):
-            y = x.as_subclass(tensor_protocol.results_of(type(x)))
+            y = x.as_subclass(tensor_protocol.types.results_of(type(x)))
             y._node = Output(n, index, *n.outputs[index])
             made.append(y)
         return made

@@ -106,7 +106,7 @@ def is_declared(value: Any) -> bool:
     """Return whether a value is an instance of an array type that is no tensor."""
     if isinstance(value, NO_ARRAYS):
         return False
-    return tensor_protocol.records.participates(type(value))
+    return tensor_protocol.types.participates(type(value))
 
 
 def named_tensors(name: str, value: Any, *, trained: bool = False) -> Iterator[tuple[str, Any]]:
@@ -161,7 +161,7 @@ def _declared(data: Any, requires_grad: bool = True) -> Any:
 
     made = with_constants(as_constant, with_variables(as_parameter, with_floats(data)))
     if not _holds_parameters(made):
-        fields = ", ".join(tensor_protocol.records.fields_of(data)) or "none"
+        fields = ", ".join(tensor_protocol.types.fields_of(data)) or "none"
         raise TypeError(
             f"Parameter: {type(data).__name__} holds no floating-point numbers in its fields ({fields}) to train"
         )

@@ -17,7 +17,7 @@ __all__ = ["as_entries", "check_not_negative", "is_structured", "number_of", "te
 
 def is_structured(value: Any) -> bool:
     """Return whether a value is of a declared array type that is no tensor."""
-    return not isinstance(value, Tensor) and tensor_protocol.records.participates(type(value))
+    return not isinstance(value, Tensor) and tensor_protocol.types.participates(type(value))
 
 
 def as_entries(params: Any, where: str) -> list[Any]:

@@ -8,7 +8,7 @@ __all__ = ["Kind", "kinds"]
 
 
 class Kind:
-    """A family of operations, itself inside a wider one or in none.
+    """A family of operations, which may be part of a wider one.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Kind:
         return (_named, (self.name,))
 
     def lineage(self) -> tuple[Kind, ...]:
-        """Return the kind and those around it, the narrowest first."""
+        """Return the kind and the wider ones that it is part of, the narrowest first."""
         return (self,) if self.parent is None else (self, *self.parent.lineage())
 
 

@@ -47,7 +47,7 @@ def operations_of(protocol: DispatchProtocol, named: Named, use: str) -> list[Ov
 def declared_operations(protocol: DispatchProtocol, cls: type, name: str, more: Named = ()) -> set[Overridable]:
     """Return the operations that a type or a superclass declares as ``closed`` or ``impossible``, and more."""
     found = set(operations_of(protocol, more, name))
-    for record in filter(None, map(protocol.records.find, cls.__mro__)):
+    for record in filter(None, map(protocol.types.records.find, cls.__mro__)):
         if record.declaration is not None:
             found.update(operations_of(protocol, getattr(record.declaration, name), name))
     return found

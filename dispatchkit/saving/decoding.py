@@ -113,13 +113,13 @@ class _Decoder:
     def _instance(self, node: dict[str, Any], depth: int) -> Any:
         name = node["instance"]
         cls = self._type(name, "")
-        if issubclass(cls, (Tensor, np.ndarray)) or not tensor_protocol.records.participates(cls):
+        if issubclass(cls, (Tensor, np.ndarray)) or not tensor_protocol.types.participates(cls):
             raise self.error("", f"its structure says that {cls.__qualname__} is an array type, which it is not")
         attributes = dict(self._attributes(node, cls, depth))
         made = object.__new__(cls)
         for key, part in attributes.items():
             object.__setattr__(made, key, part)
-        fields = tensor_protocol.records.declared(cls, "fields") or getattr(cls, "__dataclass_fields__", ())
+        fields = tensor_protocol.types.declared(cls, "fields") or getattr(cls, "__dataclass_fields__", ())
         missing = [field for field in fields if field not in attributes and not hasattr(cls, field)]
         if missing:
             raise self.error("", f"its {cls.__qualname__} lacks the field '{missing[0]}'")
@@ -141,7 +141,7 @@ class _Decoder:
             for name in qualname.split("."):
                 # Not by getattr, since the functions that a module or class may have for it are code.
                 found = getattr(found, "__dict__", {}).get(name)
-        if isinstance(found, type) and tensor_protocol.records.participates(found):
+        if isinstance(found, type) and tensor_protocol.types.participates(found):
             return found
         raise self.error(
             entry,

@@ -82,7 +82,7 @@ class _Encoder:
             return self._dict(value, path)
         if isinstance(value, np.dtype) and value.kind in KINDS:
             return {"dtype": value.name}
-        if not isinstance(value, type) and tensor_protocol.records.participates(cls):
+        if not isinstance(value, type) and tensor_protocol.types.participates(cls):
             return {"instance": type_key(cls), "attributes": self._attributes(value, path)}
         raise TypeError(
             f"save: {_place(path)} is a {cls.__qualname__}; what can be saved is tensors, NumPy arrays, array types, "

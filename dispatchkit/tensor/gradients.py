@@ -122,7 +122,8 @@ class GradientMethods(Storage):
         ------
         AutogradError : if no gradient flows to it
         """
-        _hooked(self, "retain_grad").retains = not self.is_leaf
+        if not self.retains_grad:
+            _hooked(self, "retain_grad").retains = not self.is_leaf
 
     @property
     def retains_grad(self) -> bool:
@@ -201,7 +202,7 @@ class GradientMethods(Storage):
 
     def detach(self) -> Self:
         """Return a tensor with the same memory, outside the graph."""
-        view = wrapped(tensor_protocol.results_of(type(self)), self.array)
+        view = wrapped(tensor_protocol.types.results_of(type(self)), self.array)
         if hasattr(self, "__dict__") and hasattr(view, "__dict__"):
             view.__dict__.update(self.__dict__)
         share_memory(view, self, family=False)

@@ -73,7 +73,7 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
         several = kwargs.get("out", ())
         written = inputs[:1] if method == "at" else several  # in place, which tensors would not see
         known = all(_becomes_array(type(value)) for value in (*inputs, *several))
-        if not known or any(tensor_protocol.records.participates(type(value)) for value in written):
+        if not known or any(tensor_protocol.types.participates(type(value)) for value in written):
             return NotImplemented
         return getattr(ufunc, method)(*_as_arrays(inputs), **_as_arrays(kwargs))
     return result if out is None else _put(out, result)
@@ -94,14 +94,14 @@ def _becomes_array(cls: type) -> bool:
     """Return whether NumPy computes with a type without asking it, or makes an array of it."""
     if issubclass(cls, (np.ndarray, np.generic, int, float, complex)):
         return True
-    return tensor_protocol.records.participates(cls) and has_numpy_array(cls)
+    return tensor_protocol.types.participates(cls) and has_numpy_array(cls)
 
 
 def array_function(
     self: Any, func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Any:
     """Answer a NumPy function by the operation of the same meaning, or by NumPy on arrays."""
-    records = tensor_protocol.records
+    records = tensor_protocol.types
     if not all(issubclass(cls, np.ndarray) or records.participates(cls) for cls in types):
         return NotImplemented
     if func.__name__ in ATTRIBUTES and len(args) == 1 and not kwargs and records.participates(type(args[0])):
@@ -194,4 +194,4 @@ def _as_arrays(value: Any) -> Any:
         return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
     if isinstance(value, dict):
         return {key: _as_arrays(member) for key, member in value.items()}
-    return np.asarray(value) if tensor_protocol.records.participates(type(value)) else value
+    return np.asarray(value) if tensor_protocol.types.participates(type(value)) else value

@@ -58,7 +58,7 @@ def _dtypes_of(value: Any) -> Sequence[np.dtype[Any]]:
             return (numpy_dtype(dtype),)
         except TypeError:
             return ()  # of another library, and none that NumPy has
-    records = tensor_protocol.records
+    records = tensor_protocol.types
     if not records.participates(cls):
         return ()
     try:

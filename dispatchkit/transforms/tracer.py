@@ -18,7 +18,7 @@ from dispatchkit.errors import TransformError
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.type_registry import Declaration
+from dispatchkit.protocol.types.declaration import Declaration
 from dispatchkit.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ class Lifted(Tensor):
         return self
 
 
-tensor_protocol.declare(Lifted, Declaration(priority=LAST))
+tensor_protocol.types.records.declare(Lifted, Declaration(priority=LAST))
 
 
 def level_of(value: Any) -> int:
@@ -285,4 +285,4 @@ def top_level(values: Sequence[Any]) -> Lifted | None:
 
 def as_tensor(value: Any) -> Any:
     """Return an array or number as a tensor; tensors and array types as they are."""
-    return value if tensor_protocol.records.participates(type(value)) else tensor_namespace.asarray(value)
+    return value if tensor_protocol.types.participates(type(value)) else tensor_namespace.asarray(value)

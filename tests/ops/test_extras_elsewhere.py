@@ -23,7 +23,7 @@ CHAPTERS: list[Any] = [
     *(extras_einsum, extras_manipulation, extras_nan, extras_order, extras_signal, extras_softmax, extras_statistics),
 ]
 NAMES = {name for chapter in CHAPTERS for name in chapter.__all__} - {"einsum_path"}
-OPERATIONS: dict[str, Any] = dk.tensor_protocol.operations
+OPERATIONS: Any = dk.tensor_protocol.operations
 CALLS = [
     pytest.param(OPERATIONS[f"dispatchkit.{name}"], sample, id=f"{name}-{index}")
     for name in sorted(NAMES)

@@ -204,7 +204,7 @@ def test_functions_of_ones_own_are_called_with_arrays_of_the_shape() -> None:
         with measuring():
             subject = Subject(PROTOCOL, Falling(matrix()))
             rows[operation.name] = measured_row(Survey(PROTOCOL, Falling), operation, [subject], [])
-        PROTOCOL.forget(operation)
+        PROTOCOL.operations.forget(operation)
     assert rows["of_both"].bucket == "dense"
     assert rows["of_a_number"].bucket == "never reached"
 

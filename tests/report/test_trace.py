@@ -14,7 +14,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.linalg import trace as sum_of_diagonal
-from dispatchkit.protocol.callers import ask_the_rest
+from dispatchkit.protocol.callers import continue_chain
 from dispatchkit.protocol.observers import live, observers
 from dispatchkit.report import Trace
 
@@ -503,8 +503,8 @@ def test_without_a_trace_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> No
     for module in ("callers", "modes"):
         monkeypatch.setattr(f"dispatchkit.protocol.{module}.ask_modes", never)
     monkeypatch.setattr("dispatchkit.declare.entry_points.ask_modes", never)
-    monkeypatch.setattr("dispatchkit.graph.sweep.tell_of_sweep", never)
-    assert ask_the_rest is not never
+    monkeypatch.setattr("dispatchkit.graph.sweep.notify_backward", never)
+    assert continue_chain is not never
     dk.sum(dk.add(dk.sin(x), x), axis=0)
     dk.concat([x, x])
     dk.sum(dk.ones(2, requires_grad=True) * 2).backward()

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from itertools import combinations, permutations
 from typing import Any, TypeAlias
 
-from dispatchkit.protocol.chain import candidates
-from dispatchkit.protocol.conversions import Conversion
+from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.explain import ANSWERS
 from dispatchkit.protocol.handlers import Rule, location_of
 from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, KIND, METHOD, RULE
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key
-from dispatchkit.protocol.specificity import Step
+from dispatchkit.protocol.resolution import candidates
+from dispatchkit.protocol.types.conversions import Conversion
 from dispatchkit.report.audit.pairs import Decision
 
 __all__ = [
@@ -107,8 +107,8 @@ def cycles(
     Of three types two may be asked in another order than by themselves. That is a fault only where an operation takes
     three arrays and both types have an answer to it.
     """
-    asked = [cls for cls in types if cls is not protocol.base and protocol.records.participates(cls)]
-    priority = protocol.priority
+    asked = [cls for cls in types if cls is not protocol.types.base and protocol.types.participates(cls)]
+    priority = protocol.types.priority
     for sub, above in permutations(asked, 2):
         if issubclass(sub, above) and priority(above) > priority(sub):
             text = (

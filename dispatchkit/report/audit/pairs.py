@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from dispatchkit.protocol.chain import Chain, build_chain
+from dispatchkit.protocol.chain import Chain, Step
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.explain import ANSWERS, AT_RUN_TIME, RAISES, foretold
 from dispatchkit.protocol.fallbacks import fallback
@@ -18,8 +18,9 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.outcome import AMBIGUOUS, OUTCOMES
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters
-from dispatchkit.protocol.specificity import Step
-from dispatchkit.protocol.type_registry import DENSE, Declaration
+from dispatchkit.protocol.resolution import build_chain
+from dispatchkit.protocol.types.array_types import DENSE
+from dispatchkit.protocol.types.declaration import Declaration
 
 __all__ = [
     "SHARES",
@@ -327,14 +328,14 @@ def _steps(
         for entry, verdict in foretold(chain, args, kwargs)
         if isinstance(entry, Step) and not verdict.startswith("passed over")
     ]
-    return steps, "; ".join(f"{type_name(cls)}: {text}" for cls, text in chain.passed)
+    return steps, "; ".join(f"{type_name(cls)}: {text}" for cls, text in chain.skipped)
 
 
 def decisions(
     chains: Chains, calls: Sequence[Call], types: Sequence[type], names: Mapping[type, str]
 ) -> Iterator[Decision]:
     """Yield who answers, for every ordered pair of types and every call of two arrays."""
-    base = chains.protocol.base
+    base = chains.protocol.types.base
     alike = _Alike(chains, calls, types)
     for left in types:
         for right in types:
@@ -360,27 +361,26 @@ class _Alike:
         operations = {call.operation for call in calls}
         self.profiles = {cls: self._profile(cls) for cls in types}
         self.ruled: dict[type, set[Overridable]] = {cls: set() for cls in types}
-        for rule in [*protocol.rules(), *protocol.rules_of_kinds()]:
+        for rule in [*protocol.operations.rules(), *protocol.handlers.of_kinds()]:
             target = rule.target
             own = {target} if isinstance(target, Overridable) else {o for o in operations if target in o.kind.lineage()}
             for cls, ruled in self.ruled.items():
-                if rule.serves(cls, protocol.counts_as):
+                if rule.serves(cls, protocol.types.counts_as):
                     ruled |= own
         self.stand_ins: dict[Any, type] = {}
         self.decided: dict[Any, Decision] = {}
 
     def _profile(self, cls: type) -> Any:
         """Return all that decides who answers for a type without rules; None where more than its declaration does."""
-        records = self.protocol.records
-        base = self.protocol.base
-        plain = (
-            base is None or not records.participates(cls) or self.protocol.wrapped_always(cls) or issubclass(cls, base)
-        )
-        if plain or not records.is_generated(cls) or any(self.protocol.conversions.reachable(cls)):
+        types = self.protocol.types
+        plain = types.base is None or issubclass(cls, types.base) or types.wrapped_always(cls)
+        if plain or not types.participates(cls) or not types.is_generated(cls):
             return None
-        rewraps = fallback.rewrap in self.protocol.fallback(cls)
-        fields = records.field_names(cls) if rewraps else ()
-        return (self.protocol.fallback(cls).parts, self.protocol.priority(cls), records.to_dense(cls) is None, fields)
+        if any(self.protocol.conversions.reachable(cls)):
+            return None
+        parts = types.fallback(cls).names
+        fields = types.field_names(cls) if fallback.rewrap in types.fallback(cls) else ()
+        return parts, types.priority(cls), types.to_dense(cls) is None, fields
 
     def _stand_in(self, cls: type, name: str) -> type:
         """Return the class that stands for all types that declare what one does."""
@@ -388,10 +388,10 @@ class _Alike:
         made = self.stand_ins.get((profile, name))
         if made is None:
             _, priority, bare, fields = profile
-            declared = self.protocol.fallback(cls)
+            declared = self.protocol.types.fallback(cls)
             made = type(name, (), {} if bare else {DENSE: lambda self: self})
             # The declaration is kept on the class, and goes with it.
-            self.protocol.records.declare(made, Declaration(declared, priority, fields))
+            self.protocol.types.records.declare(made, Declaration(declared, priority, fields))
             self.stand_ins[profile, name] = made
         return made
 
@@ -406,7 +406,7 @@ class _Alike:
         template = self.decided.get(key)
         one = self._stand_in(left, LEFT)
         other = one if left is right else self._stand_in(right, RIGHT)
-        base = self.protocol.base
+        base = self.protocol.types.base
         assert base is not None
         if template is None:
             text = call.text(LEFT, LEFT if left is right else RIGHT, names.get(base) or type_name(base))

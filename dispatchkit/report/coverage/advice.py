@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from dispatchkit.errors import format_bytes
+from dispatchkit.protocol.chain import stub_for
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.kinds import Kind, kinds
@@ -174,7 +175,7 @@ def advise(
         suggestions.append(_suggestion(needs, best, targets[best], gained))
         left = [event for event in left if event not in gained]
     note = ""
-    if fallback.decompose not in survey.protocol.fallback(survey.cls):
+    if fallback.decompose not in survey.protocol.types.fallback(survey.cls):
         note = f"{type_name(survey.cls)} does not decompose: with fallback.decompose a rule helps more functions"
     return Advice(type_name(survey.cls), tuple(suggestions), len(events), note)
 
@@ -225,7 +226,7 @@ def _suggestion(needs: _Needs, target: Target, own: Sequence[Overridable], gaine
     else:
         name, bucket = _name(target), needs.survey.row(target).bucket
         keys = [key for event in gained for key in needs.keys(target, event)] or needs.keys(target, Event(target))
-        stub = "\n\n".join(needs.survey.protocol.stub(target, key) for key in dict.fromkeys(keys))
+        stub = "\n\n".join(stub_for(target, key) for key in dict.fromkeys(keys))
     return Suggestion(
         name,
         bucket,
@@ -256,7 +257,7 @@ class _Needs:
         self.survey = survey
         self.excluded = excluded
         self.bodies: dict[Overridable, list[Overridable] | None] = {}
-        self.decomposes = fallback.decompose in survey.protocol.fallback(survey.cls)
+        self.decomposes = fallback.decompose in survey.protocol.types.fallback(survey.cls)
 
     def body(self, operation: Overridable) -> list[Overridable] | None:
         """Return the operations that a body calls and the type lacks; None where there is no decomposition."""
@@ -340,7 +341,7 @@ def stubs_of(survey: Survey, names: Sequence[str]) -> str:
             continue
         if operation.namespace.partition(".")[0] != "dispatchkit":
             imports[_import_of(operation.function.__module__, operation.function.__qualname__)] = None
-        stub = protocol.stub(operation, with_type(calls[0].key, cls))
+        stub = stub_for(operation, with_type(calls[0].key, cls))
         handlers.append(re.sub(r"\n    \.\.\.$", '\n    return dk.decline("not written yet")', stub))
     head = [
         f'"""Handlers of {type_name(cls)}: each declines until it is written."""',

@@ -126,7 +126,7 @@ def note(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 
     args, kwargs = tensor_protocol.map_arguments(op, args, kwargs, opened)
     notes[inner] = None
-    return tensor_protocol.map_arrays(op(*args, **kwargs), lambda array: _Noting(array, notes))
+    return tensor_protocol.types.map_arrays(op(*args, **kwargs), lambda array: _Noting(array, notes))
 
 
 def _run(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], notes: Notes) -> None:

@@ -9,13 +9,13 @@ from time import perf_counter
 from typing import Any
 
 from dispatchkit.errors import NoImplementationError
+from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.densify import separate_ledger
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import Rule, type_name
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
-from dispatchkit.protocol.specificity import Step
 from dispatchkit.report.coverage.calls import calls_of
 from dispatchkit.report.coverage.compare import densified, gradient_mismatch, mismatch
 from dispatchkit.report.coverage.operands import Call, Operand, Subject
@@ -97,9 +97,9 @@ def _note(one: _Outcome) -> str:
 
 def _to_dense(protocol: DispatchProtocol, operand: Operand) -> Any:
     """Return what makes an operand dense; True where it is plain."""
-    if not protocol.records.participates(operand.cls) or protocol.takes_default(operand.cls):
+    if not protocol.types.participates(operand.cls) or protocol.types.takes_default(operand.cls):
         return True
-    return protocol.records.to_dense(operand.cls)
+    return protocol.types.to_dense(operand.cls)
 
 
 def _takes_keywords(cls: type, operation: Overridable, outcomes: Sequence[_Outcome]) -> bool | None:
@@ -113,7 +113,7 @@ def _attempt(
 ) -> tuple[Any, Step | None]:
     """Make a call; return the result and who gave it, and note whom it came to."""
     chain = protocol.chain(call.operation, call.operation.parameters.key(args, kwargs))
-    result, declined = chain.attempt(args, kwargs, asks=lambda _, step: entered.append(step))
+    result, declined = chain.attempt(args, kwargs, on_step=lambda _, step: entered.append(step))
     if result is NotImplemented:
         raise chain.error(args, kwargs, declined)
     return result, chain.steps[len(declined)]
@@ -160,7 +160,7 @@ def _result_name(result: Any) -> str:
 def _plain_result(protocol: DispatchProtocol, cls: type, result: Any) -> tuple[str, str] | None:
     """Return bucket and description where a result is plain; None where it keeps a structure."""
     for one in result if isinstance(result, (tuple, list)) else [result]:
-        if type(one) is protocol.base or not protocol.records.participates(type(one)):
+        if type(one) is protocol.types.base or not protocol.types.participates(type(one)):
             return "plain result", f"a {type_name(type(one))}, though {type_name(cls)} is closed under it"
     return None
 
@@ -197,7 +197,7 @@ def _changed(
     for (p, value), (_, plain) in zip(
         operation.parameters.values(*after), operation.parameters.values(*plain_after), strict=True
     ):
-        if protocol.records.participates(type(value)):
+        if protocol.types.participates(type(value)):
             found = mismatch("", densified(protocol, value), densified(protocol, plain))
             if found is not None:
                 return "wrong value", f"argument '{p.name}' is left changed: {found[1]}"

@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TypeAlias
 
 from dispatchkit.errors import RegistrationError
-from dispatchkit.protocol.annotations import classes_of, resolved_hints
+from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import Decompose
 from dispatchkit.protocol.handlers import ANY, Rule, type_name
 from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN, INHERITED, RULE, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, flatten
-from dispatchkit.protocol.specificity import Step
+from dispatchkit.protocol.registration.annotations import classes_of, resolved_hints
 from dispatchkit.report.coverage.dry_run import DryCall, Inner, dry_calls, with_type
 from dispatchkit.report.coverage.rows import FAULTS, STRUCTURED, Row, RuleEntry, rank, typical
 from dispatchkit.report.operations import Named, declared_operations
@@ -124,7 +124,7 @@ class Survey:
                     continue
                 notes.append("unless a rule on the way declines")
             return outcome_of(step, self.cls).bucket, step, ", ".join(notes), tuple(entered)
-        return "refused", None, "; ".join(text for _, text in chain.passed), tuple(entered)
+        return "refused", None, "; ".join(text for _, text in chain.skipped), tuple(entered)
 
     def _decomposes(self, operation: Overridable, key: Key, keywords: tuple[str, ...], call: DryCall | None) -> bool:
         """Return whether every call that an operation's body makes keeps the structure."""
@@ -166,8 +166,8 @@ def rule_entries(
 ) -> tuple[RuleEntry, ...]:
     """Return all rules that a type has for an operation and its kinds, with how many calls come to each."""
     counted = Counter(map(id, entered))
-    references = [*operation.rules, *(ref for kind in operation.kind.lineage() for ref in protocol.kind_rules(kind))]
-    found = [rule for ref in references if (rule := ref()) is not None and rule.serves(cls, protocol.counts_as)]
+    references = [*operation.rules, *(ref for kind in operation.kind.lineage() for ref in protocol.handlers.of(kind))]
+    found = [rule for ref in references if (rule := ref()) is not None and rule.serves(cls, protocol.types.counts_as)]
     optional = [p for p in operation.parameters.signature.parameters.values() if p.default is not p.empty]
     entries = []
     for rule in found:

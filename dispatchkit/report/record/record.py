@@ -14,7 +14,7 @@ from dispatchkit.errors import ModeError
 from dispatchkit.graph.node import Node
 from dispatchkit.graph.node_wrapper import Around, is_around
 from dispatchkit.graph.storage import Vertex
-from dispatchkit.protocol.observers import Observer, Seen, active_observer, observe, observers, set_observers
+from dispatchkit.protocol.observers import CallEvent, Observer, active_observer, observe, observers, set_observers
 from dispatchkit.report.coverage.advice import Advice
 from dispatchkit.report.operations import Named
 from dispatchkit.report.record.advice import recorded_advice
@@ -48,7 +48,7 @@ class Trace(Observer):
         self._origin = self._left = 0
         self._blocks = 0
         self._lock = Lock()
-        self._under_way: dict[Seen, tuple[int, TracedCall]] = {}
+        self._under_way: dict[CallEvent, tuple[int, TracedCall]] = {}
 
     def __enter__(self) -> Trace:
         if self in observers():
@@ -70,7 +70,7 @@ class Trace(Observer):
         """Nanoseconds from entering the block to leaving it, or to now."""
         return (perf_counter_ns() if self._blocks else self._left) - self._origin
 
-    def begins(self, call: Seen) -> None:
+    def on_start(self, call: CallEvent) -> None:
         """Make a record of a call."""
         if not self._blocks:
             return  # in a thread or task that was started inside of the block, and outlives it
@@ -87,13 +87,13 @@ class Trace(Observer):
             self._under_way[call] = len(self.calls), record
             self.calls.append(record)
 
-    def ends(self, call: Seen, result: Any, error: BaseException | None) -> None:
+    def on_end(self, call: CallEvent, result: Any, error: BaseException | None) -> None:
         """Complete the record of a call."""
         found = self._under_way.pop(call, None)
         if found is not None:
             finish(found[1], call, self._origin, result, error)
 
-    def sweeps(self, vertices: Iterable[Vertex]) -> None:
+    def on_backward(self, vertices: Iterable[Vertex]) -> None:
         """Have the nodes of a backward pass tell when their rules run."""
         for vertex in vertices:
             if isinstance(vertex, Node) and not is_around(_Told, vertex):
@@ -184,7 +184,7 @@ class _Told(Around):
         return self._observed(partial(self.inner.pull_live, node, g))
 
     def _observed(self, pull: partial[Sequence[Any]]) -> Sequence[Any]:
-        return pull() if active_observer(Trace) is None else observe(Seen(self.node_name), pull)
+        return pull() if active_observer(Trace) is None else observe(CallEvent(self.node_name), pull)
 
 
 def record_calls(*, max_calls: int = MAX_CALLS) -> Trace:

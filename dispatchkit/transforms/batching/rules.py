@@ -72,7 +72,7 @@ class Batch:
 
     def wrapped(self, y: Any) -> Any:
         """Return what a rule found as batched tensors."""
-        return tensor_protocol.map_arrays(y, lambda one: self.cls(one, self.level))
+        return tensor_protocol.types.map_arrays(y, lambda one: self.cls(one, self.level))
 
     def called(self, args: tuple[Any, ...], kwargs: dict[str, Any], **changes: Any) -> Any:
         """Call the operation with some of the arguments changed, named as in its signature."""

@@ -1,28 +1,40 @@
-"""What rules are registered for: operations and kinds, and what people give by mistake."""
+"""The targets of rules: operations and kinds; and the errors for anything else."""
 
 from __future__ import annotations
 
 import sys
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.chain import public_path
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.kinds import Kind
-from dispatchkit.protocol.overridable import Overridable, of
+from dispatchkit.protocol.members import Surface
+from dispatchkit.protocol.operations import Operations
+from dispatchkit.protocol.overridable import Dispatcher, Overridable, of
 
-if TYPE_CHECKING:
-    from dispatchkit.protocol.registry import Registry
-
-__all__ = ["public_path", "target_of"]
+__all__ = ["Registering", "target_of"]
 
 
-def target_of(protocol: Registry, given: Any) -> Overridable | Kind:
-    """Return the operation or kind that somebody registers a rule for.
+class Registering(Dispatcher, Protocol):
+    """What registrations ask of the protocol that they are for."""
+
+    @property
+    def operations(self) -> Operations:
+        """The functions that can be overridden."""
+
+    @property
+    def surface(self) -> Surface:
+        """The operators, methods and properties that array types get."""
+
+
+def target_of(protocol: Registering, given: Any) -> Overridable | Kind:
+    """Return the operation or kind that a rule is registered for.
 
     Raises
     ------
-    RegistrationError : if it is neither, or of another protocol; the text says what was meant, where that is known
+    RegistrationError : if it is neither, or of another protocol; with advice where that is possible
     """
     found = given if isinstance(given, Kind) else of(given)
     if found is None:
@@ -34,8 +46,8 @@ def target_of(protocol: Registry, given: Any) -> Overridable | Kind:
     return found
 
 
-def _mistake(protocol: Registry, given: Any) -> str:
-    """Return in words what was given in place of an operation, and what to write."""
+def _mistake(protocol: Registering, given: Any) -> str:
+    """Return the message for what is no operation, with what to write."""
     if isinstance(given, str):
         namesake = _namesake(protocol, given)
         return f"{given!r} is a name; give the function itself" + (f", {public_path(namesake)}" if namesake else "")
@@ -47,7 +59,7 @@ def _mistake(protocol: Registry, given: Any) -> str:
     module = str(getattr(given, "__module__", None) or "")
     namesake = _namesake(protocol, f"{module}.{name}")
     if isinstance(given, FunctionType) and _is_being_defined(given):
-        prefix = "" if protocol.base is None else "dk."
+        prefix = "" if protocol.types.base is None else "dk."
         operation = public_path(namesake) if namesake else "operation"
         return f"{given.__qualname__} is the handler; write @{prefix}implements({operation}) above it"
     if namesake is None:
@@ -59,21 +71,21 @@ def _mistake(protocol: Registry, given: Any) -> str:
 
 
 def _is_being_defined(function: FunctionType) -> bool:
-    """Return whether a function stands under its own name nowhere yet, as while a decorator is given it."""
+    """Return whether a function is not yet bound to its name, as while a decorator gets it."""
     found: Any = sys.modules.get(function.__module__)
     for part in function.__qualname__.split("."):
         found = getattr(found, part, None)
     return found is not function
 
 
-def _namesake(protocol: Registry, path: str) -> Overridable | None:
-    """Return the operation that is called as another function is, of several the one in a namespace of its name."""
+def _namesake(protocol: Registering, path: str) -> Overridable | None:
+    """Return the operation with the name of another function, preferably in a namespace of the same name."""
     *_, outer, name = f"..{path}".split(".")
     for prefix in ("linalg", "fft", "special"):
-        if name.startswith(f"{prefix}_"):  # as PyTorch names what its modules hold
+        if name.startswith(f"{prefix}_"):  # as PyTorch names the functions of its modules
             outer, name = prefix, name.removeprefix(f"{prefix}_")
     named = [operation for operation in protocol.operations.values() if operation.name == name]
-    # The table of methods knows further names, of array libraries.
+    # The table of methods has further names of array libraries.
     member = protocol.surface.members.get(name)
     if (
         path.partition(".")[0] not in sys.stdlib_module_names
@@ -83,9 +95,3 @@ def _namesake(protocol: Registry, path: str) -> Overridable | None:
     ):
         return member.operation
     return next((one for one in named if one.namespace.rpartition(".")[2] == outer), named[0] if named else None)
-
-
-def public_path(operation: Overridable) -> str:
-    """Return an operation as people write it: ``dk.linalg.inv``."""
-    prefix, _, path = operation.qualified_name.partition(".")
-    return f"dk.{path}" if prefix == "dispatchkit" else operation.name

@@ -1,4 +1,4 @@
-"""What a type declares of itself, looked at once, when it does so: what could never work is refused."""
+"""Checks of what a type declares: what can never work raises at once."""
 
 from __future__ import annotations
 
@@ -9,31 +9,30 @@ import math
 import numbers
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.fallbacks import STRATEGIES, Fallback, fallback
-from dispatchkit.protocol.fields import FieldRule, rule_of
 from dispatchkit.protocol.handlers import type_name
-from dispatchkit.protocol.type_registry import DENSE, Declaration
-
-if TYPE_CHECKING:
-    from dispatchkit.protocol.array_types import Population
+from dispatchkit.protocol.types.array_types import DENSE, ArrayTypes
+from dispatchkit.protocol.types.declaration import Declaration
+from dispatchkit.protocol.types.fields import FieldRule, rule_of
 
 __all__ = ["checked_declaration", "instance_attributes"]
 
 
-def checked_declaration(protocol: Population, cls: type, declaration: Declaration, by: str) -> Declaration:
-    """Return what a type declares, its fields as a tuple apart from what is said of each.
+def checked_declaration(types: ArrayTypes, cls: type, declaration: Declaration, by: str) -> Declaration:
+    """Return what a type declares, with its fields as a tuple and their rules apart.
 
     Parameters
     ----------
-    protocol, cls, declaration : the type, and what it declares where
+    types : of the protocol
+    cls, declaration : the type, and what it declares
     by : name of the function that was called
 
     Raises
     ------
-    RegistrationError : if something is declared that can never work
+    RegistrationError : if a declaration can never work
     """
     name = type_name(cls)
     _check_fallback(declaration.fallback, name, by)
@@ -41,7 +40,7 @@ def checked_declaration(protocol: Population, cls: type, declaration: Declaratio
     found = declaration.fields
     rules = _checked_rules(name, found, by) if isinstance(found, Mapping) else None
     fields = None if found is None else _checked_fields(cls, found if rules is None else tuple(found), by)
-    _check_dense(protocol, cls, declaration, by)
+    _check_dense(types, cls, declaration, by)
     return dataclasses.replace(declaration, fields=fields, rules=rules)
 
 
@@ -51,7 +50,7 @@ def _check_fallback(found: Any, name: str, by: str) -> None:
 
 
 def _right_fallback(found: Any) -> str:
-    """Return how the fallback is written that somebody may have meant."""
+    """Return how to write the fallback that a wrong argument probably meant."""
     members = re.split(r"[|,\s]+", found) if isinstance(found, str) else found
     if isinstance(members, (list, tuple)) and members:
         words = [str(member).rpartition(".")[2].lower() for member in members]
@@ -88,7 +87,7 @@ def _checked_fields(cls: type, found: Any, by: str) -> tuple[str, ...]:
     for field in found:
         if not isinstance(field, str) or not field.isidentifier():
             raise RegistrationError(f"{by}: fields of {name} must be attribute names, not {field!r}")
-    # An instance without a __dict__ has no other attributes than these.
+    # An instance without a __dict__ has only these attributes.
     if cls.__dictoffset__ == 0 and not hasattr(cls, "__getattr__"):
         known = instance_attributes(cls)
         for field in found:
@@ -100,14 +99,14 @@ def _checked_fields(cls: type, found: Any, by: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _check_dense(protocol: Population, cls: type, declaration: Declaration, by: str) -> None:
+def _check_dense(types: ArrayTypes, cls: type, declaration: Declaration, by: str) -> None:
     found, name = declaration.dense, type_name(cls)
     if callable(found):
         return
     if found is not None and not isinstance(found, str):
         raise RegistrationError(f"{by}: dense must be a method's name or a function, not {found!r}")
     needed = declaration.fallback is not None and fallback.dense in declaration.fallback
-    inherited = protocol.records.declared(cls, "dense")
+    inherited = types.declared(cls, "dense")
     method = found or inherited or DENSE
     if callable(method) or callable(getattr(cls, method, None)) or not (found or needed):
         return
@@ -121,7 +120,7 @@ def _check_dense(protocol: Population, cls: type, declaration: Declaration, by: 
 
 
 def instance_attributes(cls: type) -> tuple[str, ...]:
-    """Return names that annotations, slots or dataclass fields give to instances."""
+    """Return the attributes that annotations, slots or dataclass fields give to instances."""
     names: list[str] = []
     for ancestor in cls.__mro__:
         names += inspect.get_annotations(ancestor)

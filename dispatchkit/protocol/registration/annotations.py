@@ -1,4 +1,4 @@
-"""Annotations of handlers and bodies: resolved wherever a function is defined, and the classes they stand for."""
+"""Annotations of handlers and bodies: how they are resolved, and the classes that they name."""
 
 from __future__ import annotations
 
@@ -16,34 +16,10 @@ from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.handlers import ANY, written
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Parameters
 
-__all__ = ["alternatives", "annotated_signatures", "classes_of", "is_sequence", "resolved_hints", "signature_of"]
+__all__ = ["alternatives", "annotated_signatures", "classes_of", "is_sequence", "resolved_hints"]
 
 SEQUENCES = (list, tuple, set, frozenset, Sequence, MutableSequence, Collection, Iterable)
 INSTEAD = "pass the types instead: implements(operation, Type, ...)"
-
-
-def signature_of(function: Callable[..., Any], use: str) -> inspect.Signature:
-    """Return the signature of what a decorator or `implements` was given.
-
-    Parameters
-    ----------
-    function : to read
-    use : what it was given to, for the message
-
-    Raises
-    ------
-    RegistrationError : if it cannot be called, or has no signature that Python can read
-    """
-    try:
-        return inspect.signature(function)
-    except TypeError as error:
-        raise RegistrationError(f"{use}: {function!r} is not callable") from error
-    except ValueError as error:
-        name = function.__qualname__ if isinstance(function, type) else repr(function)
-        raise RegistrationError(
-            f"{use}: {name} has no signature that could be read; give it one by a function around it, as in "
-            f"def handler(x: MyType, /): return {name}(x)"
-        ) from error
 
 
 def annotated_signatures(handler: Callable[..., Any], parameters: Parameters, skip: int = 0) -> list[tuple[type, ...]]:
@@ -53,7 +29,7 @@ def annotated_signatures(handler: Callable[..., Any], parameters: Parameters, sk
     ----------
     handler : the function to read
     parameters : of the operation; for a kind every positional parameter counts
-    skip : leading parameters that are no arrays (a kind rule's operation)
+    skip : number of leading parameters that are no arrays, such as the operation of a kind rule
 
     Raises
     ------
@@ -69,7 +45,7 @@ def annotated_signatures(handler: Callable[..., Any], parameters: Parameters, sk
         if array.form is Form.ONE:
             _refuse_sequences(hint, classes, array.name, name)
         choices.append(classes)
-    # A type variable with constraints is the same one of them wherever it stands.
+    # A type variable with constraints is the same class in all its places.
     same = {v: [i for i, hint in enumerate(found) if hint is v] for v in found if isinstance(v, typing.TypeVar)}
     return [
         signature
@@ -98,13 +74,13 @@ def _refuse_sequences(hint: Any, classes: Iterable[type], parameter: str, handle
 def resolved_hints(
     handler: Callable[..., Any], skip: Collection[str] = ("return",), instead: str = INSTEAD
 ) -> dict[str, Any]:
-    """Return annotations as objects; names local to the enclosing functions are found in the callers' frames.
+    """Return annotations as objects; names of enclosing functions are found in the callers' frames.
 
     Parameters
     ----------
     handler : the function to read, or what calls one
-    skip : parameters that are left out
-    instead : what the message of the error advises
+    skip : parameters to leave out
+    instead : the advice of the error
 
     Raises
     ------
@@ -133,7 +109,7 @@ def resolved_hints(
 
 
 def _is_text(hint: Any) -> bool:
-    """Return whether an annotation, or a part of it, is text that is still to be evaluated."""
+    """Return whether an annotation, or a part of it, is text that is not evaluated yet."""
     if isinstance(hint, type):
         return False
     return isinstance(hint, (str, typing.ForwardRef)) or any(map(_is_text, typing.get_args(hint)))
@@ -153,7 +129,7 @@ def _compiled(hint: str) -> types.CodeType:
 
 
 def _enclosing_names(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the local names of the functions around one that is being defined, the innermost winning."""
+    """Return the local names of the functions that enclose one, inner names hiding outer ones."""
     if "<locals>" not in function.__qualname__:
         return {}
     around = function.__qualname__.split(".<locals>.")
@@ -172,7 +148,7 @@ def _enclosing_names(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def alternatives(hint: Any) -> list[Any]:
-    """Return what an annotation allows: the members of a union, and what aliases and type variables stand for."""
+    """Return the alternatives of an annotation: members of unions, targets of aliases and of type variables."""
     if isinstance(hint, type):
         return [hint]
     if isinstance(hint, TypeAliasType) or type(hint).__name__ == "TypeAliasType":
@@ -189,7 +165,7 @@ def alternatives(hint: Any) -> list[Any]:
 
 
 def classes_of(hint: Any, form: Form, handler: str) -> list[type]:
-    """Return the classes an annotation stands for."""
+    """Return the classes that an annotation names."""
     return [cls for one in alternatives(hint) for cls in _classes(one, form, handler)]
 
 
@@ -214,5 +190,5 @@ def _classes(hint: Any, form: Form, handler: str) -> list[type]:
 
 
 def is_sequence(origin: Any) -> bool:
-    """Return whether a class is one of those whose members an annotation names."""
+    """Return whether a class is a sequence type whose members an annotation names."""
     return origin in SEQUENCES

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from dispatchkit.protocol.types.records import Records, Undo
+
 __all__ = ["Conversion", "Conversions"]
 
 
@@ -31,15 +33,26 @@ class Conversion:
 
 
 class Conversions:
-    """The conversion graph of a protocol.
+    """The conversion graph of a protocol; the source of a conversion owns it.
 
     Parameters
     ----------
-    edges : gives the conversions that start at a type (superclasses included)
+    records : of the protocol's types
     """
 
-    def __init__(self, edges: Callable[[type], list[Conversion]]) -> None:
-        self._edges = edges
+    def __init__(self, records: Records) -> None:
+        self._records = records
+
+    def add(self, edge: Conversion) -> Undo:
+        """Store a conversion in place of one between the same types; return what restores the state before."""
+        owned = self._records.make(edge.source).owned
+        replaced = [one for one in owned if isinstance(one, Conversion) and one.target is edge.target]
+        owned[:] = [*(one for one in owned if one not in replaced), edge]
+
+        def undo() -> None:
+            owned[:] = [*(one for one in owned if one is not edge), *replaced]
+
+        return undo
 
     def reachable(self, start: type) -> Iterator[tuple[float, type, tuple[Conversion, ...]]]:
         """Yield each type that can be reached, the cheapest first, with the path to it.
@@ -61,3 +74,8 @@ class Conversions:
                     heapq.heappush(
                         heap, (cost + edge.cost, losses + edge.lossy, next(order), edge.target, (*path, edge))
                     )
+
+    def _edges(self, cls: type) -> list[Conversion]:
+        """Return the conversions that start at a type or a superclass."""
+        records = [record for record in map(self._records.find, cls.__mro__) if record is not None]
+        return [edge for record in records for edge in record.owned if isinstance(edge, Conversion)]
