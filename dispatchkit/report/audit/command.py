@@ -67,4 +67,10 @@ def _text(report: Audit, form: str) -> str:
     return report.to_markdown() if form == "markdown" else str(report)
 
 
-AUDIT = Command("audit", "who answers where types meet, and what is wrong with it", _configure, _run)
+AUDIT = Command(
+    "audit",
+    "who answers where types meet, and what is wrong with it",
+    _configure,
+    _run,
+    "dispatchkit audit dispatchkit.types:ScalarTensor dispatchkit.types:MetadataTensor --fail-on ambiguity",
+)

@@ -24,11 +24,12 @@ def audit_page(audit: Audited) -> str:
     ]
     first = audit.pairs[0]
     used = [share for share in SHARES if any(share in pair.shares for pair in audit.pairs)]
+    operations = [short_operation(row.operation) for row in first.rows]
     data = {
         "types": list(audit.types),
         # Two parameters of one operation may both take the two arrays, so a call says more than its operation.
         "calls": [row.call.replace(first.left, "…") for row in first.rows],
-        "operations": [short_operation(row.operation) for row in first.rows],
+        "operations": operations,
         "shares": used,
         "classes": [css_class(share) for share in used],
         "answers": [[used.index(share), winner, answer] for share, winner, answer in answers],
@@ -49,7 +50,7 @@ def audit_page(audit: Audited) -> str:
     parts = {
         "title": escape(title),
         "chips": chips,
-        "operations": "".join(f"<option>{escape(name)}</option>" for name in dict.fromkeys(data["operations"])),
+        "operations": "".join(f"<option>{escape(name)}</option>" for name in dict.fromkeys(operations)),
         "findings": findings or "<li>Nothing was found.</li>",
         "totals": ", ".join(f"{n} {kind}" for kind, n in audit.totals.items() if n) or "none",
     }

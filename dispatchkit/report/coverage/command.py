@@ -108,4 +108,10 @@ def print_error(line: str) -> None:
     sys.stderr.write(line + "\n")
 
 
-COVERAGE = Command("coverage", "what types cover", _configure, _run)
+COVERAGE = Command(
+    "coverage",
+    "what types cover",
+    _configure,
+    _run,
+    "dispatchkit coverage dispatchkit.types:ScalarTensor --html out.html",
+)

@@ -14,7 +14,7 @@ from dispatchkit.protocol.densify import separate_ledger
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import Rule, type_name
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.report.coverage.calls import calls_of
 from dispatchkit.report.coverage.compare import densified, gradient_mismatch, mismatch
@@ -95,7 +95,7 @@ def _note(one: _Outcome) -> str:
     return ", ".join(notes)
 
 
-def _to_dense(protocol: DispatchProtocol, operand: Operand) -> Any:
+def _to_dense(protocol: Dispatcher, operand: Operand) -> Any:
     """Return what makes an operand dense; True where it is plain."""
     if not protocol.types.participates(operand.cls) or protocol.types.takes_default(operand.cls):
         return True
