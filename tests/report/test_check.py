@@ -191,7 +191,7 @@ def test_what_got_worse_since_a_record_is_found(
     capsys.readouterr()
     assert main(["check", name, "--baseline", str(path)]) == 1
     out = capsys.readouterr().out
-    assert "sum of Left: 4 implemented -> " in out
+    assert "sum of Left: 3 implemented, 2 refused -> 1 implemented, 4 refused" in out
     assert "no longer takes axis" in out
 
 
