@@ -154,7 +154,7 @@ class AmbiguousImplementationError(DispatchError, TypeError):
     def __str__(self) -> str:
         lines = [f"ambiguous implementations of '{self.function}' for ({', '.join(self.types)}):"]
         lines += [f"  {rule}" for rule in self.rules]
-        lines.append(f"register ({self.settled_by}) to settle it")
+        lines.append(f"register ({self.settled_by}) to resolve it")
         return "\n".join(lines)
 
 

@@ -11,7 +11,8 @@ from typing import Any, Generic, TypeVar
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import DensifyError
-from dispatchkit.ops.random.generator import Generator, permutation
+from dispatchkit.ops.random.distributions import permutation
+from dispatchkit.ops.random.generator import Generator
 from dispatchkit.protocol.densify import densify
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor

@@ -16,8 +16,8 @@ from weakref import ref
 import numpy as np
 
 from dispatchkit.backends.arrays import namespace_of, numpy_dtype
+from dispatchkit.declare.declared import Declared
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.view_aliasing import after_change
 from dispatchkit.declare.wrapping import wrapped
 from dispatchkit.errors import AutogradError
@@ -184,7 +184,7 @@ def move_vertices(changes: Iterable[tuple[Storage, Vertex | None]]) -> None:
             old.extras.give_gradient(new)
 
 
-def apply_in_place(operation: DeclaredOperation, x: Storage, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def apply_in_place(operation: Declared, x: Storage, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute an operation with `x` as its first array, and make the result the value of `x`.
 
     The rules may read what `x` was before: where they do, they are given a copy.
@@ -196,7 +196,7 @@ def apply_in_place(operation: DeclaredOperation, x: Storage, args: tuple[Any, ..
     source: Any = x
     if in_graph(x, *args, *kwargs.values()):
         check_may_change(name, x)
-        keeps = operation.composite or operation.plan.keeps[0]
+        keeps = operation.composite or operation.derivative.plan.keeps[0]
         a = x.array
         source = wrapped(type(x), namespace_of(a).asarray(a, copy=True) if keeps else a, vertex_of(x))
         if hasattr(x, "__dict__"):
@@ -215,7 +215,7 @@ def _assign(name: str, x: Any, result: Any) -> None:
     tensor_namespace.setitem(x, ..., result)
 
 
-def make_inplace(operation: DeclaredOperation, base: Any, as_operator: bool) -> Callable[[Any, Any], Any]:
+def make_inplace(operation: Declared, base: Any, as_operator: bool) -> Callable[[Any, Any], Any]:
     """Return the method behind an in-place operator, `__iadd__` of `add`, or the method `add_`.
 
     Plain tensors outside the graph are changed by the kernel itself.
@@ -226,7 +226,7 @@ def make_inplace(operation: DeclaredOperation, base: Any, as_operator: bool) -> 
     base : the class of plain tensors
     as_operator : whether it is the operator, which leaves strangers to Python
     """
-    kernel = operation.kernel
+    kernel = operation.implementation.kernel
     direct = isinstance(kernel, np.ufunc)
     plain = (int, float, complex, np.ndarray)
 
@@ -256,7 +256,7 @@ def make_inplace(operation: DeclaredOperation, base: Any, as_operator: bool) -> 
     return inplace
 
 
-def _compute_into(operation: DeclaredOperation, x: Storage, b: Any) -> None:
+def _compute_into(operation: Declared, x: Storage, b: Any) -> None:
     """Have the kernel write into the tensor's memory; small results are copied there once they are complete.
 
     NumPy raises floating-point errors after it has written, so where these may raise the result is complete first.
@@ -266,7 +266,7 @@ def _compute_into(operation: DeclaredOperation, x: Storage, b: Any) -> None:
     a = x.array
     apart = a.size <= APART or _may_raise()
     try:
-        r = operation.kernel(a, b, out=np.empty_like(a) if apart else a)
+        r = operation.implementation.kernel(a, b, out=np.empty_like(a) if apart else a)
     except ValueError as error:
         shape = np.shape(b)
         if _broadcasts_to(shape, a.shape):

@@ -1,98 +1,24 @@
-"""What stands behind a declared operation: its body, its derivative rules, and how it is computed on tensors."""
+"""A declared operation with the functions that follow: public ones, and what computes calls by default."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from typing_extensions import override
 
-from dispatchkit.backends.arrays import foreign, making_with, may_share_memory, namespace_of
-from dispatchkit.backends.numpy import NumpyNamespace, numpy_namespace
-from dispatchkit.declare.default_implementations import default_implementation
-from dispatchkit.declare.docs import Facts
-from dispatchkit.declare.entry_points import CREATING, entry_point, operator_entry_point
-from dispatchkit.declare.libraries import making_for
-from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.declare.rules import Rules
-from dispatchkit.declare.samples import Sample
-from dispatchkit.declare.vjp import Plan, all_cotangents, pull_all
-from dispatchkit.declare.wrapping import make_leaf, spec_of, wrapped
-from dispatchkit.graph.node import CallNode, Node, Output
+from dispatchkit.declare.compiled.default_implementations import default_implementation
+from dispatchkit.declare.compiled.entry_points import entry_point, operator_entry_point
+from dispatchkit.declare.declared import CREATING, Declared
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.callers import make_function
-from dispatchkit.protocol.decline import decline
-from dispatchkit.protocol.engine import DispatchProtocol
-from dispatchkit.protocol.kinds import Kind, kinds
-from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.parameters import Form, Key, Parameters, flatten
+from dispatchkit.protocol.parameters import Key, flatten
 
 __all__ = ["CREATING", "DeclaredOperation"]
 
 
-class DeclaredOperation(Overridable):
-    """An operation on arrays.
-
-    Attributes
-    ----------
-    body_of_namespace : computes it with the array namespace it is given first
-    derivatives : its derivative rules
-    differentiable : whether gradients flow through it
-    trusted : whether body and rules are of this library, which are tested to give on none of their arguments themselves
-        and to keep no gradient, nor give memory that is neither new nor the cotangent's
-    passthrough : whether the body only passes its arguments on to the namespace's function of the same name
-    kernel : computes it on NumPy arrays, with every parameter left out
-    on_numpy : computes it on NumPy arrays
-    fast_path : whether a function that `def_numpy` declared does
-    whole : computes it on a NumPy array with every parameter left out, where there is a fast path
-    samples : valid calls
-    facts : what its declaration states of the numbers that it takes and gives
-    pull_raw : computes the raw cotangents of a recorded call's inputs
-    decomposes : whether the body computes it by way of other operations
-    several : whether it gives several arrays
-    on_change : bring what the public functions hold up to date with rules and base type
-    """
-
-    may_give_none = False
-
-    def __init__(
-        self,
-        protocol: DispatchProtocol,
-        name: str,
-        namespace: str,
-        kind: Kind,
-        parameters: Parameters,
-        body: Callable[..., Any],
-        differentiable: bool,
-        passthrough: bool = False,
-    ) -> None:
-        super().__init__(protocol, name, namespace, kind, parameters, None)
-        self.body_of_namespace = body
-        self.derivatives = Rules()
-        self.differentiable = differentiable
-        self.node_name = "".join(part.capitalize() for part in name.split("_")) + "Backward"
-        self.trusted = namespace.partition(".")[0] == "dispatchkit"
-        self.passthrough = passthrough
-        own = getattr(numpy_namespace, name, None) if passthrough else None
-        self.kernel = _kernel(partial(body, numpy_namespace) if own is None else own, trusted=self.trusted)
-        self.on_numpy = _on_numpy(body, name if passthrough else None, parameters.signature)
-        self.fast_path = False
-        self.whole = numpy_namespace.whole.get(name) if passthrough else None
-        self.samples: list[Sample] = []
-        self.facts = Facts()
-        self.decomposes = True
-        self.several = False
-        self.on_change: list[Callable[[], None]] = []
-        self._plan: Plan | None = None
-        self.pull_raw: Callable[[Any, Any], Sequence[Any]] = self._first_pull
-
-    @property
-    @override
-    def source(self) -> Callable[..., Any]:
-        return self.body_of_namespace
+class DeclaredOperation(Declared):
+    """An operation on arrays, with the functions that call and compute it."""
 
     @override
     def make_function(self) -> Callable[..., Any]:
@@ -107,80 +33,12 @@ class DeclaredOperation(Overridable):
     def make_operator(self, reflected: str) -> Callable[..., Any]:
         return operator_entry_point(self, reflected)
 
-    def compute_on_numpy_by(self, fast: Callable[..., Any]) -> None:
-        """Compute NumPy arrays by a function of the same parameters in place of the body."""
-        self.on_numpy, self.fast_path = fast, True
-        if self.parameters.unary or self.parameters.binary:
-            self.kernel = fast if self.trusted else _giving_new_memory(fast)
-        self.forget_rules()
-
-    def forget_rules(self) -> None:
-        """Read the rules anew, and decide the calls to come by them."""
-        self._plan = None
-        self.refresh()
-        self.clear()
-
-    @override
-    def refresh(self) -> None:
-        """Bring what the public functions hold up to date with rules and base type."""
-        self.pull_raw = self._first_pull
-        for refresh in self.on_change:
-            refresh()
-
-    def _first_pull(self, node: Any, g: Any) -> Sequence[Any]:
-        """Compile the rules when a gradient first flows, since most programs differentiate few operations."""
-        self.pull_raw = self.plan.pull_raw
-        return self.pull_raw(node, g)
-
-    @property
-    def plan(self) -> Plan:
-        """What follows from the rules, read once."""
-        if self._plan is None:
-            self._plan = Plan(self.qualified_name, self.parameters, self.derivatives, self.several)
-        return self._plan
-
-    def computed_by(self, xp: Any) -> Callable[..., Any]:
-        """Return what computes it on arrays of a namespace; elementwise, into memory of its own."""
-        if xp is numpy_namespace:
-            return self.on_numpy
-        compute = partial(self.body_of_namespace, xp)
-        alone = self.parameters.unary and self.kind is kinds.elementwise
-        return partial(_in_new_memory, xp, compute) if alone else compute
-
-    @property
-    def keeps_output(self) -> bool:
-        """Whether a rule reads the output."""
-        return self.plan.keeps_output
-
-    def save(self, args: tuple[Any, ...], edges: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the array arguments as the rules of the tracked ones need them: the value, or shape and dtype."""
-        keeps = self.plan.needs([edge is not None for edge in edges])
-        return tuple([value if keep else spec_of(value) for keep, value in zip(keeps, args, strict=True)])
-
-    def save_call(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], tracked: Sequence[bool]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments of a call as the rules of the tracked parameters need them."""
-        saved, keywords = list(args), dict(kwargs)
-        for p, keep in zip(self.parameters.arrays, self.plan.needs(tracked), strict=True):
-            if keep:
-                continue
-            if p.form is Form.STAR and p.position is not None:
-                saved[p.position :] = [spec_of(value) for value in args[p.position :]]
-            elif p.position is not None and p.position < len(args):
-                saved[p.position] = spec_of(args[p.position])
-            elif p.name in keywords:
-                keywords[p.name] = spec_of(keywords[p.name])
-        return tuple(saved), keywords
-
     @override
     def default(self, key: Key, result: type | None) -> Callable[..., Any] | None:
         cls = result if result is not None else self.protocol.types.base
         assert cls is not None
         lifted: Any = next((t for t in flatten(key) if issubclass(t, Storage) and t.lifted), None)
-        if lifted is not None:
-            return self._by_lifted(lifted)
-        return default_implementation(self, key, cls)
+        return default_implementation(self, key, cls) if lifted is None else self._by_lifted(lifted)
 
     def _by_lifted(self, cls: Any) -> Callable[..., Any]:
         """Return the answer of a type whose instances have no raw array."""
@@ -189,98 +47,3 @@ class DeclaredOperation(Overridable):
             return cls.__tensor_function__(self.function, (cls,), args, kwargs)
 
         return handler
-
-    @property
-    def composite(self) -> bool:
-        """Whether gradients flow through the body rather than by rules."""
-        return self.differentiable and not self.derivatives and not self.passthrough
-
-    @property
-    def fast_base(self) -> type | None:
-        """The class that the public function computes itself; None where it cannot."""
-        return None if self.composite or self.several else self.protocol.types.base
-
-    @override
-    def decomposition(self) -> Callable[..., Any] | None:
-        return self.decomposed if self.decomposes else None
-
-    def decomposed(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute by way of other operations; whether a leaf is made is not for the body to know."""
-        makes_leaf = self.kind in CREATING and kwargs.pop("requires_grad", False)
-        if not foreign:
-            y = self.body_of_namespace(tensor_namespace, *args, **kwargs)
-        else:
-            with making_for(self, args, kwargs):
-                y = self.body_of_namespace(tensor_namespace, *args, **kwargs)
-        if not makes_leaf:
-            return y
-        if not isinstance(y, Storage):
-            return decline(f"a {type(y).__name__} is no leaf that could require a gradient")
-        y._node = make_leaf(y.array)
-        return y
-
-    def pull_live(self, node: Node, g: Any) -> list[Any]:
-        """Return the cotangents of the inputs of a recorded call as tensors."""
-        if not foreign:
-            return self._pull_live(node, g)
-        arrived = next(one for one in g if one is not None) if type(g) is list else g
-        with making_with(namespace_of(arrived._innermost().array)):
-            return self._pull_live(node, g)
-
-    def _pull_live(self, node: Node, g: Any) -> list[Any]:
-        node.check_versions()
-        y = self._outputs_of(node, node.output) if self.keeps_output else None
-        kwargs = node.keywords if isinstance(node, CallNode) else {}
-        if isinstance(node, CallNode) and node.outputs is not None:
-            g = all_cotangents(tensor_namespace, node, g)
-        return pull_all(self.parameters, self.plan.pulls, node, tensor_namespace, g, y, node.saved or (), kwargs)
-
-    def _outputs_of(self, node: Node, y: Any) -> Any:
-        """Return the output of a recorded call as a tensor of the graph."""
-        base = self.protocol.types.base
-        assert base is not None
-        if isinstance(y, tuple):
-            ys = [wrapped(base, one, Output(node.original, i, one.shape, one.dtype)) for i, one in enumerate(y)]
-            return type(y)(*ys) if hasattr(y, "_fields") else tuple(ys)
-        return wrapped(base, y, node.original)
-
-
-def _kernel(kernel: Callable[..., Any], *, trusted: bool) -> Callable[..., Any]:
-    """Return what computes NumPy arrays with every parameter left out.
-
-    Whoever calls a kernel takes the result to be new, so that a change of it reaches no argument unseen. The bodies of
-    this library are tested for it; what others hand on is copied.
-    """
-    return kernel if trusted or isinstance(kernel, np.ufunc) else _giving_new_memory(kernel)
-
-
-def _on_numpy(body: Callable[..., Any], path: str | None, signature: inspect.Signature) -> Callable[..., Any]:
-    """Return what computes a body on NumPy arrays: the namespace's own function where it takes the same arguments."""
-    own = getattr(NumpyNamespace, path, None) if path is not None else None
-    if own is not None and _taken(inspect.signature(own)) == _taken(signature):
-        function: Callable[..., Any] = own
-        return function
-    return partial(body, numpy_namespace)
-
-
-def _taken(signature: inspect.Signature) -> tuple[list[Any], set[Any]]:
-    """Return what a call may pass by place, in order, and what by name alone, with the defaults."""
-    found = [(p.name, p.kind, p.default) for p in signature.parameters.values()]
-    named = {one for one in found if one[1] is inspect.Parameter.KEYWORD_ONLY}
-    return [one for one in found if one not in named], named
-
-
-def _in_new_memory(xp: Any, compute: Callable[..., Any], a: Any) -> Any:
-    r = compute(a)
-    return xp.asarray(r, copy=True) if may_share_memory(r, a) else r
-
-
-def _giving_new_memory(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    def copying_kernel(*args: Any) -> Any:
-        r = kernel(*args)
-        for a in args:
-            if r is a or (type(r) is type(a) is np.ndarray and r.base is not None and np.may_share_memory(r, a)):
-                return r.copy()
-        return r
-
-    return copying_kernel

@@ -181,6 +181,8 @@ class Call:
 
     def _by_fallback(self, key: Sequence[Entry], order: Sequence[Argument], depth: int) -> Type | None:
         for candidate in order:
+            if self.target.by_fields is not False:
+                return replaced(self.plain, candidate.typ) if self.target.by_fields else unknown()
             for part in self.fallback(candidate.info):
                 answer = self._by_part(part, key, candidate, order, depth)
                 if answer is not None:

@@ -72,6 +72,7 @@ class Target:
     kinds : names of its kind and of those around it, the narrowest first; empty where they are not known
     decomposes : whether its body may answer; None where it is not known
     method : by which types take part in its protocol; "" where it is not known
+    by_fields : whether types without a rule have it by their fields: always, never, or (None) by values
     """
 
     key: str
@@ -80,6 +81,7 @@ class Target:
     kinds: tuple[str, ...]
     decomposes: bool | None
     method: str = tensor_protocol.method
+    by_fields: bool | None = False
 
     def __repr__(self) -> str:
         return f"<operation {self.shown}>"
@@ -98,6 +100,7 @@ def built_in(operation: Overridable) -> Target:
         operation.parameters,
         tuple(kind.name for kind in operation.kind.lineage()),
         operation.decomposition() is not None,
+        by_fields=(operation.by_fields_always or None) if operation.by_fields else False,
     )
 
 

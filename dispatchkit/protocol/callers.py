@@ -22,38 +22,13 @@ Function = Callable[..., Any]
 
 
 def make_function(operation: Overridable) -> Function:
-    """Return the function of an operation, with its name, signature and docstring."""
+    """Return the public function of an operation, without its name and signature."""
     if operation.parameters.nullary:
         return _nullary(operation)
-    return _positional(operation) if operation.parameters.positional else _general(operation)
-
-
-def _nullary(operation: Overridable) -> Function:
-    table = operation.table
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            if live and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
-                return answer
-            try:
-                first = table[()]
-            except KeyError:
-                first = decide(operation, args, kwargs, ())
-            result = first(*args, **kwargs)
-            if result is NotImplemented or result is None:
-                return continue_chain(operation, first, args, kwargs, result)
-            return result
-        except Exception as error:
-            hide_frames(error)
-            raise
-
-    return call
-
-
-def _positional(operation: Overridable) -> Function:
     table, parameters = operation.table, operation.parameters
-    key_of, count = parameters.key, parameters.positional
-    least, most, allows = parameters.least, parameters.most, parameters.allows
+    key_of, least, most, allows = parameters.key, parameters.least, parameters.most, parameters.allows
+    # So many arguments by position are arrays, one each; -1 where keywords or sequences may hold them, too.
+    count = parameters.positional or -1
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -77,22 +52,15 @@ def _positional(operation: Overridable) -> Function:
     return call
 
 
-def _general(operation: Overridable) -> Function:
-    table, parameters = operation.table, operation.parameters
-    key_of = parameters.key
-    least, most, allows = parameters.least, parameters.most, parameters.allows
+def _nullary(operation: Overridable) -> Function:
+    """Return the public function of an operation without arrays: modes alone can answer in place of its default."""
+    table = operation.table
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             if live and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
                 return answer
-            if (kwargs or not least <= len(args) <= most) and not allows(args, kwargs):
-                operation.check_call(args, kwargs)
-            key = key_of(args, kwargs)
-            try:
-                first = table[key]
-            except KeyError:
-                first = decide(operation, args, kwargs, key)
+            first = table.get(()) or decide(operation, args, kwargs, ())
             result = first(*args, **kwargs)
             if result is NotImplemented or result is None:
                 return continue_chain(operation, first, args, kwargs, result)

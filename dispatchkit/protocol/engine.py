@@ -16,7 +16,7 @@ from dispatchkit.protocol.members import Surface
 from dispatchkit.protocol.operations import Operations, overridable_function
 from dispatchkit.protocol.overridable import Overridable, operation_of
 from dispatchkit.protocol.parameters import Key
-from dispatchkit.protocol.registration.array_type import decorate, register
+from dispatchkit.protocol.registration.array_type import array_type, register_type
 from dispatchkit.protocol.registration.implementing import converts, implements
 from dispatchkit.protocol.registration.targets import target_of
 from dispatchkit.protocol.resolution import build_chain, build_plain_chain, remembered
@@ -120,13 +120,8 @@ class DispatchProtocol:
         """
 
         def make(original: F) -> Any:
-            entry = overridable_function(self, original, kind, arrays, namespace or self.namespace)
-            call: Any = self.operations.add(entry)
-            for name in ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"):
-                if hasattr(original, name):
-                    setattr(call, name, getattr(original, name))
-            call.__signature__ = entry.parameters.signature
-            return call
+            place = namespace or self.namespace
+            return self.operations.add(overridable_function(self, original, kind, arrays, place))
 
         return make if function is None else make(function)
 
@@ -164,14 +159,7 @@ class DispatchProtocol:
         if cls is not None:
             raise RegistrationError("array_type takes what it declares; write @array_type()")
         declaration = Declaration(fallback, priority, fields, dense, None, tuple(closed), tuple(impossible))
-
-        def make(cls: T) -> T:
-            if not isinstance(cls, type):
-                raise RegistrationError(f"array_type decorates a class, not {cls!r}; write @array_type()")
-            decorate(self, cls, declaration)
-            return cls
-
-        return make
+        return array_type(self, declaration)
 
     def register_type(
         self,
@@ -195,7 +183,7 @@ class DispatchProtocol:
         RegistrationError : if `cls` is no class, mixes with arrays anyway, or has the operators of a builtin; if a
             declaration does not fit it
         """
-        register(self, cls, Declaration(fallback, priority, fields, to_dense))
+        register_type(self, cls, Declaration(fallback, priority, fields, to_dense))
 
     def implements(self, target: Callable[..., Any] | Kind, *types: type) -> Callable[[F], F]:
         """Register a handler for an operation, or for a whole kind.

@@ -24,11 +24,16 @@ class OverridableFunction(Overridable):
 
     @override
     def make_function(self) -> Callable[..., Any]:
-        return make_function(self)
+        call = make_function(self)
+        for name in ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"):
+            if hasattr(self.body, name):
+                setattr(call, name, getattr(self.body, name))
+        call.__signature__ = self.parameters.signature  # type: ignore[attr-defined]
+        return call
 
 
 def overridable_function(
-    protocol: Dispatcher, function: Any, kind: Any, arrays: tuple[str, ...] | None, namespace: str | None
+    protocol: Dispatcher, function: Any, kind: object, arrays: tuple[str, ...] | None, namespace: str | None
 ) -> OverridableFunction:
     """Return the record of a function; parameters as of `DispatchProtocol.overridable`.
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from dispatchkit.protocol.chain import Chain
 from dispatchkit.protocol.frames import hide_frames
-from dispatchkit.protocol.handlers import Handlers, Rule
+from dispatchkit.protocol.handlers import Handlers, Rule, function_name
 from dispatchkit.protocol.journal import Journal
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.parameters import Key, Parameters, call_meant, flatten
@@ -71,11 +71,15 @@ class Overridable:
     rules : the rules registered for it, held weakly: the types own them
     may_give_none : whether None can be a result; otherwise it means a rule without ``return``
     changes : name of the array argument that a call changes in place, "" for none
+    by_fields : computes it field by field, for types that have no rule; None for most operations
+    by_fields_always : whether it does so whatever the values; a type that refuses all else then has it, too
     hint : end of the error for arguments that do not fit
     """
 
     may_give_none = True
     changes = ""
+    by_fields: Handler | None = None
+    by_fields_always = False
     hint = ""
 
     def __init__(
@@ -231,6 +235,5 @@ def operation_of(protocol: Dispatcher, function: Callable[..., Any]) -> Overrida
     """
     found = of(function)
     if found is None or found.protocol is not protocol:
-        name = getattr(function, "__qualname__", repr(function))
-        raise TypeError(f"{name} is not overridable by {protocol.types.method}")
+        raise TypeError(f"{function_name(function)} is not overridable by {protocol.types.method}")
     return found

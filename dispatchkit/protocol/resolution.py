@@ -166,6 +166,9 @@ def _fallbacks(operation: Overridable, key: Key, cls: type, later: bool) -> list
     if not later:
         last = next((place for place, one in enumerate(strategies) if one.decomposes), -1)
         strategies = strategies[: last + 1]
+    if operation.by_fields is not None:
+        implied = [one for one in FallbackStrategy.named.values() if one.implied and one not in strategies]
+        strategies = [*implied, *strategies]
     answers = [strategy.step(operation, key, cls) for strategy in strategies]
     return [Skipped(cls, answer) if isinstance(answer, str) else answer for answer in answers]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dispatchkit.backends.arrays import as_numpy, is_lazy, making_with, namespace_of, numpy_dtype
-from dispatchkit.declare.namespace import public_namespace, tensor_namespace
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
@@ -129,13 +129,9 @@ class ConversionMethods(Storage):
     def __dlpack_device__(self) -> Any:
         return self.array.__dlpack_device__()
 
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        known = (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
-        if api_version not in known:
-            raise ValueError(
-                f"__array_namespace__: version {api_version!r} is not known; known: {', '.join(known[1:])}"
-            )
-        return public_namespace()
+    def __buffer__(self, flags: int, /) -> memoryview:
+        """Give compiled extensions the memory, as they ask from Python 3.12 on."""
+        return memoryview(self.numpy())
 
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """Return the tensor in another dtype, that of another tensor, or on a device.

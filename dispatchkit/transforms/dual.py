@@ -174,7 +174,7 @@ def _on_raw_arrays(
     own, keywords = operation.parameters.replace(args, kwargs, opened)
     if not plain:
         return None
-    body = operation.body_of_namespace
+    body = operation.implementation.body
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return body(numpy_namespace, *args, **kwargs)

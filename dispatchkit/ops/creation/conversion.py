@@ -20,8 +20,8 @@ from dispatchkit.declare.call_errors import (
     restated,
     shown,
 )
+from dispatchkit.declare.compiled.entry_points import entry_point
 from dispatchkit.declare.decorators import conversion, creation
-from dispatchkit.declare.entry_points import entry_point
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import draw, sample

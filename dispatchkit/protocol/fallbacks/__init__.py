@@ -21,6 +21,7 @@ class fallback:  # noqa: N801  # a namespace, read as `dk.fallback.dense`
     dense : ``to_dense()`` on every argument that has it, plain arrays back
     rewrap : compute on the first field, rebuild with the other fields
     decompose : run the operation's body, whose inner calls reach the type's rules
+    fieldwise : copies and casts go field by field; every type has it first, without a declaration
     convert : the cheapest path of declared conversions to a type that has a rule
     """
 
@@ -29,6 +30,7 @@ class fallback:  # noqa: N801  # a namespace, read as `dk.fallback.dense`
     rewrap = Fallback(("rewrap",))
     decompose = Fallback(("decompose",))
     convert = Fallback(("convert",))
+    fieldwise = Fallback(("fieldwise",))
 
 
 for _module in iter_modules(__path__):

@@ -28,12 +28,14 @@ class FallbackStrategy:
     name : of the strategy
     outcome : what a call that it answers is in records, audits and coverage
     decomposes : whether it computes by further calls, in which the strategies that come after it are off
+    implied : whether every type has it, before the strategies that it declares
     """
 
     named: ClassVar[dict[str, FallbackStrategy]] = {}
     name: ClassVar[str]
     outcome: ClassVar[Outcome]
     decomposes: ClassVar[bool] = False
+    implied: ClassVar[bool] = False
 
     @override
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -6,8 +6,10 @@ import inspect
 import math
 from collections.abc import Callable
 from functools import partial
+from reprlib import recursive_repr
+from textwrap import indent
 from types import MethodDescriptorType, WrapperDescriptorType
-from typing import Any
+from typing import Any, TypeVar
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.densify import FromDense, make_dense
@@ -21,14 +23,28 @@ from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Declaration
 from dispatchkit.protocol.types.records import ATTRIBUTE
 
-__all__ = ["decorate", "register"]
+__all__ = ["array_type", "register_type"]
+
+T = TypeVar("T", bound=type)
 
 ARITHMETIC = frozenset({*REFLECTED, *REFLECTED.values(), "__abs__", "__neg__", "__pos__", "__invert__"})
 # What the methods are that a class written in C defines.
 IN_C = (WrapperDescriptorType, MethodDescriptorType)
 
 
-def decorate(protocol: Registering, cls: type, declaration: Declaration) -> None:
+def array_type(protocol: Registering, declaration: Declaration) -> Callable[[T], T]:
+    """Return the decorator of `DispatchProtocol.array_type`."""
+
+    def decorate(cls: T) -> T:
+        if not isinstance(cls, type):
+            raise RegistrationError(f"array_type decorates a class, not {cls!r}; write @array_type()")
+        _decorate(protocol, cls, declaration)
+        return cls
+
+    return decorate
+
+
+def _decorate(protocol: Registering, cls: type, declaration: Declaration) -> None:
     """Give a class its protocol method, the members of the surface, and attributes computed from others.
 
     Raises
@@ -51,10 +67,12 @@ def decorate(protocol: Registering, cls: type, declaration: Declaration) -> None
     protocol.surface.install(cls, keep=instance_attributes(cls))
     if types.base is not None:
         _derive_attributes(types, cls)
+    if cls.__repr__ is object.__repr__:
+        cls.__repr__ = _repr_of_fields(types)  # type: ignore[method-assign,assignment]  # of a class without one
     protocol.journal.on_undo(partial(_strip, protocol, cls, before))
 
 
-def register(protocol: Registering, cls: type, declaration: Declaration) -> None:
+def register_type(protocol: Registering, cls: type, declaration: Declaration) -> None:
     """Let a class of another library take part.
 
     Raises
@@ -70,6 +88,20 @@ def register(protocol: Registering, cls: type, declaration: Declaration) -> None
     _check_operators("register_type", protocol, cls, foreign=True)
     declaration = checked_declaration(types, cls, declaration, "register_type")
     protocol.journal.record(types.records.declare(cls, declaration))
+
+
+def _repr_of_fields(types: ArrayTypes) -> Callable[[Any], str]:
+    @recursive_repr()
+    def __repr__(self: Any) -> str:  # noqa: N807  # as Python calls it
+        """Return the type with its fields, each on its own line where one takes several."""
+        names = [name for name in types.field_names(type(self)) if hasattr(self, name)]
+        shown = [f"{name}={getattr(self, name)!r}" for name in names]
+        if not any("\n" in text for text in shown):
+            return f"{type(self).__name__}({', '.join(shown)})"
+        lines = [indent(f"{text},", "    ") for text in shown]
+        return "\n".join([f"{type(self).__name__}(", *lines, ")"])
+
+    return __repr__
 
 
 def _compare_elementwise(protocol: Registering, cls: type) -> None:
@@ -118,7 +150,7 @@ def _check_operators(use: str, protocol: Registering, cls: type, *, foreign: boo
 
 
 def _strip(protocol: Registering, cls: type, keep: set[str]) -> None:
-    """Remove what `decorate` gave a class."""
+    """Remove what decorating gave a class."""
     protocol.surface.forget(cls)
     for name in set(cls.__dict__) - keep - {ATTRIBUTE}:
         delattr(cls, name)

@@ -9,7 +9,7 @@ from typing import Any
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.parameters import Key, flatten
 from dispatchkit.protocol.types.declaration import REFUSE, Fallback
-from dispatchkit.protocol.types.fields import rule_of
+from dispatchkit.protocol.types.fields import rule_of, with_field
 from dispatchkit.protocol.types.records import Records
 
 __all__ = ["DENSE", "RESULTS", "ArrayTypes"]
@@ -168,6 +168,31 @@ class ArrayTypes:
                 f"attributes are {listed}"
             )
         return found
+
+    def with_fields(self, value: Any, change: Callable[[Any], Any], is_array: Callable[[type], bool]) -> Any:
+        """Return a copy of an instance with every array in its fields changed; None where arrays are elsewhere, too.
+
+        Parameters
+        ----------
+        value : the instance
+        change : gives what takes the place of an array
+        is_array : tells for a type whether its instances are arrays
+        """
+        names = self.fields_of(value)
+        others = {name: held for name, held in getattr(value, "__dict__", {}).items() if name not in names}
+        if len(names) < len(self.field_names(type(value))) or any(is_array(type(held)) for held in others.values()):
+            return None
+
+        def changed(held: Any) -> Any:
+            if is_array(type(held)):
+                return change(held)
+            if type(held) in (list, tuple):
+                return type(held)(map(changed, held))
+            return {key: changed(one) for key, one in held.items()} if type(held) is dict else held
+
+        for name in names:
+            value = with_field(value, name, changed(getattr(value, name)))
+        return value
 
     def constants_of(self, cls: type) -> frozenset[str]:
         """Return the fields that are not differentiated, whatever they hold."""

@@ -114,7 +114,7 @@ def cycles(
             text = (
                 f"{names[above]} (priority {priority(above):g}) is asked before its subclass {names[sub]} (priority "
                 f"{priority(sub):g}), though a subclass goes first\ngive {names[sub]} a priority of "
-                f"{priority(above):g} or more to settle it"
+                f"{priority(above):g} or more to resolve it"
             )
             yield Finding("cycle", (), ((names[sub], names[above]),), text, ())
     circles: dict[tuple[type, type], list[tuple[tuple[type, ...], list[Rival]]]] = {}
@@ -131,7 +131,7 @@ def cycles(
         text = (
             f"{_circle(found[0][0], priority, names)}\n"
             f"so {first.text} answers '{operation.qualified_name}' and not {second.text}\n"
-            f"give {names[sub]} a higher priority than {_names_of(others, names)} to settle it"
+            f"give {names[sub]} a higher priority than {_names_of(others, names)} to resolve it"
         )
         steps = [step for _, rivals in found for _, *two in rivals for step in two if step.rule is not None]
         yield Finding(

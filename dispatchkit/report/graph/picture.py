@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dispatchkit.backends.arrays import dtype_name
-from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.derivative import Derivative
 from dispatchkit.graph.node import CallNode, Node, Output
 from dispatchkit.graph.node_wrapper import Around
 from dispatchkit.graph.storage import Storage, Vertex, vertex_of
@@ -131,7 +131,7 @@ def _title(node: Node) -> str:
     operation: Any = node.operation
     while isinstance(operation, Around):
         operation = operation.inner
-    if not isinstance(operation, DeclaredOperation):
+    if not isinstance(operation, Derivative):
         return node.name.removesuffix("Backward")
     package, _, path = operation.qualified_name.partition(".")
     return path if package == "dispatchkit" else operation.name

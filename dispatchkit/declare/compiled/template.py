@@ -2,7 +2,7 @@
 
 What computes an operation on tensors is one sentence: compute, say what failed, wrap the array, record the call, note
 whose memory the result shows. It stands here once, in `COMPUTED`; each form of function puts its own expressions in,
-and a beginning that finds the arrays. Tracebacks show the lines of a compiled function, and `source_of` its text.
+and a beginning that finds the arrays. Tracebacks show the lines of a compiled function, and `text_of` its text.
 
 Names that a text gives begin with an underscore, so that no parameter's name stands in their way.
 """
@@ -31,7 +31,7 @@ __all__ = [
     "filled",
     "indented",
     "recompile",
-    "source_of",
+    "text_of",
     "tuple_of",
     "unpacked",
 ]
@@ -156,7 +156,7 @@ def compiled_later(build: Build) -> FunctionType:
     """Return a function that is compiled from a text when it is first called, since most programs call few of them."""
     names: dict[str, Any] = {"_hide_frames": hide_frames, "_build": build}
     function = FunctionType(_first_call.__code__, names)
-    names["_install"] = partial(_install, function)
+    names["_compile"] = partial(_install, function)
     return function
 
 
@@ -165,7 +165,7 @@ def recompile(function: FunctionType) -> None:
     function.__code__ = _first_call.__code__
 
 
-def source_of(function: Any) -> str:
+def text_of(function: Any) -> str:
     """Return the text that a function is compiled from, "" for one that is written as it is."""
     build: Build | None = getattr(function, "__globals__", {}).get("_build")
     return "" if build is None else build()[0]
@@ -174,7 +174,7 @@ def source_of(function: Any) -> str:
 def _first_call(*args: Any, **kwargs: Any) -> Any:
     """Compile the function that is called, and call it; its code takes the place of this."""
     try:
-        return _install()(*args, **kwargs)  # type: ignore[name-defined]  # among the names of the function
+        return _compile()(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # of the function's names
     except Exception as _error:
         _hide_frames(_error)  # type: ignore[name-defined]  # noqa: F821
         raise

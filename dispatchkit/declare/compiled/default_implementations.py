@@ -8,25 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dispatchkit.backends.arrays import PLAIN, is_inexact
 from dispatchkit.declare.call_errors import MISTAKES, check_numbers, numbers_only, reraise
-from dispatchkit.declare.entry_points import CREATING, is_plain
+from dispatchkit.declare.compiled.recorder import recorder
+from dispatchkit.declare.compiled.signature import BOTH, LEAF
+from dispatchkit.declare.compiled.template import Function, compiled_later, computed, filled, tuple_of, unpacked
+from dispatchkit.declare.declared import CREATING, Declared
 from dispatchkit.declare.libraries import library_of_call
 from dispatchkit.declare.outputs import finalize_all, is_held, node_of_call
 from dispatchkit.declare.random_state import overseen
-from dispatchkit.declare.recorder import recorder
-from dispatchkit.declare.signature import BOTH, LEAF
-from dispatchkit.declare.template import Function, compiled_later, computed, filled, tuple_of, unpacked
 from dispatchkit.declare.wrapping import make_leaf
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.parameters import Key
-
-if TYPE_CHECKING:
-    from dispatchkit.declare.operation import DeclaredOperation
 
 __all__ = ["default_implementation"]
 
@@ -46,7 +43,7 @@ ANY = """
 _run = _compute
 if _foreign:
     _xp, _args, _keywords = _library_of_call(_operation, _args, _keywords)
-    _run = _operation.computed_by(_xp)
+    _run = _operation.implementation.on(_xp)
 _tensors = []
 _raw = [_x if type(_x) in _PLAIN else _opened(_x, _tensors) for _x in _args]
 _named = _keywords
@@ -63,7 +60,7 @@ _tracked = <tracked>
 """
 
 
-def default_implementation(operation: DeclaredOperation, key: Key, cls: type) -> Function:
+def default_implementation(operation: Declared, key: Key, cls: type) -> Function:
     """Return what computes a call on the base type and its subclasses.
 
     Parameters
@@ -78,7 +75,7 @@ def default_implementation(operation: DeclaredOperation, key: Key, cls: type) ->
     general = implementation = _made(operation, cls, partial(_general, operation))
     if operation.composite or operation.several or not key:
         pass
-    elif is_plain(operation):
+    elif operation.implementation.arrays_only:
         implementation = _by_place(operation, cls, general, places)
     elif parameters.leading and operation.kind not in CREATING:
         implementation = _by_place(operation, cls, general, places) if places == ["tensor"] else general
@@ -99,7 +96,7 @@ def _place(cls: Any) -> str:
     return "scalar" if cls in PLAIN else "array"
 
 
-def _made(operation: DeclaredOperation, cls: Any, source: Callable[..., list[str]], **names: Any) -> Function:
+def _made(operation: Declared, cls: Any, source: Callable[..., list[str]], **names: Any) -> Function:
     """Return a function that is compiled at its first call."""
     finalize = None if cls is operation.protocol.types.base else cls.__tensor_finalize__
 
@@ -107,11 +104,11 @@ def _made(operation: DeclaredOperation, cls: Any, source: Callable[..., list[str
         own = {
             **NAMES,
             "_cls": cls,
-            "_compute": operation.on_numpy,
+            "_compute": operation.implementation.on_numpy,
             "_finalize": finalize,
             "_function": operation.function,
             "_operation": operation,
-            "_whole": operation.whole or operation.on_numpy,
+            "_kernel": operation.implementation.kernel,
             **names,
         }
         return "\n".join(source(finalize is not None)), own
@@ -119,7 +116,7 @@ def _made(operation: DeclaredOperation, cls: Any, source: Callable[..., list[str
     return compiled_later(build)
 
 
-def _by_place(operation: DeclaredOperation, cls: type, general: Function, places: Sequence[str]) -> Function:
+def _by_place(operation: Declared, cls: type, general: Function, places: Sequence[str]) -> Function:
     """Return what computes an operation whose arrays are given by place, first.
 
     Parameters
@@ -129,20 +126,19 @@ def _by_place(operation: DeclaredOperation, cls: type, general: Function, places
     places : for each array argument that is not left out, whether it is a ``"tensor"``, ``"array"`` or ``"scalar"``
     """
     source = partial(_text_by_place, operation, places)
-    record = recorder(operation, [place == "tensor" for place in places], parameters=not is_plain(operation))
+    record = recorder(operation, [place == "tensor" for place in places])
     names = frozenset(p.name for p in operation.parameters.arrays)
-    compute = operation.kernel if is_plain(operation) else operation.on_numpy
-    return _made(operation, cls, source, _compute=compute, _general=general, _record=record, _names=names)
+    return _made(operation, cls, source, _general=general, _record=record, _names=names)
 
 
-def _text_by_place(operation: DeclaredOperation, places: Sequence[str], finalizes: bool) -> list[str]:
+def _text_by_place(operation: Declared, places: Sequence[str], finalizes: bool) -> list[str]:
     values = [f"_x{i}" for i in range(len(places))]
     tensors = [x for x, place in zip(values, places, strict=True) if place == "tensor"]
     raw = [f"_a{i}" if place == "tensor" else f"_x{i}" for i, place in enumerate(places)]
     parameters = operation.parameters
     signature = parameters.signature.parameters
     by_name = len(parameters.arrays) > 1 and any(signature[p.name].kind is BOTH for p in parameters.arrays)
-    rest = [] if is_plain(operation) else ["*_rest", "**_keywords"]
+    rest = [] if operation.implementation.arrays_only else ["*_rest", "**_keywords"]
     passed = ", ".join([*values, *rest])
     taken, unpack = f"{passed.replace(', *_rest', ', /, *_rest')}", []
     call = f"{tuple_of([*values, *rest[:1]])}, {'_keywords' if rest else '{}'}"
@@ -154,14 +150,14 @@ def _text_by_place(operation: DeclaredOperation, places: Sequence[str], finalize
             f"{', '.join(values)}, *_rest = _args",
         ]
     known = " and ".join(f"type({a}) is _ndarray" for a, place in zip(raw, places, strict=True) if place != "scalar")
-    compute = [f"_r = _compute({', '.join([*raw, *rest])})"]
+    compute = [f"_r = {'_compute' if rest else '_kernel'}({', '.join([*raw, *rest])})"]
     if parameters.leading and rest:
         check = [
             "    if _rest or 'dtype' in _keywords:",
             "        _check_numbers(_operation, _r, _keywords.get('dtype'))",
         ]
         compute = ["if _rest or _keywords:", f"    {compute[0]}", *(check if "dtype" in signature else []), "else:"]
-        compute += ["    _r = _whole(_a0)"]
+        compute += ["    _r = _kernel(_a0)"]
     flows = " or ".join(f"{x}._node is not None" for x in tensors)
     record = [
         f"if {flows}:",
@@ -190,7 +186,7 @@ def _text_by_place(operation: DeclaredOperation, places: Sequence[str], finalize
     )
 
 
-def _general(operation: DeclaredOperation, finalizes: bool, *, sequence: bool = False) -> list[str]:
+def _general(operation: Declared, finalizes: bool, *, sequence: bool = False) -> list[str]:
     """Return the text of what computes any signature: several arrays, sequences, none at all.
 
     Parameters
@@ -263,7 +259,7 @@ def _raw_arrays(values: Sequence[Any]) -> tuple[list[Any], list[Storage]]:
 
 
 def _through_body(
-    operation: DeclaredOperation, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: Sequence[Storage]
+    operation: Declared, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: Sequence[Storage]
 ) -> Any:
     """Compute a call on tracked tensors by way of the operations that the body calls."""
     try:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import UNTRACKED
-from dispatchkit.declare.template import tuple_of
+from dispatchkit.declare.compiled.template import tuple_of
 from dispatchkit.protocol.parameters import Form, Parameters
 
 __all__ = ["LEAF", "MISSING", "SpelledOut", "given"]

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING
 
 from dispatchkit.backends.arrays import is_inexact
 from dispatchkit.backends.numpy import DOUBLE
-from dispatchkit.declare.template import compiled_later, filled, tuple_of
+from dispatchkit.declare.compiled.template import compiled_later, filled, tuple_of
+from dispatchkit.declare.declared import Declared
 from dispatchkit.declare.wrapping import spec_of
 from dispatchkit.graph.node import CallNode, Node, note_versions
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import vertex_of
-
-if TYPE_CHECKING:
-    from dispatchkit.declare.operation import DeclaredOperation
 
 __all__ = ["recorder"]
 
@@ -48,22 +45,25 @@ NAMES = {
 }
 
 
-def recorder(operation: DeclaredOperation, tensors: Sequence[bool], *, parameters: bool) -> FunctionType:
+def recorder(operation: Declared, tensors: Sequence[bool]) -> FunctionType:
     """Return what makes the node of a call on tracked tensors; it gives None where recording is off.
 
     Parameters
     ----------
     operation : that is called
     tensors : for each array given by place, whether it is a tensor rather than a raw array or a scalar
-    parameters : whether the call has further arguments, which it takes as ``(..., rest, keywords)``
+
+    Returns
+    -------
+    function of the raw result and the arrays; where the operation has parameters, also of the other arguments, by place
+    and by name
     """
-    return compiled_later(
-        lambda: (_source(operation, tensors, parameters=parameters), {**NAMES, "_operation": operation})
-    )
+    return compiled_later(lambda: (_source(operation, tensors), {**NAMES, "_operation": operation.derivative}))
 
 
-def _source(operation: DeclaredOperation, tensors: Sequence[bool], *, parameters: bool) -> str:
-    plan = operation.plan
+def _source(operation: Declared, tensors: Sequence[bool]) -> str:
+    parameters = not operation.implementation.arrays_only
+    plan = operation.derivative.plan
     places = [i for i, tensor in enumerate(tensors) if tensor]
     arrays = [f"_x{i}" for i in range(len(tensors))]
     edges = [f"_v{i}" if i in places else "None" for i in range(operation.parameters.positional)]

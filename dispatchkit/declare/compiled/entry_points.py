@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dispatchkit.declare.call_errors import NUMBERS, check_numbers
-from dispatchkit.declare.outputs import is_held
-from dispatchkit.declare.random_state import drawer
-from dispatchkit.declare.recorder import recorder
-from dispatchkit.declare.signature import LEAF, STAR, SpelledOut, given
-from dispatchkit.declare.template import (
+from dispatchkit.declare.compiled.recorder import recorder
+from dispatchkit.declare.compiled.signature import LEAF, STAR, SpelledOut, given
+from dispatchkit.declare.compiled.template import (
     Function,
     compiled_later,
     computed,
@@ -26,18 +24,15 @@ from dispatchkit.declare.template import (
     tuple_of,
     unpacked,
 )
+from dispatchkit.declare.declared import CREATING, Declared
+from dispatchkit.declare.outputs import is_held
+from dispatchkit.declare.random_state import drawer
 from dispatchkit.protocol.callers import continue_chain, decide
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.modes import ask_modes, live
 from dispatchkit.protocol.parameters import Form
 
-if TYPE_CHECKING:
-    from dispatchkit.declare.operation import DeclaredOperation
-
-__all__ = ["CREATING", "entry_point", "is_plain", "operator_entry_point"]
-
-# What makes leaves: its functions take `requires_grad`, their bodies do not.
-CREATING = (kinds.creation, kinds.random)
+__all__ = ["entry_point", "operator_entry_point"]
 
 ENTRY = """
 def call(<taken>):
@@ -101,13 +96,7 @@ NAMES: Mapping[str, Any] = {
 }
 
 
-def is_plain(operation: DeclaredOperation) -> bool:
-    """Return whether an operation is of one or two arrays and nothing else, and gives new memory."""
-    parameters = operation.parameters
-    return parameters.binary or (parameters.unary and operation.kind is kinds.elementwise)
-
-
-def entry_point(operation: DeclaredOperation, general: Function, *, returns_itself: bool = False) -> Function:
+def entry_point(operation: Declared, general: Function, *, returns_itself: bool = False) -> Function:
     """Return the public function of an operation.
 
     Parameters
@@ -120,7 +109,7 @@ def entry_point(operation: DeclaredOperation, general: Function, *, returns_itse
     spelled = SpelledOut(parameters)
     if not spelled.possible or any(form is Form.INDEX for form in spelled.forms.values()):
         return general
-    if is_plain(operation):
+    if operation.implementation.arrays_only:
         return _made(operation, spelled, _plain)
 
     def rest(*pieces: Any) -> Any:
@@ -132,7 +121,7 @@ def entry_point(operation: DeclaredOperation, general: Function, *, returns_itse
     return _made(operation, spelled, partial(_several, returns_itself=returns_itself), _rest=rest)
 
 
-def operator_entry_point(operation: DeclaredOperation, reflected: str) -> Function:
+def operator_entry_point(operation: Declared, reflected: str) -> Function:
     """Return the method behind the operator of an operation of two arrays.
 
     Parameters
@@ -144,7 +133,7 @@ def operator_entry_point(operation: DeclaredOperation, reflected: str) -> Functi
 
 
 def _made(
-    operation: DeclaredOperation,
+    operation: Declared,
     spelled: SpelledOut,
     source: Callable[..., list[str]],
     **names: Any,
@@ -152,16 +141,15 @@ def _made(
     """Return a function that is compiled at its first call, and anew once rules or base type have changed."""
 
     def build() -> tuple[str, Mapping[str, Any]]:
-        plain = is_plain(operation)
         own = {
             **NAMES,
             **spelled.names,
             "_cls": operation.protocol.types.base,
-            "_compute": operation.kernel if plain else operation.on_numpy,
+            "_compute": operation.implementation.on_numpy,
             "_operation": operation,
-            "_record": recorder(operation, [True] * len(operation.parameters.arrays), parameters=not plain),
+            "_record": recorder(operation, [True] * len(operation.parameters.arrays)),
             "_table": operation.table,
-            "_whole": operation.whole or operation.on_numpy,
+            "_kernel": operation.implementation.kernel,
             **names,
         }
         text = source(operation, spelled, **({"reflected": True} if names.get("_reflected") else {}))
@@ -172,7 +160,7 @@ def _made(
     return function
 
 
-def _plain(operation: DeclaredOperation, its: SpelledOut, *, reflected: bool = False) -> list[str]:
+def _plain(operation: Declared, its: SpelledOut, *, reflected: bool = False) -> list[str]:
     """Return the text of a function of one or two arrays."""
     values, (first, *others) = its.values, its.values
     call = ", ".join(values)
@@ -182,7 +170,7 @@ def _plain(operation: DeclaredOperation, its: SpelledOut, *, reflected: bool = F
         f"if _type is _cls{''.join(f' and type({x}) is _type' for x in others)} and not _foreign:",
         *indented(
             computed(
-                f"_r = _compute({', '.join(f'{x}.array' for x in values)})",
+                f"_r = _kernel({', '.join(f'{x}.array' for x in values)})",
                 arguments,
                 record=[f"if {flows}:", f"    _y._node = _record(_r, {call})"] if operation.differentiable else [],
             )
@@ -210,7 +198,7 @@ def _plain(operation: DeclaredOperation, its: SpelledOut, *, reflected: bool = F
     )
 
 
-def _leading(operation: DeclaredOperation, its: SpelledOut) -> list[str]:
+def _leading(operation: Declared, its: SpelledOut) -> list[str]:
     """Return the text of a function of an array, or of a sequence of arrays, given first, with parameters."""
     (first, *values), others = its.values, its.parameters[1:]
     sequence = its.forms[its.parameters[0].name] is Form.SEQUENCE
@@ -224,7 +212,7 @@ def _leading(operation: DeclaredOperation, its: SpelledOut) -> list[str]:
     compute = [f"_r = _compute({its.passed_on('_array')})"]
     if not needed and not sequence:
         left_out = [f"{x} is _MISSING" if x != "_star" else "not _star" for x in values]
-        whole = "_r = _whole(_array)"
+        whole = "_r = _kernel(_array)"
         compute = [f"if {' and '.join(left_out)}:", f"    {whole}", "else:", f"    {compute[0]}"] if values else [whole]
     untracked = "".join(f" and {one}" for one in (f"{first}._node is None", *map(its.untracked, others)))
     if sequence:
@@ -273,7 +261,7 @@ def _leading(operation: DeclaredOperation, its: SpelledOut) -> list[str]:
     )
 
 
-def _several(operation: DeclaredOperation, its: SpelledOut, *, returns_itself: bool) -> list[str]:
+def _several(operation: Declared, its: SpelledOut, *, returns_itself: bool) -> list[str]:
     """Return the text of a function of several arrays, or of none, with parameters, outside the graph."""
     rest = f"return _rest({its.given})"
     arrays = [p for p in its.parameters if p.name in its.forms]

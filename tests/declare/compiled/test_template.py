@@ -11,50 +11,49 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.declare.entry_points import is_plain
+from dispatchkit.declare.compiled.template import text_of
 from dispatchkit.declare.operation import DeclaredOperation
-from dispatchkit.declare.template import source_of
 from tests.declared import OPERATIONS
 
-COMPILED = [entry for entry in OPERATIONS.values() if source_of(entry.function)]
+COMPILED = [entry for entry in OPERATIONS.values() if text_of(entry.function)]
 HAND_WRITTEN = {"getitem", "setitem", "index_put"}  # an index is an argument that texts do not spell
 
 
 def test_the_text_of_a_public_function_says_what_it_does() -> None:
-    text = source_of(dk.sum)
+    text = text_of(dk.sum)
     assert text.startswith(
         "def call(x=_MISSING, /, *_star, axis=_MISSING, keepdims=_MISSING, dtype=_MISSING, **_unknown):"
     )
     assert "            _array = x.array\n" in text
-    assert "_r = _whole(_array)\n" in text
+    assert "_r = _kernel(_array)\n" in text
     assert "<" not in text
-    assert source_of(len) == source_of(test_the_text_of_a_public_function_says_what_it_does) == ""
+    assert text_of(len) == text_of(test_the_text_of_a_public_function_says_what_it_does) == ""
 
 
 def test_all_public_functions_but_those_of_indices_are_compiled() -> None:
-    assert {entry.name for entry in OPERATIONS.values() if not source_of(entry.function)} == HAND_WRITTEN
+    assert {entry.name for entry in OPERATIONS.values() if not text_of(entry.function)} == HAND_WRITTEN
 
 
 @pytest.mark.parametrize("entry", COMPILED, ids=lambda entry: entry.qualified_name)
 def test_a_function_and_what_computes_its_calls_say_the_one_sentence_once(entry: DeclaredOperation) -> None:
     sentence = ["_y = _new(_cls)\n", "if type(_r) is not _ndarray:\n", "except _MISTAKES as _error:\n"]
-    by_table = is_plain(entry) and (entry.composite or entry.several)
-    assert [source_of(entry.function).count(line) for line in sentence] == [0 if by_table else 1] * 3
+    by_table = entry.implementation.arrays_only and (entry.composite or entry.several)
+    assert [text_of(entry.function).count(line) for line in sentence] == [0 if by_table else 1] * 3
     implementation = DeclaredOperation.default(entry, tuple(dk.Tensor for _ in entry.parameters.arrays), None)
     if entry.kind is not dk.kinds.random:  # a function that asks who draws stands around it
-        assert [source_of(implementation).count(line) for line in sentence] == [1] * 3
+        assert [text_of(implementation).count(line) for line in sentence] == [1] * 3
 
 
 def test_the_lines_of_a_compiled_function_are_those_of_its_text() -> None:
     dk.mean(dk.asarray([1.0, 3.0]))
     file = dk.mean.__code__.co_filename  # type: ignore[attr-defined]
-    assert "".join(linecache.getlines(file)) == source_of(dk.mean)
+    assert "".join(linecache.getlines(file)) == text_of(dk.mean)
 
 
 def test_nothing_is_compiled_before_it_is_called() -> None:
     program = """
 import dispatchkit as dk
-from dispatchkit.declare.template import _compiled
+from dispatchkit.declare.compiled.template import _compiled
 counts = [_compiled.cache_info().misses]
 x, y = dk.asarray([1.0]), dk.asarray([2.0])
 counts.append(_compiled.cache_info().misses)

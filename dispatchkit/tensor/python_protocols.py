@@ -1,0 +1,160 @@
+"""What programs ask of any array: its namespace, `divmod` and `round`, products with a vector, `detach` and `to`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.backends.arrays import numpy_dtype
+from dispatchkit.declare.namespace import public_namespace, tensor_namespace
+from dispatchkit.errors import AutogradError
+from dispatchkit.graph.recording import enable_grad, is_grad_enabled
+from dispatchkit.ops.creation.fields import with_arrays
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.outcome import DEFAULT, METHOD
+from dispatchkit.tensor.conversion import parse_to
+from dispatchkit.tensor.gradients import run_backward
+
+__all__ = ["MEMBERS"]
+
+VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
+
+
+def array_namespace(self: Any, *, api_version: str | None = None) -> Any:
+    """Return the namespace whose functions take this array: one for all types, since it is the types that answer."""
+    if api_version is not None and api_version not in VERSIONS:
+        raise ValueError(f"__array_namespace__: version {api_version!r} is not known; known: {', '.join(VERSIONS)}")
+    return public_namespace()
+
+
+def divided(self: Any, other: Any) -> Any:
+    """Return quotient and remainder."""
+    return self // other, self % other
+
+
+def dividing(self: Any, other: Any) -> Any:
+    """Return quotient and remainder of another array by this one."""
+    return other // self, other % self
+
+
+def rounded(self: Any, ndigits: int | None = None) -> Any:
+    """Return the array rounded to some decimals."""
+    return tensor_namespace.round(self) if not ndigits else np.round(self, ndigits)
+
+
+def truncated(self: Any) -> int:
+    """Return the one element without its fraction."""
+    return int(self)
+
+
+def matvec(self: Any, x: Any) -> Any:
+    """Return the product of this matrix with a vector, or with a matrix of one column.
+
+    What `scipy.sparse.linalg` calls. A NumPy array gives a NumPy array; a tensor gives a tensor that gradients flow
+    through.
+
+    Raises
+    ------
+    AutogradError : if a gradient would be lost, since `x` is a NumPy array
+    """
+    return _product("matvec", self, x, lambda vector: tensor_namespace.matmul(self, vector))
+
+
+def rmatvec(self: Any, x: Any) -> Any:
+    """Return the product of the adjoint matrix with a vector, or with a matrix of one column.
+
+    The type's rule for ``x @ self`` computes it, else that for ``self.mT``, else the derivative of ``self @ x``, so
+    that the matrix does not become dense.
+    """
+    return _product("rmatvec", self, x, lambda vector: _adjoint_product(self, vector))
+
+
+def _product(name: str, matrix: Any, x: Any, product: Callable[[Any], Any]) -> Any:
+    vector = x if tensor_protocol.types.participates(type(x)) else tensor_namespace.asarray(x)
+    # SciPy gives columns, too, which rules for vectors would broadcast.
+    column = vector.ndim == 2
+    y = product(tensor_namespace.reshape(vector, (-1,)) if column else vector)
+    y = tensor_namespace.reshape(y, (-1, 1)) if column else y
+    if not isinstance(x, np.ndarray):
+        return y
+    if getattr(y, "requires_grad", False) and is_grad_enabled():
+        raise AutogradError(
+            f"{name}: {type(matrix).__name__} requires grad, which NumPy's vector would lose; solve by "
+            f"dispatchkit.linalg.cg, compute under no_grad(), or give a tensor"
+        )
+    return np.asarray(y)
+
+
+def _adjoint_product(matrix: Any, x: Any) -> Any:
+    xp, cls = tensor_namespace, type(matrix)
+    if _has_rule(xp.matmul, type(x), cls):
+        return xp.conj(xp.matmul(xp.conj(x), matrix)) if matrix.dtype.kind == "c" else xp.matmul(x, matrix)
+    if not _has_rule(xp.matrix_transpose, cls):
+        with enable_grad():
+            v = xp.zeros((matrix.shape[1],), dtype=np.result_type(matrix.dtype, x.dtype), requires_grad=True)
+            y = xp.matmul(matrix, v)
+        if getattr(y, "requires_grad", False):
+            return run_backward([y], [xp.astype(x, y.dtype)], None, is_grad_enabled(), [v], accumulate=False)[0]
+    transposed = xp.matrix_transpose(matrix)
+    return xp.matmul(xp.conj(transposed) if matrix.dtype.kind == "c" else transposed, x)
+
+
+def _has_rule(function: Any, *types: type) -> bool:
+    """Return whether a call with these types is answered by a rule, or as plain tensors are."""
+    operation = tensor_protocol.operation(function)
+    steps = tensor_protocol.chain(operation, types).steps
+    return bool(steps) and (steps[0].rule is not None or steps[0].source in (METHOD, DEFAULT))
+
+
+def detached(self: Any) -> Any:
+    """Return the array with the same fields outside the graph; they share their memory.
+
+    Raises
+    ------
+    TypeError : if its fields are not known
+    """
+    return _by_fields("detach", self, lambda field: field.detach())
+
+
+def moved(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return the array in another dtype, or with its fields on a device.
+
+    Parameters
+    ----------
+    *args, **kwargs : a dtype, a device, or a tensor whose dtype is meant; ``dtype=``, ``device=``, ``copy=``
+
+    Raises
+    ------
+    TypeError : if its fields are not known
+    """
+    dtype, device, copy = parse_to(args, kwargs)
+    if device is not None:
+        self = _by_fields("to", self, lambda field: field.to(device=device))
+    if dtype is not None:
+        return tensor_namespace.astype(self, numpy_dtype(dtype), copy=copy)
+    return tensor_namespace.clone(self) if copy else self
+
+
+def _by_fields(name: str, x: Any, change: Callable[[Any], Any]) -> Any:
+    made = with_arrays(x, change)
+    if made is None:
+        raise TypeError(
+            f"{name}: {type(x).__name__} holds arrays that are not in its fields; declare them: "
+            f"array_type(fields=('value', ...))"
+        )
+    return made
+
+
+MEMBERS: dict[str, Callable[..., Any]] = {
+    "__array_namespace__": array_namespace,
+    "__divmod__": divided,
+    "__rdivmod__": dividing,
+    "__round__": rounded,
+    "__trunc__": truncated,
+    "detach": detached,
+    "matvec": matvec,
+    "rmatvec": rmatvec,
+    "to": moved,
+}
