@@ -6,7 +6,7 @@ import math
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FrameType
@@ -192,6 +192,10 @@ def _bounded(on: Policy | None, limit: int | None) -> Iterator[None]:
         _budget.reset(token)
 
 
+# Makes a context for each dense form, so that arrays made in it are of the library of the instance's own.
+surroundings: list[Callable[[Any], AbstractContextManager[None]]] = []
+
+
 def forbidden_copy(function: str, cls: type, shape: Any, dtype: Any) -> tuple[DensifyError | None, str]:
     """Return the error that the budget of the context raises if an array becomes dense, and on what that depends.
 
@@ -314,7 +318,10 @@ def making_dense(value: Any, *marks: Any) -> Iterator[None]:
     """Note that a dense form of an instance is being made; dense forms that are made for it are part of it."""
     token = _under_way.set(_under_way.get() | {id(value), *marks})
     try:
-        yield
+        with ExitStack() as stack:
+            for surround in surroundings:
+                stack.enter_context(surround(value))
+            yield
     finally:
         _under_way.reset(token)
 
