@@ -15,6 +15,7 @@ import numpy as np
 
 from dispatchkit.backends.arrays import as_numpy, is_complex, is_inexact, namespace_of
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.errors import class_name
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tree import Item, container_items, leaves, map_leaves, rebuilt
@@ -138,7 +139,7 @@ def fitted(name: str, owner: str, kind: str, x: Any, given: Any) -> Any:
     ValueError : if it is no array, of another shape, or complex where the array is real
     """
     if not is_array(given) and not isinstance(given, (int, float, complex)):
-        raise ValueError(f"{name}: the {kind} of an {owner} must be an array, found a {type(given).__name__}")
+        raise ValueError(f"{name}: the {kind} of an {owner} must be an array, found a {class_name(type(given))}")
     given = as_array(given)
     if tuple(given.shape) != tuple(x.shape):
         raise ValueError(f"{name}: an {owner} has shape {tuple(x.shape)}, its {kind} has shape {tuple(given.shape)}")
@@ -225,7 +226,7 @@ def described(value: Any) -> str:
         return f"an array of shape {tuple(value.shape)} and dtype {value.dtype}"
     items = items_of(value)
     if items is None:
-        return f"a {type(value).__name__}"
+        return f"a {class_name(type(value))}"
     if isinstance(value, (list, tuple)):
         return f"a {type(value).__name__} of length {len(items)}"
     return f"a {type(value).__name__} with {', '.join(repr(key) for key, _ in items) or 'nothing'}"
