@@ -89,6 +89,11 @@ class DispatchProtocol:
         self.operations.refresh()
         self.journal.changed()
 
+    def take_as_arrays(self, *classes: type) -> None:
+        """Let arrays of another library mix with the base type as raw arrays do, in operators and functions."""
+        self.types.take_as_arrays(classes)
+        self.journal.changed()
+
     @overload
     def overridable(self, function: F, /) -> F: ...
     @overload

@@ -46,12 +46,15 @@ class _Alike:
         operations = {call.operation for call in calls}
         self.profiles = {cls: self._profile(cls) for cls in types}
         self.ruled: dict[type, set[Overridable]] = {cls: set() for cls in types}
+        # Types with rules of any sort: what their bodies call may come to one.
+        self.with_rules: set[type] = set()
         for rule in [*protocol.operations.rules(), *protocol.handlers.of_kinds()]:
             target = rule.target
             own = {target} if isinstance(target, Overridable) else {o for o in operations if target in o.kind.lineage()}
             for cls, ruled in self.ruled.items():
                 if rule.serves(cls, protocol.types.counts_as):
                     ruled |= own
+                    self.with_rules.add(cls)
         self.stand_ins: dict[Any, type] = {}
         self.decided: dict[Any, Decision] = {}
 
@@ -93,6 +96,9 @@ class _Alike:
         other = one if left is right else self._stand_in(right, RIGHT)
         base = self.protocol.types.base
         assert base is not None
+        follows = operation.decomposition() is not None and not self.with_rules.isdisjoint((left, right))
+        if follows and any(fallback.decompose in self.protocol.types.fallback(cls) for cls in (left, right)):
+            return None
         if template is None:
             text = call.text(LEFT, LEFT if left is right else RIGHT, names.get(base) or type_name(base))
             given = call.values(one, other, base)
