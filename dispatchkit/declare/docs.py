@@ -100,7 +100,7 @@ def composed(text: str, signature: inspect.Signature, kind: Kind, facts: Facts) 
 
 
 def _entries(section: str) -> dict[str, str]:
-    """Return the texts in a section of the source by what they are of; a further line of a text is indented."""
+    """Return the texts in a section of the source by name; a continuation line is indented."""
     entries = {}
     for entry in re.split(r"\n(?! )", section.strip()):
         names, found, text = entry.partition(" : ")
