@@ -1,4 +1,4 @@
-"""NumPy as the standard has it, and without the detours on the way to its kernels.
+"""NumPy's functions in the form of the standard, called without NumPy's Python layers.
 
 Everything is NumPy's own but for the functions below. Results that NumPy gives as scalars are left so; whoever
 wraps them makes 0-D arrays of them.
@@ -96,7 +96,7 @@ class NumpyNamespace:
     @staticmethod
     def round(x: Any, /) -> Any:
         """Round; integers are copied, which NumPy before 2.4 gives back as they are."""
-        return x.copy() if x.dtype.kind in "iu" else np.round(x)
+        return x.copy() if isinstance(x, np.ndarray) and x.dtype.kind in "iu" else np.round(x)
 
     @staticmethod
     def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:

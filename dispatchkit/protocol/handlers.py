@@ -16,7 +16,17 @@ from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Declaration
 from dispatchkit.protocol.types.records import Record, Undo
 
-__all__ = ["ANY", "Handlers", "Rule", "Target", "location_of", "position_distance", "type_name", "written"]
+__all__ = [
+    "ANY",
+    "Handlers",
+    "Rule",
+    "Target",
+    "function_name",
+    "location_of",
+    "position_distance",
+    "type_name",
+    "written",
+]
 
 ANY = object
 
@@ -205,6 +215,11 @@ def location_of(function: Callable[..., Any]) -> str:
     """Return file and line of a function, "built in" where it has none."""
     code = getattr(written(function), "__code__", None)
     return "built in" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def function_name(function: Any) -> str:
+    """Return the name of a function for messages, what prints of another object."""
+    return str(getattr(function, "__qualname__", repr(function)))
 
 
 def type_name(cls: type) -> str:

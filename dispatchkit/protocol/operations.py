@@ -33,7 +33,7 @@ class OverridableFunction(Overridable):
 
 
 def overridable_function(
-    protocol: Dispatcher, function: Any, kind: Any, arrays: tuple[str, ...] | None, namespace: str | None
+    protocol: Dispatcher, function: Any, kind: object, arrays: tuple[str, ...] | None, namespace: str | None
 ) -> OverridableFunction:
     """Return the record of a function; parameters as of `DispatchProtocol.overridable`.
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from dispatchkit.protocol.chain import Chain
 from dispatchkit.protocol.frames import hide_frames
-from dispatchkit.protocol.handlers import Handlers, Rule
+from dispatchkit.protocol.handlers import Handlers, Rule, function_name
 from dispatchkit.protocol.journal import Journal
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.parameters import Key, Parameters, call_meant, flatten
@@ -235,6 +235,5 @@ def operation_of(protocol: Dispatcher, function: Callable[..., Any]) -> Overrida
     """
     found = of(function)
     if found is None or found.protocol is not protocol:
-        name = getattr(function, "__qualname__", repr(function))
-        raise TypeError(f"{name} is not overridable by {protocol.types.method}")
+        raise TypeError(f"{function_name(function)} is not overridable by {protocol.types.method}")
     return found

@@ -341,7 +341,7 @@ def test_a_not_a_number_is_replaced_in_the_tensor_itself() -> None:
 
 def test_mistakes_are_numpys() -> None:
     x = dk.asarray(A)
-    for call in (
+    calls: tuple[Any, ...] = (
         lambda x: np_.choose([0, 9, 1], [x, x]),
         lambda x: np_.nanargmax(x * math.nan),
         lambda x: np_.linalg.multi_dot([x]),
@@ -350,7 +350,8 @@ def test_mistakes_are_numpys() -> None:
         lambda x: np_.gradient(x[:1]),
         lambda x: np_.digitize(x, [1.0, 0.0, 2.0]),
         lambda x: np_.block([[x], x]),
-    ):
+    )
+    for call in calls:
         with pytest.raises(Exception, match=r".") as want:
             call(A)
         with pytest.raises(type(want.value)) as got:

@@ -17,13 +17,14 @@ A = np.array([[1.5, -2.25], [3.0, 0.125]])
 
 def test_divmod_gives_quotient_and_remainder_from_either_side() -> None:
     x = dk.tensor(A, requires_grad=True)
+    got: Any
     for got, want in ((divmod(x, 0.5), divmod(A, 0.5)), (divmod(7.0, x), divmod(7.0, A)), (divmod(A, x), divmod(A, A))):
         for one, other in zip(got, want, strict=True):
             np.testing.assert_array_equal(one.detach().numpy(), other)
     divmod(x, 0.7)[1].sum().backward()
     np.testing.assert_array_equal(np.asarray(x.grad), np.ones((2, 2)))
     with pytest.raises(TypeError, match="unsupported operand"):
-        divmod(x, "text")  # type: ignore[operator]
+        divmod(x, "text")
 
 
 def test_round_takes_decimals() -> None:
@@ -35,7 +36,7 @@ def test_round_takes_decimals() -> None:
 
 def test_functions_of_math_take_one_element() -> None:
     x = dk.asarray([-2.75])
-    assert (math.trunc(x), math.floor(x), math.ceil(x)) == (-2, -3, -2)  # type: ignore[call-overload]
+    assert (math.trunc(x), math.floor(x), math.ceil(x)) == (-2, -3, -2)
     with pytest.raises(ValueError, match="one element"):
         math.trunc(dk.asarray(A))
 
@@ -51,7 +52,7 @@ def test_the_memory_is_a_buffer() -> None:
     x = dk.asarray(A.copy())
     view = x.__buffer__(0)
     assert (view.shape, view.format) == ((2, 2), "d")
-    view[0, 0] = 9.0
+    np.asarray(view)[0, 0] = 9.0
     assert x[0, 0].item() == 9.0
     if sys.version_info >= (3, 12):
         assert bytes(memoryview(x)) == x.numpy().tobytes()

@@ -128,7 +128,7 @@ def test_a_rule_of_the_type_goes_first() -> None:
     def clone_counted(x: Counted, /) -> Any:
         return Counted(dk.clone(x.values), x.copies + 1)
 
-    assert dk.clone(Counted(dk.ones(2))).copies == 1  # type: ignore[type-var]
+    assert dk.clone(Counted(dk.ones(2))).copies == 1
     explained = str(dk.explain(dk.clone, diagonal()))
     assert "fieldwise: clone of d" in explained
 

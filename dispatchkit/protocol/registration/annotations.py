@@ -13,7 +13,7 @@ from typing import Any
 from typing_extensions import TypeAliasType
 
 from dispatchkit.errors import RegistrationError
-from dispatchkit.protocol.handlers import ANY, written
+from dispatchkit.protocol.handlers import ANY, function_name, written
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Parameters
 
 __all__ = ["alternatives", "annotated_signatures", "classes_of", "is_sequence", "resolved_hints"]
@@ -35,7 +35,7 @@ def annotated_signatures(handler: Callable[..., Any], parameters: Parameters, sk
     ------
     RegistrationError : where an annotation cannot be resolved, names no class, or names sequences of one array
     """
-    name = getattr(handler, "__qualname__", repr(handler))
+    name = function_name(handler)
     hints = resolved_hints(handler)
     own = list(inspect.signature(handler).parameters.values())[skip:]
     found = [_hint_of(array, own, hints) for array in parameters.arrays]

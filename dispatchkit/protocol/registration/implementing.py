@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from dispatchkit.errors import RegistrationError, ReplacementWarning, SignatureWarning
-from dispatchkit.protocol.handlers import ANY, Rule, type_name
+from dispatchkit.protocol.handlers import ANY, Rule, function_name, type_name
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Form, Parameters, signature_of
@@ -55,13 +55,13 @@ def implements(protocol: Dispatcher, target: Overridable | Kind, types: tuple[ty
 def _make_rules(
     known: ArrayTypes, target: Overridable | Kind, handler: Callable[..., Any], types: tuple[type, ...]
 ) -> list[Rule]:
-    takes = signature_of(handler, "implements")
+    takes, name = signature_of(handler, "implements"), function_name(handler)
     if isinstance(target, Kind):
         parameters = list(takes.parameters.values())
         if _lacks_operation(known, handler, parameters):
             shown = ", ".join(["op", *(p.name for p in parameters)])
             raise RegistrationError(
-                f"{_name(handler)} cannot answer for {target}: the handler of a kind receives the operation first, "
+                f"{name} cannot answer for {target}: the handler of a kind receives the operation first, "
                 f"then the arrays; as in def f({shown})"
             )
         if parameters[0].kind is not parameters[0].VAR_POSITIONAL:
@@ -69,11 +69,11 @@ def _make_rules(
     else:
         faults, remarks = departures(takes, target.parameters)
         if faults:
-            raise RegistrationError(never_called(_name(handler), target.qualified_name, target.parameters, faults))
+            raise RegistrationError(never_called(name, target.qualified_name, target.parameters, faults))
         if not target.parameters.arrays:
-            raise RegistrationError(no_arrays(_name(handler), target.qualified_name, target.parameters))
+            raise RegistrationError(no_arrays(name, target.qualified_name, target.parameters))
         for remark in remarks:
-            warnings.warn(f"{_name(handler)} for {target.qualified_name}: {remark}", SignatureWarning, stacklevel=3)
+            warnings.warn(f"{name} for {target.qualified_name}: {remark}", SignatureWarning, stacklevel=3)
     if types:
         return [_make_rule(known, target, handler, takes, types, explicit=True)]
     signatures = _signatures(target, handler, takes)
@@ -92,7 +92,7 @@ def _lacks_operation(known: ArrayTypes, handler: Callable[..., Any], parameters:
     alone = len(parameters) == 1
     return alone or any(
         cls is known.base or known.participates(cls)
-        for cls in classes_of(resolved_hints(handler).get(first.name, ANY), Form.ONE, _name(handler))
+        for cls in classes_of(resolved_hints(handler).get(first.name, ANY), Form.ONE, function_name(handler))
     )
 
 
@@ -121,10 +121,10 @@ def _make_rule(
         if not isinstance(cls, type):
             raise RegistrationError(f"implements: {cls!r} is not a class")
     if not known.named_own(types):
-        raise RegistrationError(no_own_type(_name(handler), list(map(type_name, types))))
+        raise RegistrationError(no_own_type(function_name(handler), list(map(type_name, types))))
     for cls in types:
         if stands_for_nothing(cls) and (is_structural(cls) or not known.participates(cls)):
-            raise RegistrationError(never_found(_name(handler), cls))
+            raise RegistrationError(never_found(function_name(handler), cls))
     one_array = isinstance(target, Kind) or len(target.parameters.arrays) == 1
     anywhere = len(types) == 1 and (explicit or one_array)
     count = len(types) if isinstance(target, Kind) else len(target.parameters.arrays)
@@ -134,7 +134,7 @@ def _make_rule(
     return Rule(target, types, anywhere, handler, takes, fingerprint)
 
 
-def converts(protocol: Dispatcher, cost: Any, lossy: bool) -> Callable[[F], F]:
+def converts(protocol: Dispatcher, cost: float, lossy: bool) -> Callable[[F], F]:
     """Return the decorator of `DispatchProtocol.converts`."""
     if callable(cost):
         raise RegistrationError("converts takes cost and lossy; write @converts()")
@@ -153,10 +153,6 @@ def converts(protocol: Dispatcher, cost: Any, lossy: bool) -> Callable[[F], F]:
     return register
 
 
-def _name(handler: Callable[..., Any]) -> str:
-    return getattr(handler, "__qualname__", repr(handler))
-
-
 def _module(handler: Callable[..., Any]) -> str | None:
     return getattr(inspect.unwrap(handler), "__module__", None)
 
@@ -164,7 +160,7 @@ def _module(handler: Callable[..., Any]) -> str | None:
 def _conversion_types(function: Callable[..., Any]) -> tuple[type, type]:
     first = next(iter(signature_of(function, "converts").parameters), "")
     hints = resolved_hints(function, skip=())
-    name = _name(function)
+    name = function_name(function)
     sources = classes_of(hints.get(first, ANY), Form.ONE, name)
     targets = classes_of(hints.get("return", ANY), Form.ONE, name)
     if len(sources) != 1 or len(targets) != 1 or ANY in (*sources, *targets):
