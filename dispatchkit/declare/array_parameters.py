@@ -1,4 +1,4 @@
-"""Which parameters of a body take arrays, and whether it gives several: what its annotations mean."""
+"""Which parameters of a body take arrays, and whether it gives several, by its annotations."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _form_of_parameter(p: Parameter, hint: Any) -> Form | None:
 
 
 def _form_of(hint: Any) -> Form | None:
-    """Return what a parameter of this annotation takes of arrays, None where it takes none."""
+    """Return which arrays a parameter of this annotation takes, None where it takes none."""
     found = [_form_of_one(one) for one in alternatives(hint)]
     return found[0] if len(found) == 1 else next((form for form in WIDEST if form in found), None)
 

@@ -1,9 +1,9 @@
 """What a failed call says: the operation, the reason, and what it was called with.
 
 Bodies compute on raw arrays by functions of array libraries, whose errors name neither the operation nor its
-arguments. Whoever calls a body passes what it raises through `reraise`, which costs nothing where nothing is raised.
-Where the fault is known, a dtype that is none or matrices that do not fit, only the arguments at fault are named.
-What handlers, modes and bodies of users raise stays as it is.
+arguments. Callers of a body pass its errors through `raise_with_context`, which costs nothing where nothing is raised.
+Where the fault is known, an invalid dtype or matrices that do not fit, only the arguments at fault are named. What
+handlers, modes and bodies of users raise stays as it is.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.parameters import Form, Key, flatten
 
 __all__ = [
-    "MISTAKES",
+    "BACKEND_ERRORS",
     "NUMBERS",
     "add_context",
     "can_be_restated",
@@ -31,13 +31,13 @@ __all__ = [
     "dtype_fault",
     "in_plain_words",
     "numbers_only",
-    "reraise",
+    "raise_with_context",
     "restated",
     "shown",
 ]
 
 # What array libraries raise for arguments they do not take; all else, such as lack of memory, is no mistake of a call.
-MISTAKES = (TypeError, ValueError, IndexError, OverflowError, RuntimeError)
+BACKEND_ERRORS = (TypeError, ValueError, IndexError, OverflowError, RuntimeError)
 REASON = "__dispatchkit_reason__"
 RAISED = "raised in "
 NUMBERS = frozenset("biufc")
@@ -53,10 +53,10 @@ PLAIN = [
 UNFIT = re.compile("gufunc|remapped shapes|not aligned")
 
 
-def reraise(
+def raise_with_context(
     operation: Declared, error: Exception, args: Sequence[Any], kwargs: Mapping[str, Any], inner: bool = False
 ) -> NoReturn:
-    """Raise the error of a body again, with the operation and its arguments in the text.
+    """Raise the error of a body again, naming the operation and its arguments.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def reraise(
 
 
 def in_plain_words(reason: str) -> str:
-    """Return what an array library says without the terms of its inside."""
+    """Return the message of an array library without its internal terms."""
     for pattern, words in PLAIN:
         reason = re.sub(pattern, words, reason)
     return reason
@@ -157,12 +157,12 @@ def _is_to_be_explained(operation: Declared, error: Exception) -> bool:
 
 
 def can_be_restated(error: Exception) -> bool:
-    """Return whether Python or NumPy define the type of an error; another library's is made of we do not know what."""
+    """Return whether Python or NumPy define the type of an error; how another library's is made is unknown."""
     return type(error).__module__.partition(".")[0] in ("builtins", "numpy")
 
 
 def add_context(error: Exception, function: str, *lines: str) -> None:
-    """Note on an error in which call it was raised, where none inside has done so."""
+    """Note on an error the call that raised it, unless an inner call has done so."""
     if not any(note.startswith(RAISED) for note in getattr(error, "__notes__", ())):
         error.add_note("\n".join([f"{RAISED}{function}", *lines]))
 
@@ -203,7 +203,7 @@ def shown(value: Any) -> str:
 
 
 def check_numbers(operation: Declared, result: Any, asked: Any) -> None:
-    """Raise if the dtype of a result is none of numbers.
+    """Raise if a result does not hold numbers or booleans.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def check_numbers(operation: Declared, result: Any, asked: Any) -> None:
 
 
 def _may_hold_others(cls: Any) -> bool:
-    """Return whether an argument of a type may be of something else than numbers: arrays, and scalars of dates."""
+    """Return whether an argument of a type may hold anything but numbers: arrays, and scalars of dates."""
     return issubclass(cls, np.ndarray) or (issubclass(cls, np.generic) and SCALARS.isdisjoint(cls.__mro__))
 
 

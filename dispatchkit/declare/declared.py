@@ -80,7 +80,7 @@ class Declared(Overridable):
 
     @override
     def refresh(self) -> None:
-        """Bring what the public functions hold up to date with rules and base type."""
+        """Let what was compiled from rules and base type be compiled anew."""
         self.derivative.forget_plan()
         for changed in self.on_change:
             changed()
@@ -95,7 +95,7 @@ class Declared(Overridable):
         return self.decomposed if self.decomposes else None
 
     def decomposed(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute by way of other operations; whether a leaf is made is not for the body to know."""
+        """Compute by way of other operations; a leaf is made here, since the body does not take `requires_grad`."""
         makes_leaf = self.kind in CREATING and kwargs.pop("requires_grad", False)
         body = self.implementation.body
         if not foreign:

@@ -243,7 +243,7 @@ def _store_numbers(entry: DeclaredOperation, kind: RuleKind, numbers: tuple[Any,
 
 
 def _define_numpy(entry: DeclaredOperation, fast: Callable[..., Any], /) -> Callable[..., Any]:
-    """Compute NumPy arrays by a function that takes what the body takes but for the namespace."""
+    """Compute NumPy arrays by a function that takes what the body takes, without the namespace."""
     wanted = [p for p in entry.parameters.signature.parameters.values() if p.name != "requires_grad"]
     found = signature_of(fast, "def_numpy").parameters.values()
     if [(p.name, p.kind, p.default) for p in found] != [(p.name, p.kind, p.default) for p in wanted]:
@@ -296,7 +296,7 @@ def alias(name: str, function: Operation[P, R], *, method: bool = True) -> Opera
 
 
 class _Declarer:
-    """How the decorators below look to type checkers."""
+    """A decorator that declares operations of one kind."""
 
     @overload
     def __call__(self, body: Callable[Concatenate[Any, P], R], /) -> Operation[P, R]: ...

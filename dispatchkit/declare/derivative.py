@@ -8,7 +8,7 @@ from typing import Any
 from dispatchkit.backends.arrays import foreign, making_with, namespace_of
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.rules import Rules
-from dispatchkit.declare.vjp import Plan, all_cotangents, pull_all
+from dispatchkit.declare.vjp import VjpPlan, all_cotangents, pull_all
 from dispatchkit.declare.wrapping import spec_of, wrapped
 from dispatchkit.graph.node import CallNode, Node, Output
 from dispatchkit.protocol.overridable import Dispatcher
@@ -43,7 +43,7 @@ class Derivative:
         self.several = several
         self.rules = Rules()
         self.trusted = namespace.partition(".")[0] == "dispatchkit"
-        self._plan: Plan | None = None
+        self._plan: VjpPlan | None = None
         self.pull_raw: Callable[[Any, Any], Sequence[Any]] = self._first_pull
 
     def forget_plan(self) -> None:
@@ -57,10 +57,10 @@ class Derivative:
         return self.pull_raw(node, g)
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> VjpPlan:
         """What follows from the rules, read once."""
         if self._plan is None:
-            self._plan = Plan(self.qualified_name, self.parameters, self.rules, self.several)
+            self._plan = VjpPlan(self.qualified_name, self.parameters, self.rules, self.several)
         return self._plan
 
     @property

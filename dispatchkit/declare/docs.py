@@ -110,7 +110,7 @@ def join_sections(head: str, sections: dict[str, str]) -> str:
 
 
 def entries(section: str) -> dict[str, str]:
-    """Return the texts in a section of the source by what they are of; a further line of a text is indented."""
+    """Return the texts in a section of the source by name; a continuation line is indented."""
     found = {}
     for entry in re.split(r"\n(?! )", section.strip()):
         names, colon, text = entry.partition(" : ")

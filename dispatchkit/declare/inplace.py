@@ -76,7 +76,7 @@ def in_graph(x: Storage, *operands: Any) -> bool:
 
 
 def is_alone(x: Storage) -> bool:
-    """Return whether nothing but a tensor itself looks at its memory, as far as is known without looking."""
+    """Return whether no other tensor is known to share a tensor's memory; dead ones are not looked for."""
     memory = x._memory
     return memory is None or (len(memory.views) == 1 and not memory.behind and not memory.outside)
 
@@ -223,7 +223,7 @@ def make_inplace(operation: Declared, base: Any, as_operator: bool) -> Callable[
     ----------
     operation : of two arrays
     base : the class of plain tensors
-    as_operator : whether it is the operator, which leaves strangers to Python
+    as_operator : whether it is the operator, which leaves types that take no part to Python
     """
     kernel = operation.implementation.kernel
     direct = isinstance(kernel, np.ufunc)

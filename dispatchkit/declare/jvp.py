@@ -1,4 +1,4 @@
-"""How tangents flow through an operation: the same rules that gradients go by, read forward.
+"""How tangents flow through an operation: by the rules of its gradients, applied forward.
 
 A partial derivative multiplies the tangent; an operation that is linear in an argument is applied to the tangent in
 its place; anything else has a rule of its own.
@@ -15,12 +15,12 @@ from dispatchkit.declare.rules import Rule
 from dispatchkit.errors import TransformError
 from dispatchkit.protocol.parameters import ArrayParameter, Form
 
-__all__ = ["push"]
+__all__ = ["apply_jvp"]
 
 Tangents = Sequence[tuple[ArrayParameter, Any]]
 
 
-def push(
+def apply_jvp(
     operation: Declared,
     call: Callable[..., Any],
     xp: Any,

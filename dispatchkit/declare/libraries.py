@@ -1,4 +1,4 @@
-"""Which library computes a call, where a program has arrays of several.
+"""Which array library computes a call, in programs that use several.
 
 A program that holds NumPy's arrays alone never comes here.
 """
@@ -86,7 +86,7 @@ def as_python(value: Any) -> Any:
 
 @contextmanager
 def making_for(operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[None]:
-    """Have arrays made from nothing be of the library of a call's arrays, while its body runs on tensors.
+    """Create new arrays in the library of a call's arrays while its body runs on tensors.
 
     Raises
     ------

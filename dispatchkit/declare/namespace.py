@@ -66,7 +66,7 @@ _defining_modules: dict[Any, str] = {}
 
 
 def make_home(name: str, without: Collection[str] = ()) -> None:
-    """Let the classes and functions in a module's `__all__` say that module as theirs, and let `dir` list no more.
+    """Set `__module__` of what a module's `__all__` names to that module, and let `dir` list nothing else.
 
     What several modules show belongs to the outermost of them.
 

@@ -23,7 +23,7 @@ class DeclaredOperation(Declared):
 
     @override
     def make_function(self) -> Callable[..., Any]:
-        """Return the public function, which computes plain tensors without a look at the table."""
+        """Return the public function, which computes plain tensors without reading the table."""
         return entry_point(self, self.make_general())
 
     def make_general(self) -> Callable[..., Any]:
@@ -42,7 +42,7 @@ class DeclaredOperation(Declared):
         return default_implementation(self, key, cls) if tracer is None else self._by_tracer(tracer)
 
     def _by_tracer(self, cls: Any) -> Callable[..., Any]:
-        """Return the answer of a type whose instances have no raw array."""
+        """Return what lets a type answer whose instances have no raw array."""
 
         def handler(*args: Any, **kwargs: Any) -> Any:
             return cls.__tensor_function__(self.function, (cls,), args, kwargs)

@@ -1,4 +1,4 @@
-"""What becomes of the raw result of a call: tensors, their node in the graph, the memory they share."""
+"""Tensors of a call's raw results: their node in the graph, and the memory they share."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ new: Callable[[Any], Any] = object.__new__
 
 
 def note_sharing(y: Storage, sources: Sequence[Any]) -> None:
-    """Note which tensor's memory a new one looks at."""
+    """Note which tensor a new one shares memory with."""
     for x in sources:
         if isinstance(x, Storage) and note_view(y, x):
             break
 
 
 def note_view(y: Storage, x: Storage) -> bool:
-    """Note that a new tensor looks at the memory of another, if it does, and return whether it does."""
+    """Note that a new tensor shares the memory of another, if it does; return whether it does."""
     r, a = y.array, x.array
     if r is not a:
         base = r.base if type(r) is ndarray else r
@@ -82,7 +82,7 @@ def several_results(
 
 
 def finalize_all(operation: Declared, cls: Any, result: Any, sources: Sequence[Any]) -> None:
-    """Tell results of a subclass which tensors they come from."""
+    """Give results of a subclass the tensors that they come from."""
     if cls is not operation.protocol.types.base:
         for y in result if isinstance(result, (tuple, list)) else (result,):
             if type(y) is cls:
@@ -90,7 +90,7 @@ def finalize_all(operation: Declared, cls: Any, result: Any, sources: Sequence[A
 
 
 def is_held(r: Any, values: Sequence[Any]) -> bool:
-    """Return whether a result is one of some raw values itself."""
+    """Return whether a result is one of these raw values."""
     for value in values:  # noqa: SIM110  # a generator takes longer than the loop
         if value is r:
             return True

@@ -1,4 +1,4 @@
-"""Who draws random numbers: a transformation decides it for the function that it transforms."""
+"""Which transformation draws the random numbers of the function that it transforms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ drawer: ContextVar[Drawer | None] = ContextVar("dispatchkit.drawer", default=Non
 
 @contextmanager
 def drawing_by(answer: Drawer | None) -> Iterator[None]:
-    """Have random operations ask a drawer first."""
+    """Let a drawer answer random operations inside a `with` block."""
     token = drawer.set(answer)
     try:
         yield
@@ -27,7 +27,7 @@ def drawing_by(answer: Drawer | None) -> Iterator[None]:
 
 
 def overseen(operation: Overridable, handler: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a handler of a random operation that lets the drawer answer where there is one."""
+    """Return an implementation of a random operation that asks the drawer first, where there is one."""
 
     def draw(*args: Any, **kwargs: Any) -> Any:
         ask = drawer.get()

@@ -25,7 +25,7 @@ Function: TypeAlias = Callable[..., Any]
 Pull: TypeAlias = Callable[..., Any]
 RuleKind: TypeAlias = Literal["partial", "transpose", "vjp", "jvp"]
 
-# What a rule of each kind may name beside the parameters of its operation, in the order in which `*args` receives it.
+# What a rule of each kind may name besides the parameters of its operation, in the order in which `*args` gets it.
 LEADING: dict[RuleKind, tuple[str, ...]] = {
     "partial": ("xp", "y"),
     "transpose": ("xp", "g"),
@@ -146,7 +146,7 @@ class Rule:
 
 
 def _signature_of(function: Function, title: str) -> inspect.Signature:
-    """Return what a rule takes; of a wrapper that takes anything, what the function inside takes."""
+    """Return the signature of a rule; of a wrapper that takes anything, that of the wrapped function."""
     try:
         signature = inspect.signature(function, follow_wrapped=False)
     except ValueError:

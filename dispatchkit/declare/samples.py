@@ -1,7 +1,7 @@
-"""Sample calls: what a declaration says of valid inputs, drawn by tests, by coverage and by documentation.
+"""Sample calls: valid inputs that a declaration states, drawn by tests, coverage and documentation.
 
 A sample is a call in which arrays stand as `Draw`s. An elementwise operation gets samples from its arity and
-domain, a reduction from its signature; other operations state theirs beside their body.
+domain, a reduction from its signature; other operations state theirs in the declaration.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a change in place makes of the graph where several tensors look at the same memory.
+"""How a change in place moves the graph's vertices where several tensors share memory.
 
 All of a family look at one piece of memory, so the layouts of two arrays say which of their elements are the same. A
 change through one of the tensors becomes a change of the root, the tensor that all others are views of: it is what it
@@ -30,8 +30,8 @@ VIEW_OF_LEAF = (
     "be changed in place while a graph is recorded; change it inside no_grad(), or work on a copy"
 )
 APART = (
-    "{name}: the tensor shares memory with other living tensors, and which elements they have in common cannot be "
-    "told; change a copy (x = x.clone()), or use the result of the operation instead of changing in place"
+    "{name}: the tensor shares memory with other living tensors, and which elements they have in common is not "
+    "known; change a copy (x = x.clone()), or use the result of the operation instead of changing in place"
 )
 
 
@@ -111,7 +111,7 @@ class Behind(Vertex):
 
 
 def after_change(name: str, x: Storage, changed: Vertex | None) -> Iterable[Change]:
-    """Return the vertices of all tensors that see a change in place; nothing is changed before they are gone through.
+    """Return the vertices of all tensors that see a change in place; nothing is changed until they are iterated over.
 
     Parameters
     ----------
@@ -147,13 +147,13 @@ def after_change(name: str, x: Storage, changed: Vertex | None) -> Iterable[Chan
 
 
 def _noted(memory: Memory, source: _Source, changes: list[Change]) -> Iterator[Change]:
-    """Yield changes once it is noted what the views are to be taken from."""
+    """Note what the views are recomputed from, then yield the changes."""
     memory.source = source
     yield from changes
 
 
 def _without_root(name: str, x: Storage, changed: Vertex | None, memory: Memory) -> list[Change]:
-    """Return the vertices of all tensors that see a change where that which they are views of is gone."""
+    """Return the vertices of all tensors that see a change where the root of the views is gone."""
     relatives = memory.relatives(x)
     for one in relatives:
         vertex_of(one)

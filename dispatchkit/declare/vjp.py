@@ -1,4 +1,4 @@
-"""What follows from an operation's rules: what a node saves, and how a backward sweep goes through it.
+"""What an operation's rules need a node to save, and how a backward sweep applies them.
 
 The sweep runs on raw arrays unless it is to be differentiated itself. For operations of one or two arrays what it
 calls is a closure that does no more than the rules at hand need.
@@ -20,14 +20,14 @@ from dispatchkit.graph.node import CallNode, Node
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.parameters import Form, Parameters
 
-__all__ = ["Plan", "all_cotangents", "pull_all"]
+__all__ = ["VjpPlan", "all_cotangents", "pull_all"]
 
 Pull = Callable[..., Any]
 PullNode = Callable[[Any, Any], Sequence[Any]]
 ndarray = np.ndarray
 
 
-class Plan:
+class VjpPlan:
     """What an operation's rules ask of a recorded call.
 
     Attributes

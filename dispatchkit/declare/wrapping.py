@@ -1,4 +1,4 @@
-"""Tensors around raw arrays: made without a constructor, told of their sources, described without values."""
+"""Tensors around raw arrays, made without a constructor; and the description of arrays without their values."""
 
 from __future__ import annotations
 

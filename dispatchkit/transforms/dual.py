@@ -9,7 +9,7 @@ import numpy as np
 
 from dispatchkit.backends.arrays import SCALARS, foreign, raw_array
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.declare.jvp import push
+from dispatchkit.declare.jvp import apply_jvp
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.wrapping import wrapped
@@ -97,7 +97,9 @@ class Dual(Tracer):
         y = operation.function(*values, **keywords)
         if not tangents:
             return y
-        return _paired(y, push(operation, operation.function, tensor_namespace, y, values, keywords, tangents), level)
+        return _paired(
+            y, apply_jvp(operation, operation.function, tensor_namespace, y, values, keywords, tangents), level
+        )
 
 
 def value_at(x: Any, level: int) -> Any:
@@ -187,7 +189,7 @@ def _on_raw_arrays(
     if isinstance(y, (tuple, list)):
         return None
     y = raw_array(y)
-    t = push(operation, call, numpy_namespace, y, own, keywords, raw_tangents)
+    t = apply_jvp(operation, call, numpy_namespace, y, own, keywords, raw_tangents)
     base = tensor_namespace.Tensor
     return _paired(wrapped(base, y), None if t is None else wrapped(base, t), level)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from dispatchkit.declare.call_errors import MISTAKES
+from dispatchkit.declare.call_errors import BACKEND_ERRORS
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import Draw, Sample
 from dispatchkit.protocol.kinds import kinds
@@ -53,7 +53,7 @@ def varied(entry: DeclaredOperation, sample: Sample, how: Variation) -> tuple[tu
         args, kwargs = changed.make(np.random.default_rng(how.seed))
         try:
             entry.function(*args, **kwargs)
-        except (*MISTAKES, RuntimeWarning):
+        except (*BACKEND_ERRORS, RuntimeWarning):
             continue
         return args, kwargs, changed != sample
     raise AssertionError(f"{entry.qualified_name} does not take a call that it states: {sample}")

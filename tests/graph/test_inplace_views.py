@@ -471,8 +471,8 @@ def test_a_value_changed_through_a_view_is_noticed_where_it_is_needed() -> None:
 
 
 APART = (
-    "multiply_: the tensor shares memory with other living tensors, and which elements they have in common cannot be "
-    "told; change a copy (x = x.clone()), or use the result of the operation instead of changing in place"
+    "multiply_: the tensor shares memory with other living tensors, and which elements they have in common is not "
+    "known; change a copy (x = x.clone()), or use the result of the operation instead of changing in place"
 )
 
 

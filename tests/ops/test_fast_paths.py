@@ -17,7 +17,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.backends.numpy import NumpyNamespace, numpy_namespace
-from dispatchkit.declare.call_errors import MISTAKES
+from dispatchkit.declare.call_errors import BACKEND_ERRORS
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import Sample, draw, sample
 from dispatchkit.errors import RegistrationError
@@ -215,7 +215,7 @@ def outcome(compute: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
         warnings.simplefilter("always")
         try:
             results: Any = [np.asarray(r) for r in flat(compute(*args, **kwargs))]
-        except (*MISTAKES, ZeroDivisionError, AttributeError) as error:
+        except (*BACKEND_ERRORS, ZeroDivisionError, AttributeError) as error:
             results = type(error)
     assert [x.tobytes() for x in given] == before, "an argument was changed"
     shared = [] if isinstance(results, type) else [any(np.may_share_memory(r, x) for x in given) for r in results]

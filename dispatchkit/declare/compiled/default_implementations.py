@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from dispatchkit.backends.arrays import PLAIN, is_inexact
-from dispatchkit.declare.call_errors import MISTAKES, check_numbers, numbers_only, reraise
+from dispatchkit.declare.call_errors import BACKEND_ERRORS, check_numbers, numbers_only, raise_with_context
 from dispatchkit.declare.compiled.recorder import recorder
 from dispatchkit.declare.compiled.signature import BOTH, LEAF
 from dispatchkit.declare.compiled.template import Function, compiled_later, computed, filled, tuple_of, unpacked
@@ -193,7 +193,7 @@ def _general(operation: Declared, finalizes: bool, *, sequence: bool = False) ->
     Parameters
     ----------
     operation : to compute
-    finalizes : whether results are told of the tensors that they come from
+    finalizes : whether results are given the tensors that they come from
     sequence : whether it is of a sequence of arrays, given first, with parameters
     """
     names = operation.parameters.signature.parameters
@@ -268,9 +268,9 @@ def _through_body(
     """Compute a call on tracked tensors by way of the operations that the body calls."""
     try:
         result = operation.decomposed(*args, **kwargs)
-    except MISTAKES as error:
-        reraise(operation, error, args, kwargs, inner=True)
-    # An argument handed on becomes a tensor of its own, as it does outside the graph.
+    except BACKEND_ERRORS as error:
+        raise_with_context(operation, error, args, kwargs, inner=True)
+    # An argument that is returned itself becomes a new tensor, as it does outside the graph.
     result = result[...] if is_held(result, tensors) else result
     finalize_all(operation, cls, result, tensors)
     return result

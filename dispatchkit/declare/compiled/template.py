@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import foreign, raw_array
-from dispatchkit.declare.call_errors import MISTAKES, reraise
+from dispatchkit.declare.call_errors import BACKEND_ERRORS, raise_with_context
 from dispatchkit.declare.outputs import note_sharing, note_view, several_results
 from dispatchkit.protocol.frames import hide_frames
 
@@ -44,8 +44,8 @@ COMPUTED = """
 try:
     <compute>
     <check>
-except _MISTAKES as _error:
-    _reraise(_operation, _error, <arguments>)
+except _BACKEND_ERRORS as _error:
+    _raise_with_context(_operation, _error, <arguments>)
 if type(_r) is not _ndarray:
     <unpack>
     _r = _raw_array(_r)
@@ -59,7 +59,7 @@ _y._node = None
 return _y
 """
 NAMES: Mapping[str, Any] = {
-    "_MISTAKES": MISTAKES,
+    "_BACKEND_ERRORS": BACKEND_ERRORS,
     "_SEVERAL": (tuple, list),
     "_foreign": foreign,
     "_hide_frames": hide_frames,
@@ -68,7 +68,7 @@ NAMES: Mapping[str, Any] = {
     "_note_sharing": note_sharing,
     "_note_view": note_view,
     "_raw_array": raw_array,
-    "_reraise": reraise,
+    "_raise_with_context": raise_with_context,
     "_several_results": several_results,
 }
 _count = count(1)
@@ -154,7 +154,7 @@ def indented(lines: Sequence[str]) -> list[str]:
 
 def compiled_later(build: Build) -> FunctionType:
     """Return a function that is compiled from a text when it is first called, since most programs call few of them."""
-    names: dict[str, Any] = {"_hide_frames": hide_frames, "_build": build}
+    names: dict[str, Any] = {"__name__": __name__, "_hide_frames": hide_frames, "_build": build}
     function = FunctionType(_first_call.__code__, names)
     names["_compile"] = partial(_install, function)
     return function

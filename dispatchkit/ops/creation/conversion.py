@@ -11,7 +11,7 @@ from typing_extensions import override
 from dispatchkit.backends.arrays import DTYPES, advice_for_subclass, is_raw, namespace_of, raw_array
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.call_errors import (
-    MISTAKES,
+    BACKEND_ERRORS,
     NUMBERS,
     add_context,
     can_be_restated,
@@ -75,7 +75,7 @@ def to_raw(
         return _array_of(name, parameter, data, dtype, copy, device, xp)
     except (AutogradError, DispatchError):
         raise
-    except MISTAKES as error:
+    except BACKEND_ERRORS as error:
         given = {"dtype": dtype, "copy": copy, "device": device}
         options = "".join([f", {option} = {value!r}" for option, value in given.items() if value is not None])
         fault = "" if dtype is None else dtype_fault(dtype)

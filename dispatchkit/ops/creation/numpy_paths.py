@@ -73,7 +73,7 @@ for of_shape, like, make in ((zeros, zeros_like, np.zeros), (ones, ones_like, _o
 
 
 def _filled(shape: Any, value: Any, dtype: Any) -> Any:
-    """Return a Python number in every element; None where that is for the body."""
+    """Return a Python number in every element; None where the body has to do it."""
     fitting = FITTING.get(type(value))
     if type(shape) not in SHAPES or fitting is None or type(dtype) not in DTYPES or dtype.kind not in fitting:
         return None

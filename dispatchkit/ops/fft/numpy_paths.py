@@ -1,4 +1,4 @@
-"""Fast paths of Fourier transforms for NumPy arrays; what is unusual is for the bodies, which check it."""
+"""Fast paths of Fourier transforms for NumPy arrays; unusual arguments are left to the bodies, which check them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.declare.call_errors import MISTAKES
+from dispatchkit.declare.call_errors import BACKEND_ERRORS
 from dispatchkit.declare.decorators import body_on_numpy
 from dispatchkit.ops.creation.dtypes import default_dtype_of
 from dispatchkit.ops.fft.frequencies import fftfreq
@@ -18,7 +18,7 @@ __all__: list[str] = []
 REAL, INEXACT = "f", "fc"
 NUMBERS, SEQUENCES, LENGTHS = (float, int), (tuple, list), (int, type(None))
 # A scalar has none of an array's attributes.
-REFUSED = (AttributeError, ZeroDivisionError, *MISTAKES)
+REFUSED = (AttributeError, ZeroDivisionError, *BACKEND_ERRORS)
 
 
 def _declare_several(

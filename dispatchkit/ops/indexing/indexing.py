@@ -10,7 +10,7 @@ import numpy as np
 
 from dispatchkit.backends.arrays import advice_for_subclass, foreign, raw_array
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.declare.call_errors import MISTAKES, reraise
+from dispatchkit.declare.call_errors import BACKEND_ERRORS, raise_with_context
 from dispatchkit.declare.decorators import indexing
 from dispatchkit.declare.inplace import check_may_change, check_writeable, in_graph, is_alone, touch, write_back
 from dispatchkit.declare.libraries import as_python, common_library
@@ -55,8 +55,8 @@ class Selection(DeclaredOperation):
                 a = x.array
                 try:
                     r = a[key, ...] if type(key) is int else a[key]
-                except MISTAKES as error:
-                    reraise(self, error, (x, key), {})
+                except BACKEND_ERRORS as error:
+                    raise_with_context(self, error, (x, key), {})
                 if type(r) is not ndarray:
                     r = raw_array(_as_view(a, key, r))
                 y = new(base)
@@ -75,8 +75,8 @@ class Selection(DeclaredOperation):
             """Select from a tensor outside the graph by arrays of integers or booleans."""
             try:
                 r = x.array[raw]
-            except MISTAKES as error:
-                reraise(self, error, (x, key), {})
+            except BACKEND_ERRORS as error:
+                raise_with_context(self, error, (x, key), {})
             y = wrapped(base, r if type(r) is ndarray else raw_array(_as_view(x.array, raw, r)))
             if y.array.base is not None:
                 note_view(y, x)
@@ -238,7 +238,7 @@ class Assignment(DeclaredOperation):
                     if raw is not None and type(given) in NUMBERS:
                         try:
                             x.array[raw] = given
-                        except MISTAKES:
+                        except BACKEND_ERRORS:
                             pass  # said below
                         else:
                             touch(x)
@@ -290,8 +290,8 @@ def assign(operation: Assignment, x: Any, key: Any, value: Any, /) -> None:
             f"setitem: a value of shape {getattr(new, 'shape', ())} does not broadcast to the selected elements, of "
             f"shape {raw_array(xp.getitem(a, raw)).shape}"
         ) from error
-    except MISTAKES as error:
-        reraise(operation, error, (x, key, value), {})
+    except BACKEND_ERRORS as error:
+        raise_with_context(operation, error, (x, key, value), {})
     touch(x)
 
 
@@ -328,4 +328,4 @@ def setitem(xp: Namespace, x: Array, key: Index, value: Array, /) -> None:
     >>> x
     tensor([0., 5., 0.])
     """
-    raise AssertionError("assignment has a handler of its own")
+    raise AssertionError("assignment has its own implementation")

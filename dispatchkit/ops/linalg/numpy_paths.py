@@ -1,4 +1,4 @@
-"""Fast paths of linear algebra for NumPy arrays; what NumPy refuses is for the body, which says why."""
+"""Fast paths of linear algebra for NumPy arrays; what NumPy refuses is left to the body, which says why."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from dispatchkit.backends.numpy import DOUBLE
 from dispatchkit.backends.sums import total
-from dispatchkit.declare.call_errors import MISTAKES
+from dispatchkit.declare.call_errors import BACKEND_ERRORS
 from dispatchkit.declare.decorators import body_on_numpy
 from dispatchkit.ops.linalg.elements import cross, diagonal, outer, trace
 from dispatchkit.ops.linalg.norms import matrix_norm, norm
@@ -30,7 +30,7 @@ SUMS: dict[Any, tuple[int, int, Any]] = {
     -np.inf: (-1, -2, np.minimum.reduce),
 }
 # A scalar has none of an array's attributes.
-REFUSED = (AttributeError, *MISTAKES)
+REFUSED = (AttributeError, *BACKEND_ERRORS)
 
 
 trace_body = body_on_numpy(trace)

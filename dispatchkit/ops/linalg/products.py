@@ -1,6 +1,6 @@
 """Products of vectors and matrices: the standard's, and PyTorch's for fixed numbers of axes.
 
-A few functions of `dispatchkit.linalg` stand beside them, as they do in PyTorch.
+A few functions of `dispatchkit.linalg` are there, too, as in PyTorch.
 """
 
 from __future__ import annotations

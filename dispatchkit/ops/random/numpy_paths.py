@@ -1,4 +1,4 @@
-"""Fast paths of random numbers for NumPy arrays; what NumPy refuses is for the bodies, which say why."""
+"""Fast paths of random numbers for NumPy arrays; what NumPy refuses is left to the bodies, which say why."""
 
 from __future__ import annotations
 

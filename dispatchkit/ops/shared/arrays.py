@@ -39,7 +39,7 @@ def shape_of(x: Any) -> tuple[int, ...]:
 
 
 def require_ndim(operation: Named, parameter: str, x: Any, ndim: int, instead: str) -> None:
-    """Raise if an array has not the number of axes that an operation is for.
+    """Raise if an array does not have the number of axes that an operation takes.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def require_square(operation: Named, x: Any, name: str = "x") -> None:
 
 
 def located(compute: Callable[..., Any], x: Any, *args: Any, name: str = "x", **kwargs: Any) -> Any:
-    """Return ``compute(x, *args, **kwargs)``; an error of NumPy is told which of the matrices it is about.
+    """Return ``compute(x, *args, **kwargs)``; the error that NumPy raises names the matrix that causes it.
 
     Parameters
     ----------

@@ -275,7 +275,7 @@ def xlogy(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
 
 def _beside(xp: Namespace, value: Any, other: Any) -> Any:
-    """Return a Python number as an array of the dtype beside it, which SciPy does not take it for."""
+    """Return a Python number as an array of the other argument's dtype, since SciPy would make it float64."""
     dtype = getattr(other, "dtype", None)
     weak = type(value) in (bool, int, float) and dtype is not None and is_inexact(dtype)
     return xp.asarray(value, dtype=dtype) if weak else value

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dispatchkit.backends.arrays import is_inexact
-from dispatchkit.declare.call_errors import MISTAKES
+from dispatchkit.declare.call_errors import BACKEND_ERRORS
 from dispatchkit.declare.typing import Namespace
 from dispatchkit.nn.functional.bodies import real_floats
 from dispatchkit.nn.functional.shapes import expect, real_numbers
@@ -83,7 +83,7 @@ def first_wrong(x: Any, wrong: Callable[[Any], bool]) -> str:
     """Return the first element that is wrong as the end of a message; nothing where elements cannot be read."""
     try:
         elements = np.asarray(getattr(x, "array", x)).ravel().tolist()
-    except MISTAKES:
+    except BACKEND_ERRORS:
         return ""
     return next((f"; found {element}" for element in elements if wrong(element)), "")
 
