@@ -1,4 +1,4 @@
-"""NumPy as the standard has it, and without the detours on the way to its kernels.
+"""NumPy's functions in the form of the standard, called without NumPy's Python layers.
 
 Everything is NumPy's own but for the functions below. Results that NumPy gives as scalars are left so; whoever
 wraps them makes 0-D arrays of them.

@@ -13,6 +13,7 @@ from dispatchkit.declare.wrapping import spec_of, wrapped
 from dispatchkit.graph.node import CallNode, Node, Output
 from dispatchkit.protocol.overridable import Dispatcher
 from dispatchkit.protocol.parameters import Form, Parameters
+from dispatchkit.tree import with_members
 
 __all__ = ["Derivative"]
 
@@ -105,5 +106,5 @@ class Derivative:
         assert base is not None
         if isinstance(y, tuple):
             ys = [wrapped(base, one, Output(node.original, i, one.shape, one.dtype)) for i, one in enumerate(y)]
-            return type(y)(*ys) if hasattr(y, "_fields") else tuple(ys)
+            return with_members(y, ys)
         return wrapped(base, y, node.original)

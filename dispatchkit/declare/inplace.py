@@ -21,9 +21,8 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.view_aliasing import after_change
 from dispatchkit.declare.wrapping import wrapped
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.node import extras_of
 from dispatchkit.graph.recording import is_grad_enabled
-from dispatchkit.graph.storage import Storage, Vertex, memory_of, vertex_of
+from dispatchkit.graph.storage import Storage, Vertex, extras_of, memory_of, vertex_of
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.modes import live
 
@@ -127,7 +126,7 @@ def write_back(name: str, x: Storage, result: Any) -> None:
             f"{name}: the result is a {type(result).__name__}, which cannot be written into a "
             f"{type(x).__name__}; use the result of the operation instead of changing in place"
         )
-    if result.lifted:
+    if result.is_tracer:
         _assign(name, x, result)
         return
     r = result.array
@@ -190,7 +189,7 @@ def apply_in_place(operation: Declared, x: Storage, args: tuple[Any, ...], kwarg
     The rules may read what `x` was before: where they do, they are given a copy.
     """
     name = f"{operation.name}_"
-    if x.lifted:
+    if x.is_tracer:
         _assign(name, x, operation.function(tensor_namespace.clone(x), *args, **kwargs))
         return x
     source: Any = x

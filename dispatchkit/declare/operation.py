@@ -37,10 +37,10 @@ class DeclaredOperation(Declared):
     def default(self, key: Key, result: type | None) -> Callable[..., Any] | None:
         cls = result if result is not None else self.protocol.types.base
         assert cls is not None
-        lifted: Any = next((t for t in flatten(key) if issubclass(t, Storage) and t.lifted), None)
-        return default_implementation(self, key, cls) if lifted is None else self._by_lifted(lifted)
+        tracer: Any = next((t for t in flatten(key) if issubclass(t, Storage) and t.is_tracer), None)
+        return default_implementation(self, key, cls) if tracer is None else self._by_tracer(tracer)
 
-    def _by_lifted(self, cls: Any) -> Callable[..., Any]:
+    def _by_tracer(self, cls: Any) -> Callable[..., Any]:
         """Return the answer of a type whose instances have no raw array."""
 
         def handler(*args: Any, **kwargs: Any) -> Any:

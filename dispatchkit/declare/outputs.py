@@ -9,7 +9,7 @@ import numpy as np
 
 from dispatchkit.backends.arrays import is_inexact, may_share_memory, raw_array
 from dispatchkit.declare.declared import Declared
-from dispatchkit.graph.node import CallNode, Output, note_versions
+from dispatchkit.graph.node import CallNode, Output, snapshot_versions
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, share_memory, vertex_of
 from dispatchkit.protocol.parameters import Form
@@ -121,5 +121,5 @@ def call_node(operation: Declared, args: tuple[Any, ...], kwargs: dict[str, Any]
     n.edges = tuple(edges)
     n.saved, n.keywords = operation.derivative.save_call(args, kwargs, tracked)
     n.outputs = n.extras = None
-    note_versions(n)
+    snapshot_versions(n)
     return n

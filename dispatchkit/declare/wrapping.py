@@ -62,5 +62,5 @@ def holds_everywhere(condition: Any) -> bool:
         if not isinstance(condition, Storage):
             return bool(condition)
     while isinstance(condition, Storage):
-        condition = condition.value if condition.lifted else condition.array  # type: ignore[attr-defined]
+        condition = condition.value if condition.is_tracer else condition.array  # type: ignore[attr-defined]
     return bool(np.all(np.asarray(condition)))

@@ -11,9 +11,8 @@ from typing_extensions import override
 
 from dispatchkit.errors import RegistrationError, TransformError
 from dispatchkit.func.containers import (
-    is_array,
     is_floating,
-    parts_of,
+    items_of,
     variables_in,
     variables_of,
     with_constants,
@@ -23,16 +22,17 @@ from dispatchkit.func.containers import (
 from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
+from dispatchkit.tree import leaves_with_paths
 
 __all__ = ["Parameter", "is_declared", "named_tensors", "tensors_of"]
 
 
-# Most attributes of modules are of these types, which are told apart at once.
+# Most attributes of modules are of these types, which an `isinstance` recognizes at once.
 NO_ARRAYS = (Storage, np.ndarray, np.generic, int, float, str, type(None))
 
 
 class ParameterType(type):
-    """What makes `Parameter` hold more than plain arrays: it decides what a call gives, and who counts as one."""
+    """The metaclass of `Parameter`: parameters may also be array types and instances of subclasses of `Tensor`."""
 
     def __call__(cls, data: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Make a parameter of what `data` is."""
@@ -114,12 +114,9 @@ def named_tensors(name: str, value: Any, *, trained: bool = False) -> Iterator[t
 
     With `trained`, those that are constants inside an array type are left out.
     """
-    if is_array(value):
-        if isinstance(value, Storage) and not (trained and not is_floating(value)):
-            yield name, value
-        return
-    for key, part in (variables_of(value) if trained else parts_of(value)) or ():
-        yield from named_tensors(f"{name}.{key}", part, trained=trained)
+    for path, leaf in leaves_with_paths(variables_of if trained else items_of, value, (name,)):
+        if isinstance(leaf, Storage) and not (trained and not is_floating(leaf)):
+            yield ".".join(map(str, path)), leaf
 
 
 def tensors_of(name: str, parameters: Any) -> list[Any]:
@@ -143,7 +140,7 @@ def _holds_parameters(value: Any) -> bool:
     try:
         floating = list(variables_in(value))
     except RegistrationError:
-        # Its fields cannot be told.
+        # Its fields are unknown.
         return False
     return bool(floating) and all(issubclass(type(x), Parameter) for x in floating)
 
@@ -170,7 +167,7 @@ def _declared(data: Any, requires_grad: bool = True) -> Any:
 
 def _subclass(data: Any, requires_grad: bool = True) -> Any:
     """Return a parameter that is an instance of the tensor's own class, too."""
-    if data.lifted:
+    if data.is_tracer:
         raise TransformError(
             f"Parameter: a tensor inside {data.transformation} cannot be one; make parameters outside, and use "
             f"functional_call to put such tensors in their places"

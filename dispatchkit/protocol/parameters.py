@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from dispatchkit.errors import RegistrationError
+from dispatchkit.tree import with_members
 
 __all__ = ["ELSEWHERE", "ArrayParameter", "Form", "Key", "Parameters", "call_meant", "flatten", "signature_of"]
 
@@ -112,10 +113,7 @@ class ArrayParameter:
         """Return the argument with `change` made to each of its arrays; a list stays a list."""
         if self.form is Form.ONE or not self.holds_several(value):
             return change(value)
-        members = [change(member) for member in value]
-        if isinstance(value, tuple):
-            return type(value)(*members) if hasattr(value, "_fields") else tuple(members)
-        return members
+        return with_members(value, [change(member) for member in value])
 
 
 class Parameters:

@@ -1,4 +1,4 @@
-"""Values made of a structure and arrays, both of which a stranger may have written."""
+"""Values made of a structure and arrays, neither of which is trusted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def decoded(path: Path, structure: Any, arrays: dict[str, Any], types: tuple[typ
     path : of the file, for messages
     structure : of JSON, as `encoding` describes it
     arrays : by name; each is used once
-    types : classes that may be made beside those in imported modules
+    types : classes that may be made in addition to those in imported modules
 
     Raises
     ------
@@ -133,7 +133,7 @@ class _Decoder:
         return [(key, self.value(part, depth)) for key, part in pairs]
 
     def _type(self, key: Any, entry: str) -> type:
-        """Return the class of a name: one that was given, or that stands in a module which is imported already."""
+        """Return the class of a name: one that was given, or one in a module that is imported already."""
         found: Any = self._known.get(key)
         if found is None and isinstance(key, str):
             module, _, qualname = key.partition(":")

@@ -113,6 +113,9 @@ class ConversionMethods(Storage):
         this: Any = self
         if this.ndim == 0:
             raise TypeError("iteration over a 0-D tensor")
+        if self._node is not None and is_grad_enabled():
+            # One node for all rows; those of single rows would each give a cotangent of the whole shape.
+            return iter(tensor_namespace.unstack(this))
         return (this[index] for index in range(len(self)))
 
     def __contains__(self, value: Any) -> bool:
@@ -204,7 +207,7 @@ class ConversionMethods(Storage):
     def new_tensor(self, data: Any, *, requires_grad: Any = False) -> Tensor:
         """Return a tensor of other data in this one's dtype."""
         this: Any = self
-        holder = this._innermost() if self.lifted else this
+        holder = this._innermost() if self.is_tracer else this
         with making_with(namespace_of(holder.array)):
             made: Tensor = tensor_namespace.tensor(data, dtype=this.dtype, requires_grad=requires_grad)
         return made

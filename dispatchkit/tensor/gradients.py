@@ -14,9 +14,18 @@ from dispatchkit.declare.libraries import common_library
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.wrapping import make_leaf, wrapped
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.node import Extras, Leaf, extras_of
+from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled
-from dispatchkit.graph.storage import Storage, Vertex, memory_of, share_memory, version_of, vertex_of
+from dispatchkit.graph.storage import (
+    Storage,
+    Vertex,
+    VertexExtras,
+    extras_of,
+    memory_of,
+    share_memory,
+    version_of,
+    vertex_of,
+)
 from dispatchkit.graph.sweep import sweep
 from dispatchkit.protocol.instance import tensor_protocol
 
@@ -241,7 +250,7 @@ class GradientMethods(Storage):
         return version_of(self)
 
 
-def _hooked(tensor: Storage, name: str) -> Extras:
+def _hooked(tensor: Storage, name: str) -> VertexExtras:
     vertex = vertex_of(tensor)
     if vertex is None:
         raise AutogradError(f"{name}: the tensor does not require a gradient")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from dispatchkit import fft, linalg, ops, random, special
 from dispatchkit.protocol.instance import tensor_protocol
@@ -18,15 +18,6 @@ T = TypeVar("T", bound=type)
 CHAPTERS = (ops, fft, linalg, random, special)
 
 
-def truth(self: Any) -> bool:
-    """Return whether the one element is true; the truth of several is ambiguous."""
-    if self.size != 1:
-        raise ValueError(
-            f"the truth value of a {type(self).__name__} of shape {tuple(self.shape)} is ambiguous; use any() or all()"
-        )
-    return bool(self.reshape((1,))[0].item())
-
-
 def with_surface(cls: T) -> T:
     """Give a class every operator, method and property, now and when further operations are declared."""
     tensor_protocol.surface.install(cls)
@@ -36,7 +27,6 @@ def with_surface(cls: T) -> T:
 tensor_protocol.surface.add_attribute("__array__", numpy_array)
 tensor_protocol.surface.add_attribute("__array_ufunc__", array_ufunc)
 tensor_protocol.surface.add_attribute("__array_function__", array_function)
-tensor_protocol.surface.add_attribute("__bool__", truth)
 tensor_protocol.surface.add_attribute("__len__", length)
 for _name, _value in MEMBERS.items():
     tensor_protocol.surface.add_attribute(_name, _value)

@@ -13,6 +13,7 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
+from dispatchkit.tree import container_items, map_leaves
 
 __all__ = ["Given", "call_composition", "call_operation", "given_arguments", "put", "to_arrays"]
 
@@ -124,9 +125,8 @@ def put(out: Any, result: Any) -> Any:
 
 def to_arrays(value: Any) -> Any:
     """Return arguments with NumPy arrays in the place of tensors and array types."""
-    if isinstance(value, (list, tuple)):
-        members = [to_arrays(member) for member in value]
-        return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
-    if isinstance(value, dict):
-        return {key: to_arrays(member) for key, member in value.items()}
-    return np.asarray(value) if tensor_protocol.types.participates(type(value)) else value
+
+    def to_array(leaf: Any) -> Any:
+        return np.asarray(leaf) if tensor_protocol.types.participates(type(leaf)) else leaf
+
+    return map_leaves(container_items, to_array, value)

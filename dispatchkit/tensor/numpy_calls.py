@@ -6,7 +6,7 @@ the protocol; a type that cannot become one is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,10 @@ def _on_arrays(ufunc: Any, method: str, inputs: tuple[Any, ...], given: Mapping[
     """Return what NumPy computes on arrays; `NotImplemented` where it would write into a tensor unseen."""
     written = inputs[:1] if method == "at" else outs
     known = all(_becomes_array(type(value)) for value in (*inputs, *outs))
-    if not known or any(tensor_protocol.types.participates(type(value)) for value in written):
+    if any(tensor_protocol.types.participates(type(value)) for value in written):
+        return NotImplemented
+    if not known:
+        _check_dense(ufunc.__name__, map(type, inputs))
         return NotImplemented
     keywords = to_arrays(dict(given))
     return getattr(ufunc, method)(*to_arrays(inputs), **keywords, **({"out": outs} if outs else {}))
@@ -123,6 +126,16 @@ def _becomes_array(cls: type) -> bool:
     return tensor_protocol.types.participates(cls) and has_numpy_array(cls)
 
 
+def _check_dense(name: str | None, types: Iterable[type]) -> None:
+    """Raise for a type that NumPy can make no array of."""
+    for cls in types:
+        if tensor_protocol.types.participates(cls) and not _becomes_array(cls):
+            raise TypeError(
+                f"no implementation found for 'numpy.{name}' on {cls.__name__}: NumPy computes it on arrays, and the "
+                f"type has no dense form; define to_dense()"
+            )
+
+
 def array_function(
     self: Any, func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Any:
@@ -139,12 +152,7 @@ def array_function(
         result = _answered(func, answer, args, kwargs)
         if result is not NotImplemented:
             return result
-    if not all(map(_becomes_array, types)):
-        lacking = next(cls for cls in types if not _becomes_array(cls))
-        raise TypeError(
-            f"no implementation found for 'numpy.{path}' on {lacking.__name__}: NumPy computes it on arrays, and the "
-            f"type has no dense form; define to_dense()"
-        )
+    _check_dense(path, types)
     return func(*to_arrays(args), **to_arrays(dict(kwargs)))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from dispatchkit.declare.namespace import public_namespace, tensor_namespace
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled
 from dispatchkit.ops.creation.fields import with_arrays
+from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.outcome import DEFAULT, METHOD
 from dispatchkit.tensor.conversion import parse_to
@@ -44,9 +46,76 @@ def rounded(self: Any, ndigits: int | None = None) -> Any:
     return tensor_namespace.round(self) if not ndigits else np.round(self, ndigits)
 
 
+def element(self: Any) -> Any:
+    """Return the one element as a Python number.
+
+    Raises
+    ------
+    ValueError : if there are several elements, or none
+    TypeError : if the type has no dense form, and its elements are more than numbers
+    """
+    cls = type(self)
+    if self.size != 1:
+        raise ValueError(f"item() needs an array of one element; this {cls.__name__} has shape {tuple(self.shape)}")
+    types = tensor_protocol.types
+    to_dense = types.to_dense(cls)
+    names = types.fields_of(self)
+    inner = getattr(self, names[0]) if names else None
+    wraps = types.participates(type(inner)) and tuple(inner.shape) == tuple(self.shape)
+    # Of what tensors wrap; a truth value or a place is one, whatever else the type holds.
+    if wraps and (to_dense is not None or self.dtype.kind in "biu"):
+        return inner.item()
+    if to_dense is None:
+        raise TypeError(f"{cls.__name__} has no dense form whose element could be a number; define to_dense()")
+    return make_dense(f"{cls.__name__}.item", cls, to_dense, self, types.is_plain, as_attribute=True).item()
+
+
+def as_float(self: Any) -> float:
+    return float(self.item())
+
+
+def as_int(self: Any) -> int:
+    return int(self.item())
+
+
+def as_complex(self: Any) -> complex:
+    return complex(self.item())
+
+
+def as_index(self: Any) -> int:
+    """Return the one element of an array of integers."""
+    if self.dtype.kind not in "iu":
+        raise TypeError(f"only integers of one element can be an index, not a {type(self).__name__} of {self.dtype}")
+    return int(self.item())
+
+
+def truth(self: Any) -> bool:
+    """Return whether the one element is true; the truth of several is ambiguous."""
+    if self.size != 1:
+        raise ValueError(
+            f"the truth value of a {type(self).__name__} of shape {tuple(self.shape)} is ambiguous; use any() or all()"
+        )
+    return bool(self.item())
+
+
 def truncated(self: Any) -> int:
     """Return the one element without its fraction."""
-    return int(self)
+    return int(self.item())
+
+
+def elements(self: Any) -> Iterator[Any]:
+    """Return the parts along the first axis, one after the other."""
+    return (self[place] for place in range(len(self)))
+
+
+def arrow_array(self: Any, type: Any = None) -> Any:  # PyArrow's name
+    """Return the vector as PyArrow's array; what it calls."""
+    return import_module("pyarrow").array(np.asarray(self), type=type)
+
+
+def arrow_capsules(self: Any, requested_schema: Any = None) -> Any:
+    """Return the vector as Arrow's capsules, by PyArrow; what polars and others call."""
+    return arrow_array(self).__arrow_c_array__(requested_schema)
 
 
 def matvec(self: Any, x: Any) -> Any:
@@ -149,11 +218,20 @@ def _by_fields(name: str, x: Any, change: Callable[[Any], Any]) -> Any:
 
 MEMBERS: dict[str, Callable[..., Any]] = {
     "__array_namespace__": array_namespace,
+    "__arrow_array__": arrow_array,
+    "__arrow_c_array__": arrow_capsules,
+    "__bool__": truth,
+    "__complex__": as_complex,
     "__divmod__": divided,
+    "__float__": as_float,
+    "__index__": as_index,
+    "__int__": as_int,
+    "__iter__": elements,
     "__rdivmod__": dividing,
     "__round__": rounded,
     "__trunc__": truncated,
     "detach": detached,
+    "item": element,
     "matvec": matvec,
     "rmatvec": rmatvec,
     "to": moved,

@@ -241,8 +241,8 @@ def _restore(tensor: Tensor, attributes: dict[str, Any]) -> None:
         setattr(tensor, name, value)
 
 
-def _as_base(value: Any, beside: Sequence[Any] = ()) -> Any:
-    dtype = weak_dtype(value, beside) if beside else None
+def _as_base(value: Any, others: Sequence[Any] = ()) -> Any:
+    dtype = weak_dtype(value, others) if others else None
     if dtype is not None and (type(value) is not int or abs(value) < 2**63):  # which no dtype refuses
         return wrapped(Tensor, np.asarray(value, dtype))
     return wrapped(Tensor, to_raw("asarray", "obj", value, dtype))

@@ -15,6 +15,7 @@ from dispatchkit.protocol.instance import disable_dispatch, tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
+from dispatchkit.tree import with_members
 
 __all__ = ["Samples", "Subject", "members"]
 
@@ -114,8 +115,7 @@ class Subject:
         if isinstance(value, self.cls):
             return self._to_dense(value)
         if isinstance(value, (tuple, list)):
-            inner = [self.dense(member) for member in value]
-            return type(value)(*inner) if hasattr(value, "_fields") else type(value)(inner)
+            return with_members(value, [self.dense(member) for member in value])
         if isinstance(value, Storage) or not tensor_protocol.types.participates(type(value)):
             return value
         other = tensor_protocol.types.to_dense(type(value))

@@ -44,7 +44,7 @@ def mean_scaled_identity(x: ScaledIdentity, /) -> Any:
 
 def show_the_type() -> None:
     """Add the type to itself and to a plain tensor."""
-    print("1. A type of one's own\n")
+    print("1. A type of your own\n")
     s = ScaledIdentity(3, 2.0)
     print(f"   s                      {s!r}")
     print(f"   s + s                  {s + s!r}    by its own rule")

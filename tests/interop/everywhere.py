@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 import dispatchkit as dk
 
-__all__ = ["Diagonal"]
+__all__ = ["Diagonal", "LowRank", "Named", "Quantity", "makers"]
 
 
 @dk.array_type(fallback=dk.fallback.decompose | dk.fallback.dense)
@@ -103,3 +105,43 @@ def low_rank_scaled(x1: float, x2: LowRank, /) -> Any:
 @dk.implements(dk.matrix_transpose)
 def transpose_low_rank(x: LowRank, /) -> Any:
     return LowRank(x.v.mT, x.u.mT)
+
+
+@dk.array_type(fallback=dk.fallback.rewrap)
+@dataclass
+class Quantity:
+    """Numbers in a unit, which results keep; it has no dense form, since that would lose the unit."""
+
+    value: dk.Tensor
+    unit: str
+
+    @property
+    def shape(self) -> Any:
+        return self.value.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.value.dtype
+
+
+class Named(dk.Tensor):
+    """A tensor with a name."""
+
+    name: str = ""
+
+
+M = np.array([[2.0, 0.5, 0.0], [0.5, 1.5, 0.25], [0.0, 0.25, 1.25]])
+
+
+def makers() -> dict[str, tuple[Any, np.ndarray[Any, Any]]]:
+    """Return instances of the types by name, each with the array of its elements."""
+    named = Named(M)
+    named.name = "n"
+    u = np.array([[1.25, 0.25, 0.5], [0.5, 1.0, 0.0], [0.25, 0.0, 1.5]])
+    return {
+        "Diagonal": (Diagonal(dk.asarray([2.0, 1.5, 1.25])), np.diag([2.0, 1.5, 1.25])),
+        "LowRank": (LowRank(dk.asarray(u), dk.asarray(u.T.copy())), u @ u.T),
+        "Quantity": (Quantity(dk.asarray(M), "m"), M),
+        "MetadataTensor": (dk.types.MetadataTensor(M, {"unit": "m"}), M),
+        "Subclass": (named, M),
+    }

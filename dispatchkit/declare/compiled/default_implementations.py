@@ -24,6 +24,7 @@ from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.parameters import Key
+from dispatchkit.tree import Item, map_leaves, sequence_items
 
 __all__ = ["default_implementation"]
 
@@ -237,13 +238,16 @@ def _opened(value: Any, tensors: list[Storage]) -> Any:
         tensors.append(value)
         return value.array
     if isinstance(value, (tuple, list)):
-        if PLAIN.issuperset(map(type, value)):
-            return value
-        found = len(tensors)
-        members = [member if type(member) in PLAIN else _opened(member, tensors) for member in value]
-        if len(tensors) > found:
-            return tuple(members) if isinstance(value, tuple) else members
+        return map_leaves(
+            _members, lambda leaf: _opened(leaf, tensors) if isinstance(leaf, Storage) else leaf, value, share=True
+        )
     return value
+
+
+def _members(value: Any) -> list[Item] | None:
+    """Return the members of a sequence, but for one of plain values alone."""
+    sequence = isinstance(value, (tuple, list)) and not PLAIN.issuperset(map(type, value))
+    return sequence_items(value) if sequence else None
 
 
 def _raw_arrays(values: Sequence[Any]) -> tuple[list[Any], list[Storage]]:

@@ -10,7 +10,7 @@ from dispatchkit.backends.numpy import DOUBLE
 from dispatchkit.declare.compiled.template import compiled_later, filled, tuple_of
 from dispatchkit.declare.declared import Declared
 from dispatchkit.declare.wrapping import spec_of
-from dispatchkit.graph.node import CallNode, Node, note_versions
+from dispatchkit.graph.node import CallNode, Node, snapshot_versions
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import vertex_of
 
@@ -39,7 +39,7 @@ NAMES = {
     "_Node": Node,
     "_is_grad_enabled": is_grad_enabled,
     "_is_inexact": is_inexact,
-    "_note_versions": note_versions,
+    "_snapshot_versions": snapshot_versions,
     "_spec_of": spec_of,
     "_vertex_of": vertex_of,
 }
@@ -90,6 +90,6 @@ def _source(operation: Declared, tensors: Sequence[bool]) -> str:
             saved=tuple_of([*saved, *(["*_rest"] if parameters else [])]),
             output="_r" if plan.keeps_output else "None",
             keywords=["_n.keywords = _keywords", "_n.outputs = None"] if parameters else [],
-            versions=[f"if {' or '.join(kept)}:", "    _note_versions(_n)"] if kept else [],
+            versions=[f"if {' or '.join(kept)}:", "    _snapshot_versions(_n)"] if kept else [],
         )
     )

@@ -164,6 +164,10 @@ def constant_(tensor: Any, val: float) -> Any:
 def ones_(tensor: Any) -> Any:
     """Fill a tensor with ones, and return it.
 
+    Parameters
+    ----------
+    tensor : of any shape, changed in place
+
     Examples
     --------
     >>> import dispatchkit as dk
@@ -175,6 +179,10 @@ def ones_(tensor: Any) -> Any:
 
 def zeros_(tensor: Any) -> Any:
     """Fill a tensor with zeros, and return it.
+
+    Parameters
+    ----------
+    tensor : of any shape, changed in place
 
     Examples
     --------

@@ -13,7 +13,7 @@ from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.outcome import Colours, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
-from dispatchkit.protocol.types.fields import with_field
+from dispatchkit.tree import with_attributes
 
 __all__ = ["Rewrap"]
 
@@ -50,7 +50,7 @@ class Rewrap(FallbackStrategy):
             inner = type(getattr(source, first))
             args, kwargs = operation.parameters.replace(args, kwargs, unwrapped)
             result = operation.function(*args, **kwargs)
-            return types.map_arrays(result, lambda array: with_field(source, first, array), inner)
+            return types.map_arrays(result, lambda array: with_attributes(source, [(first, array)]), inner)
 
         then = None if types.base is None else replaced(key, {cls}, types.base)
         return Step(self.outcome, cls, rewrap_fallback, f"rewrap: on field '{names[0]}'", then=then)

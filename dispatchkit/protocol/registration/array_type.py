@@ -114,7 +114,8 @@ def _check_operators(use: str, protocol: Registering, cls: type, *, foreign: boo
     RegistrationError : naming the base and the operators
     """
     found: dict[type, list[str]] = {}
-    for name in sorted(member.name for member in protocol.surface if member.name.startswith("__")):
+    operators = (one.name for one in protocol.surface if one.operation is not None and one.name.startswith("__"))
+    for name in sorted(operators):
         owner = next((ancestor for ancestor in cls.__mro__ if name in ancestor.__dict__), object)
         if (
             isinstance(owner.__dict__.get(name), IN_C)

@@ -9,8 +9,9 @@ from typing import Any
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.parameters import Key, flatten
 from dispatchkit.protocol.types.declaration import REFUSE, Fallback
-from dispatchkit.protocol.types.fields import rule_of, with_field
+from dispatchkit.protocol.types.fields import rule_of
 from dispatchkit.protocol.types.records import Records
+from dispatchkit.tree import Item, container_items, map_leaves, sequence_items, with_attributes
 
 __all__ = ["DENSE", "RESULTS", "ArrayTypes"]
 
@@ -169,6 +170,28 @@ class ArrayTypes:
             )
         return found
 
+    def items_of(self, value: Any, *, strict: bool = True) -> list[Item] | None:
+        """Return the fields of an instance with their values, None if its type does not take part.
+
+        Parameters
+        ----------
+        value : instance of any class
+        strict : whether a type whose fields cannot be read is an error; otherwise its instances have none
+
+        Raises
+        ------
+        RegistrationError : as `fields_of`, if `strict`
+        """
+        if not self.participates(type(value)):
+            return None
+        try:
+            names = self.fields_of(value)
+        except RegistrationError:
+            if strict:
+                raise
+            return []
+        return [(name, getattr(value, name)) for name in names]
+
     def with_fields(self, value: Any, change: Callable[[Any], Any], is_array: Callable[[type], bool]) -> Any:
         """Return a copy of an instance with every array in its fields changed; None where arrays are elsewhere, too.
 
@@ -183,16 +206,13 @@ class ArrayTypes:
         if len(names) < len(self.field_names(type(value))) or any(is_array(type(held)) for held in others.values()):
             return None
 
-        def changed(held: Any) -> Any:
-            if is_array(type(held)):
-                return change(held)
-            if type(held) in (list, tuple):
-                return type(held)(map(changed, held))
-            return {key: changed(one) for key, one in held.items()} if type(held) is dict else held
+        def items(held: Any) -> list[Item] | None:
+            return container_items(held) if type(held) in (list, tuple, dict) else None
 
-        for name in names:
-            value = with_field(value, name, changed(getattr(value, name)))
-        return value
+        def changed(leaf: Any) -> Any:
+            return change(leaf) if is_array(type(leaf)) else leaf
+
+        return with_attributes(value, [(name, map_leaves(items, changed, getattr(value, name))) for name in names])
 
     def constants_of(self, cls: type) -> frozenset[str]:
         """Return the fields that are not differentiated, whatever they hold."""
@@ -254,13 +274,12 @@ class ArrayTypes:
 
     def map_arrays(self, value: Any, change: Callable[[Any], Any], *also: type) -> Any:
         """Return a result with `change` made to each array in it; tuples keep their type."""
-        if isinstance(value, (tuple, list)):
-            members = [self.map_arrays(member, change, *also) for member in value]
-            return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
-        plain = self.base is None and isinstance(value, numbers.Number)
-        if plain or isinstance(value, also) or self.participates(type(value)):
-            return change(value)
-        return value
+
+        def changed(leaf: Any) -> Any:
+            plain = self.base is None and isinstance(leaf, numbers.Number)
+            return change(leaf) if plain or isinstance(leaf, also) or self.participates(type(leaf)) else leaf
+
+        return map_leaves(sequence_items, changed, value)
 
 
 def _same(value: Any, others: Any = ()) -> Any:

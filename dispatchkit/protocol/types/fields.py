@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["FieldRule", "field", "rule_of", "with_field"]
+__all__ = ["FieldRule", "field", "rule_of"]
 
 KEY = "dispatchkit"  # in the metadata of a dataclass field
 
@@ -66,12 +65,3 @@ def rule_of(field: dataclasses.Field[Any]) -> FieldRule | None:
     """Return what a dataclass field declares, None for one that is not made by `field`."""
     rule: FieldRule | None = field.metadata.get(KEY)
     return rule
-
-
-def with_field(source: Any, name: str, value: Any) -> Any:
-    """Return a copy of an object in which one attribute has another value."""
-    if isinstance(source, tuple):
-        return source._replace(**{name: value})  # type: ignore[attr-defined]  # a named one, which has fields
-    made = copy.copy(source)
-    object.__setattr__(made, name, value)
-    return made

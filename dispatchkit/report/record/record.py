@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from dispatchkit.errors import ModeError
 from dispatchkit.graph.node import Node
-from dispatchkit.graph.node_wrapper import Around, is_around
+from dispatchkit.graph.node_wrapper import NodeWrapper, is_wrapped_by
 from dispatchkit.graph.storage import Vertex
 from dispatchkit.protocol.observers import CallEvent, Observer, active_observer, observe, observers, set_observers
 from dispatchkit.report.record.call import TracedCall, begun, finish
@@ -93,7 +93,7 @@ class Trace(Observer):
     def on_backward(self, vertices: Iterable[Vertex]) -> None:
         """Have the nodes of a backward pass tell when their rules run."""
         for vertex in vertices:
-            if isinstance(vertex, Node) and not is_around(_Told, vertex):
+            if isinstance(vertex, Node) and not is_wrapped_by(_Told, vertex):
                 vertex.operation = _Told(vertex.operation)
 
     def summary(self, by: Literal["function", "line"] = "function", sort: Order = "self") -> Summary:
@@ -144,7 +144,7 @@ class Trace(Observer):
         return f"<Trace: {len(self.calls)} calls{more}>"
 
 
-class _Told(Around):
+class _Told(NodeWrapper):
     """The operation of a node whose rules traces are told of."""
 
     __slots__ = ()
