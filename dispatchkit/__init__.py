@@ -37,6 +37,7 @@ from dispatchkit.graph.recording import enable_grad as enable_grad
 from dispatchkit.graph.recording import is_grad_enabled as is_grad_enabled
 from dispatchkit.graph.recording import no_grad as no_grad
 from dispatchkit.graph.recording import set_grad_enabled as set_grad_enabled
+from dispatchkit.interop import torch_calls as _torch_calls  # noqa: F401
 from dispatchkit.interop.on_import import register_on_import as _register_on_import
 from dispatchkit.ops import *  # noqa: F403
 from dispatchkit.ops.info import __array_namespace_info__ as __array_namespace_info__

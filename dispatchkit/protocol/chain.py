@@ -209,7 +209,8 @@ def stub_for(operation: Target, key: Key) -> str:
     hints = {
         p.name: _hint(types, entry, p.form is Form.STAR)
         for p, entry in zip(operation.parameters.arrays, key, strict=True)
-        if p.form is not Form.LOOSE or entry is own or named[p.name].default is inspect.Parameter.empty
+        if p.form is not Form.INDEX
+        and (p.form is not Form.LOOSE or entry is own or named[p.name].default is inspect.Parameter.empty)
     }
     parameters = [
         p.replace(annotation=hints.get(p.name) or p.empty, default=_pasteable(p.default)) for p in named.values()

@@ -7,7 +7,7 @@ import re
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -166,6 +166,8 @@ def _bounded(on: Policy | None, limit: int | None) -> Iterator[None]:
         _budget.reset(token)
 
 
+# Makes a context for each dense form, so that arrays made in it are of the library of the instance's own.
+surroundings: list[Callable[[Any], AbstractContextManager[None]]] = []
 # The instances of which a dense form is being made in this context.
 _under_way: ContextVar[frozenset[int]] = ContextVar("dispatchkit.under_way", default=frozenset())
 
@@ -231,7 +233,10 @@ def _made_dense(function: str, name: str, to_dense: Callable[[Any], Any], value:
         raise AnswerError(function, _maker(to_dense, name), problem)
     token = _under_way.set(under_way | {id(value)})
     try:
-        return to_dense(value)
+        with ExitStack() as stack:
+            for surround in surroundings:
+                stack.enter_context(surround(value))
+            return to_dense(value)
     except RecursionError as error:
         if not getattr(error, "__notes__", ()):
             error.add_note(f"in {_maker(to_dense, name)}, called by {function}")

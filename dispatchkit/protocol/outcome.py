@@ -77,6 +77,11 @@ class Outcome:
         insort(OUTCOMES, self, key=lambda one: one.order)
 
     @property
+    def answered(self) -> bool:
+        """Whether a call that ends so has a result that can be used."""
+        return self.counted and not self.fault and self is not REFUSED
+
+    @property
     def buckets(self) -> tuple[str, ...]:
         """Its names in coverage, before and after calls."""
         return (self.bucket, self.measured or self.bucket) if self.bucket else ()
@@ -171,8 +176,10 @@ Outcome(
     counted=False,
 )
 for _order, _bucket, _letter, _meaning in (
+    (135, "plain result", "P", "a plain result of an operation under which the type says it is closed"),
     (140, "raises", "!", "an exception where plain tensors give a result"),
     (150, "wrong type", "T", "a result that is not what the rule or the operation promises"),
+    (155, "wrong dtype", "Y", "a result of another dtype than that of the dense computation"),
     (160, "wrong gradient", "G", "derivatives other than those of the dense computation"),
     (170, "wrong value", "V", "a result other than that of the dense computation"),
 ):
@@ -180,7 +187,7 @@ for _order, _bucket, _letter, _meaning in (
         order=_order,
         meaning=_meaning,
         bucket=_bucket,
-        before_calls=False,
+        before_calls=_bucket == "plain result",
         letter=_letter,
         colours=FAULT,
         fault=True,

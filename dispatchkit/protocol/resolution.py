@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dispatchkit.errors import ForeignArgumentError, NoImplementationError
+from dispatchkit.errors import ForeignArgumentError, NoImplementationError, class_name
 from dispatchkit.protocol.chain import Chain, Skipped, Step
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.fallbacks import FallbackStrategy
@@ -233,8 +233,7 @@ def _refusal(operation: Overridable, parameter: str, cls: type, member: bool) ->
     cls : its type
     member : whether it is one of several in a sequence
     """
-    library = cls.__module__.partition(".")[0]
-    found = cls.__name__ if library in ("builtins", "__main__") else f"{library}.{cls.__name__}"
+    found = class_name(cls)
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
         operation.check_call(args, kwargs)

@@ -7,8 +7,9 @@ from dispatchkit.nn import functional  # noqa: F401  # reports list its operatio
 from dispatchkit.report.audit.audit import Audit, audit
 from dispatchkit.report.audit.findings import Finding
 from dispatchkit.report.audit.pairs import Pair, PairRow
+from dispatchkit.report.coverage.advice import Advice, Suggestion
 from dispatchkit.report.coverage.coverage import Coverage, CoverageSet, MeasuredCoverage, coverage
-from dispatchkit.report.coverage.rows import MeasuredRow, Row
+from dispatchkit.report.coverage.rows import MeasuredRow, Row, RuleEntry
 from dispatchkit.report.graph.drawing import Drawing, draw
 from dispatchkit.report.record.call import TracedCall
 from dispatchkit.report.record.record import Trace, record_calls
@@ -16,6 +17,7 @@ from dispatchkit.report.record.summary import Summary, SummaryRow
 from dispatchkit.report.record.timeline import Timeline
 
 __all__ = [
+    "Advice",
     "Audit",
     "Coverage",
     "CoverageSet",
@@ -26,6 +28,8 @@ __all__ = [
     "Pair",
     "PairRow",
     "Row",
+    "RuleEntry",
+    "Suggestion",
     "Summary",
     "SummaryRow",
     "Timeline",

@@ -140,7 +140,7 @@ def subtract_scalar_tensor_from_tensor(x1: Tensor, x2: ScalarTensor, /) -> Any:
 
 @implements(ops.subtract)
 def subtract_tensor_from_scalar_tensor(x1: ScalarTensor, x2: Tensor, /) -> Any:
-    return _on_diagonal(ops.zeros((), dtype=x1.dtype) - x2, x1, x1.value)
+    return _on_diagonal(ops.zeros((), dtype=x1.dtype, device=x2.device) - x2, x1, x1.value)
 
 
 def _on_diagonal(x: Tensor, matrix: ScalarTensor, value: Any) -> Any:
@@ -149,7 +149,7 @@ def _on_diagonal(x: Tensor, matrix: ScalarTensor, value: Any) -> Any:
         return decline(f"a tensor of shape {x.shape} broadcasts")
     if np.result_type(x.dtype, matrix.dtype) != x.dtype:
         x = ops.astype(x, np.result_type(x.dtype, matrix.dtype))
-    index = ops.arange(matrix.n)
+    index = ops.arange(matrix.n, device=x.device)
     return ops.index_put(x, (..., index, index), value, accumulate=True)
 
 
@@ -164,7 +164,7 @@ def multiply_scalar_tensors(x1: ScalarTensor, x2: ScalarTensor, /) -> Any:
 def scale_scalar_tensor(x1: ScalarTensor, x2: Number | Tensor, /) -> Any:
     if getattr(x2, "ndim", 0):
         return decline("the product with an array is no multiple of the identity")
-    if not (holds_everywhere(ops.isfinite(x2)) if isinstance(x2, Tensor) else cmath.isfinite(x2)):
+    if not (holds_everywhere(ops.isfinite(x2), traced=True) if isinstance(x2, Tensor) else cmath.isfinite(x2)):
         return decline("the zeros off the diagonal do not stay zero")
     return ScalarTensor(x1.n, x1.value * x2)
 
@@ -177,7 +177,7 @@ def scale_by_scalar_tensor(x1: Number | Tensor, x2: ScalarTensor, /) -> Any:
 @implements(ops.divide)
 def divide_scalar_tensor(x1: ScalarTensor, x2: Number | Tensor, /) -> Any:
     length: Any = abs(x2)
-    if getattr(x2, "ndim", 0) or not holds_everywhere(length > 0):
+    if getattr(x2, "ndim", 0) or not holds_everywhere(length > 0, traced=True):
         return decline("the zeros off the diagonal do not stay zero")
     return ScalarTensor(x1.n, x1.value / x2)
 
@@ -339,7 +339,7 @@ def _floating(value: Any) -> Any:
 
 
 def _require_regular(name: str, x: ScalarTensor) -> None:
-    if x.n and not holds_everywhere(x.value != 0):
+    if x.n and not holds_everywhere(x.value != 0, traced=True):
         raise np.linalg.LinAlgError(f"{name}: singular matrix: ScalarTensor({x.n}, 0)")
 
 
@@ -377,7 +377,7 @@ def slogdet_scalar_tensor(x: ScalarTensor, /) -> Any:
     magnitude = ops.abs(value)
     if x.n and holds_everywhere(magnitude == 0):
         return SlogdetResult(value * 0, magnitude - float("inf"))
-    if x.n and not holds_everywhere(magnitude != 0):
+    if x.n and not holds_everywhere(magnitude != 0, traced=True):
         return decline("some matrices of the batch are singular")
     return SlogdetResult((value / magnitude) ** x.n, x.n * ops.log(magnitude))
 
@@ -386,7 +386,7 @@ def slogdet_scalar_tensor(x: ScalarTensor, /) -> Any:
 def cholesky_scalar_tensor(x: ScalarTensor, /, *, upper: bool = False) -> Any:
     if is_complex(x.dtype):
         return decline("of complex numbers the dense algorithm looks at the real part alone")
-    if not holds_everywhere(x.value > 0):
+    if not holds_everywhere(x.value > 0, traced=True):
         raise np.linalg.LinAlgError(
             f"cholesky: matrix is not positive definite: ScalarTensor({x.n}, {_shown(x.value)})"
         )

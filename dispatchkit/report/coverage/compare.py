@@ -69,7 +69,7 @@ def mismatch(name: str, got: Any, want: Any, *, values: bool = True) -> tuple[st
     if got.shape != want.shape:
         return "wrong value", f"shape {tuple(got.shape)} instead of {tuple(want.shape)}"
     if got.dtype != want.dtype:
-        return "wrong value", f"dtype {got.dtype} instead of {want.dtype}"
+        return "wrong dtype", f"dtype {got.dtype} instead of {want.dtype}"
     return _different(_raw(got), _raw(want)) if values else None
 
 

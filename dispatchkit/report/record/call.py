@@ -51,6 +51,7 @@ class TracedCall:
     location : file and line of the handler, "" where there is none
     result : name of the result's type, "" where it raised
     error : class and first line of the exception, "" where it did not raise
+    asked : the type that answered by its rule or fallback, None for plain tensors and modes
     """
 
     function: str
@@ -75,6 +76,7 @@ class TracedCall:
     location: str = ""
     result: str = ""
     error: str = ""
+    asked: type | None = None
 
     @property
     def name(self) -> str:
@@ -203,6 +205,7 @@ def _decide(record: TracedCall, call: CallEvent, error: BaseException | None) ->
         record.how = "plain"
         return
     record.how, record.who, record.what = step.source.how, type_name(step.cls), step.text
+    record.asked = step.cls
     if step.rule is not None:
         record.what, record.location = step.rule.title, step.rule.location
     elif step.source is METHOD:

@@ -15,6 +15,9 @@ from dispatchkit.graph.node import Node
 from dispatchkit.graph.node_wrapper import NodeWrapper, is_wrapped_by
 from dispatchkit.graph.storage import Vertex
 from dispatchkit.protocol.observers import CallEvent, Observer, active_observer, observe, observers, set_observers
+from dispatchkit.report.coverage.advice import Advice
+from dispatchkit.report.operations import Named
+from dispatchkit.report.record.advice import recorded_advice
 from dispatchkit.report.record.call import TracedCall, begun, finish
 from dispatchkit.report.record.chrome import chrome_trace
 from dispatchkit.report.record.summary import Order, Summary, summarised
@@ -109,6 +112,29 @@ class Trace(Observer):
         ValueError : for another `by` or `sort`
         """
         return summarised(self.calls, by, sort, self.dropped)
+
+    def advice(self, n: int = 5, *, cls: type | None = None, impossible: Named = (), with_kinds: bool = True) -> Advice:
+        """Return the rules that would have spared the most calls of the program from becoming dense.
+
+        Parameters
+        ----------
+        n : how many rules at most
+        cls : the type that they are for; by default the one whose calls became dense most often
+        impossible : functions and kinds that cannot keep its structure, besides those that it declares:
+            ``array_type(impossible=[dk.reshape])``
+        with_kinds : whether one rule for all operations of a kind may be suggested
+
+        Returns
+        -------
+        suggestions, the best first, each with the calls, bytes and time that became dense for want of it, the lines
+        that called, and the rule to be filled in; prints as a list
+
+        Notes
+        -----
+        The numbers are of the calls recorded. A result that then keeps its structure meets further calls, which a new
+        record shows.
+        """
+        return recorded_advice(self.calls, n, cls=cls, impossible=impossible, with_kinds=with_kinds)
 
     def timeline(self, width: int = 1000) -> Timeline:
         """Return a picture of the calls over time, those made inside of another below it.

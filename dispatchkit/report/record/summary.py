@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from dispatchkit.errors import format_bytes
-from dispatchkit.report.coverage.tables import short_location
 from dispatchkit.report.record.call import TracedCall
+from dispatchkit.report.table import format_time, short_location
 
-__all__ = ["Order", "Summary", "SummaryRow", "format_time", "summarised"]
+__all__ = ["Order", "Summary", "SummaryRow", "summarised"]
 
 Order: TypeAlias = Literal["self", "total", "calls", "bytes", "name"]
 # How many combinations of types a table names.
@@ -190,15 +190,3 @@ def _counted(counts: Counter[str]) -> str:
         return common[0][0]
     rest = len(counts) - len(common)
     return ", ".join(f"{text} ×{count}" for text, count in common) + (f", {rest} more" if rest else "")
-
-
-def format_time(nanoseconds: float) -> str:
-    """Write a time as people do.
-
-    >>> format_time(950), format_time(12_345), format_time(2_500_000_000)
-    ('950 ns', '12.3 µs', '2.5 s')
-    """
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if nanoseconds >= 0.9995 * size:
-            return f"{nanoseconds / size:.1f} {unit}"
-    return f"{nanoseconds:.0f} ns"
