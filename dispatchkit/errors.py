@@ -255,16 +255,20 @@ class DensifyError(DispatchError, RuntimeError):
     type : name of the type to be made dense
     nbytes : size of the dense copy in bytes, where known
     limit : the bound in bytes; None where densifying is not allowed at all
+    inside : the function that would make it dense itself, with file and line; "" where a fallback would
     """
 
     function: str
     type: str
     nbytes: int | None
     limit: int | None = None
+    inside: str = ""
 
     def __str__(self) -> str:
         size = "" if self.nbytes is None else f" ({format_bytes(self.nbytes)})"
         text = f"'{self.function}' would make {self.type} dense{size}"
+        if self.inside:
+            text += f" {self.inside}"
         if self.limit is None:
             return f'{text}, and densify(on="error") forbids it'
         return f"{text}, which is past the limit of {format_bytes(self.limit)} set by densify"

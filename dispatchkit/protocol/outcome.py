@@ -12,8 +12,11 @@ __all__ = [
     "INHERITED",
     "KIND",
     "METHOD",
+    "MODE",
     "OUTCOMES",
     "PALE",
+    "PLAIN",
+    "REFUSED",
     "RULE",
     "Colours",
     "Outcome",
@@ -157,9 +160,12 @@ REFUSED = Outcome(
 )
 FOREIGN = Outcome(order=129, meaning="an argument is no array", share="raises", colours=MISSING)
 
+PLAIN = Outcome(order=10, meaning="computed on plain tensors", how="plain", colours=PALE)
+MODE = Outcome(
+    order=31, meaning="by an active mode", how="mode", colours=Colours("#ffd3eb", "#e85aad", "#5e103e", "#bf4b8a")
+)
+
 # What only records, or only coverage, know of.
-Outcome(order=10, meaning="computed on plain tensors", how="plain", colours=PALE)
-Outcome(order=31, meaning="by an active mode", how="mode", colours=Colours("#ffd3eb", "#e85aad", "#5e103e", "#bf4b8a"))
 Outcome(
     order=11,
     meaning="a step of a backward pass",

@@ -13,6 +13,7 @@ from typing import Any
 from dispatchkit.errors import ForeignArgumentError, NoImplementationError, class_name
 from dispatchkit.protocol.chain import Chain, Skipped, Step
 from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.dense_methods import take_in
 from dispatchkit.protocol.fallbacks import FallbackStrategy
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.outcome import DEFAULT, FOREIGN, METHOD
@@ -112,6 +113,7 @@ def build_chain(operation: Overridable, key: Key, without: type | None = None, l
         chain.entries.append(foreign)
         return chain
     for cls in order:
+        take_in(operation.protocol, cls)
         if cls is without:
             chain.entries.append(Skipped(cls, "taken to have declined"))
         else:

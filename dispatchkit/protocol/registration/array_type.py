@@ -12,6 +12,7 @@ from types import MethodDescriptorType, WrapperDescriptorType
 from typing import Any, TypeVar
 
 from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.dense_methods import take_in
 from dispatchkit.protocol.densify import FromDense, make_dense
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.members import REFLECTED
@@ -63,6 +64,7 @@ def _decorate(protocol: Registering, cls: type, declaration: Declaration) -> Non
                 f"array_type: {type_name(cls)} takes no attributes; use register_type({type_name(cls)}, ...)"
             ) from error
     protocol.journal.record(types.records.declare(cls, declaration))
+    take_in(protocol, cls)
     _compare_elementwise(protocol, cls)
     protocol.surface.install(cls, keep=instance_attributes(cls))
     if types.base is not None:
@@ -88,6 +90,7 @@ def register_type(protocol: Registering, cls: type, declaration: Declaration) ->
     _check_operators("register_type", protocol, cls, foreign=True)
     declaration = checked_declaration(types, cls, declaration, "register_type")
     protocol.journal.record(types.records.declare(cls, declaration))
+    take_in(protocol, cls)
 
 
 def _repr_of_fields(types: ArrayTypes) -> Callable[[Any], str]:

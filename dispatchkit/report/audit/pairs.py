@@ -10,8 +10,8 @@ from typing import Any
 
 from dispatchkit.protocol.chain import Chain, Step
 from dispatchkit.protocol.engine import DispatchProtocol
-from dispatchkit.protocol.explain import ANSWERS, AT_RUN_TIME, RAISES, foretold
-from dispatchkit.protocol.fallbacks import fallback
+from dispatchkit.protocol.explain import ANSWERS, AT_RUN_TIME, IF_DECLINED, RAISES, foretold
+from dispatchkit.protocol.fallbacks import Decompose, fallback
 from dispatchkit.protocol.fallbacks.convert import LOSSY
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.kinds import kinds
@@ -21,6 +21,7 @@ from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameter
 from dispatchkit.protocol.resolution import build_chain
 from dispatchkit.protocol.types.array_types import DENSE
 from dispatchkit.protocol.types.declaration import Declaration
+from dispatchkit.report.audit.following import declined_decomposition
 
 __all__ = [
     "SHARES",
@@ -226,12 +227,22 @@ class Chains:
     def __init__(self, protocol: DispatchProtocol) -> None:
         self.protocol = protocol
         self._built: dict[tuple[Overridable, Key], Chain] = {}
+        self._declined: dict[tuple[Overridable, Key, type], str] = {}
 
     def __call__(self, operation: Overridable, key: Key) -> Chain:
         """Return who answers calls of an operation with arguments of these types."""
         found = self._built.get((operation, key))
         if found is None:
             found = self._built[operation, key] = build_chain(operation, key)
+        return found
+
+    def declined(self, operation: Overridable, key: Key, step: Step) -> str:
+        """Return why a decomposition declines calls with arguments of these types, "" for all else."""
+        if step.source is not Decompose.outcome:
+            return ""
+        found = self._declined.get((operation, key, step.cls))
+        if found is None:
+            found = self._declined[operation, key, step.cls] = declined_decomposition(operation, key, step.cls)
         return found
 
 
@@ -323,12 +334,19 @@ def _steps(
 ) -> tuple[list[tuple[Step, str]], str]:
     """Return the answers that a call may get with their verdicts, and why others cannot come."""
     chain = chains(operation, key)
-    steps = [
-        (entry, verdict)
-        for entry, verdict in foretold(chain, args, kwargs)
-        if isinstance(entry, Step) and not verdict.startswith("passed over")
-    ]
-    return steps, "; ".join(f"{type_name(cls)}: {text}" for cls, text in chain.skipped)
+    steps: list[tuple[Step, str]] = []
+    reasons = [f"{type_name(cls)}: {text}" for cls, text in chain.skipped]
+    for entry, verdict in foretold(chain, args, kwargs):
+        if not isinstance(entry, Step) or verdict.startswith("passed over"):
+            continue
+        declined = chains.declined(operation, key, entry)
+        if declined:
+            reasons.append(f"{type_name(entry.cls)}: {entry.text} declines: {declined}")
+        elif verdict == IF_DECLINED and all(before == AT_RUN_TIME for _, before in steps):
+            steps.append((entry, ANSWERS))
+        else:
+            steps.append((entry, verdict))
+    return steps, "; ".join(reasons)
 
 
 def decisions(

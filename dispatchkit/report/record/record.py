@@ -22,6 +22,7 @@ from dispatchkit.report.record.call import TracedCall, begun, finish
 from dispatchkit.report.record.chrome import chrome_trace
 from dispatchkit.report.record.summary import Order, Summary, summarised
 from dispatchkit.report.record.timeline import Timeline
+from dispatchkit.report.record.tree import tree_of
 
 __all__ = ["Trace", "record_calls"]
 
@@ -39,6 +40,8 @@ class Trace(Observer):
     duration : nanoseconds from the first call of `__enter__` to the last `__exit__`, or to now
     """
 
+    is_silent = True
+
     def __init__(self, max_calls: int = MAX_CALLS) -> None:
         if max_calls < 1:
             raise ValueError(f"record_calls: max_calls must be at least 1, found {max_calls}")
@@ -48,7 +51,7 @@ class Trace(Observer):
         self._origin = self._left = 0
         self._blocks = 0
         self._lock = Lock()
-        self._under_way: dict[CallEvent, tuple[int, TracedCall]] = {}
+        self._under_way: dict[CallEvent, tuple[int, TracedCall, bool]] = {}
 
     def __enter__(self) -> Trace:
         if self in observers():
@@ -80,18 +83,18 @@ class Trace(Observer):
         outer = call.outer
         while outer is not None and outer not in self._under_way:
             outer = outer.outer
-        parent, above = (None, None) if outer is None else self._under_way[outer]
-        record = begun(call, parent, 0 if above is None else above.depth + 1)
+        parent, above, _ = (None, None, False) if outer is None else self._under_way[outer]
+        record, plain = begun(call, parent, 0 if above is None else above.depth + 1)
         record.start = perf_counter_ns() - self._origin
         with self._lock:  # threads that share the context write into the same list
-            self._under_way[call] = len(self.calls), record
+            self._under_way[call] = len(self.calls), record, plain
             self.calls.append(record)
 
     def on_end(self, call: CallEvent, result: Any, error: BaseException | None) -> None:
         """Complete the record of a call."""
         found = self._under_way.pop(call, None)
         if found is not None:
-            finish(found[1], call, self._origin, result, error)
+            finish(found[1], found[2], call, self._origin, result, error)
 
     def on_backward(self, vertices: Iterable[Vertex]) -> None:
         """Have the nodes of a backward pass tell when their rules run."""
@@ -164,6 +167,9 @@ class Trace(Observer):
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
+
+    def __str__(self) -> str:
+        return tree_of(self.calls, self.dropped)
 
     def __repr__(self) -> str:
         more = f", {self.dropped} more not kept" if self.dropped else ""

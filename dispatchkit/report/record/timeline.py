@@ -259,7 +259,7 @@ def _details(call: TracedCall) -> str:
         lines.append(short_location(call.location))
     lines.append(times)
     if call.densified:
-        lines.append(f"{format_bytes(call.densified)} densified")
+        lines.append(f"{format_bytes(call.densified)} densified" + (f": {call.reason}" if call.reason else ""))
     if call.error:
         lines.append(f"raised {call.error}")
     return "\n".join([*lines, f"called from {short_location(call.place)}"])
