@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from mypy.nodes import (
     AssignmentStmt,
@@ -56,13 +56,27 @@ from dispatchkit.mypy_plugin.surface import give_surface
 from dispatchkit.protocol.fallbacks import STRATEGIES
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
-
-if TYPE_CHECKING:
-    from dispatchkit.mypy_plugin.program import Program
+from dispatchkit.protocol.members import Member
 
 __all__ = ["Reader"]
 
 REGISTERING = ("implements", "array_type", "register_type", "overridable")
+
+
+class ReadModules(Protocol):
+    """What a reader asks of the modules that were read before."""
+
+    def find(self, fullname: str, /) -> SymbolNode | None:
+        """Return the node of a full name, None if there is none."""
+
+    def declared_before(self, tree: MypyFile, /) -> set[str]:
+        """Return the full names of the array types of the modules that a module imports."""
+
+    def of_member(self, member: Member, /) -> Target | None:
+        """Return the operation that a method calls."""
+
+    def target(self, fullname: str, /) -> Target | None:
+        """Return the operation that a variable or function is, None where it is none."""
 
 
 class Reader:
@@ -75,7 +89,7 @@ class Reader:
     facts : to fill
     """
 
-    def __init__(self, program: Program, tree: MypyFile, facts: Facts) -> None:
+    def __init__(self, program: ReadModules, tree: MypyFile, facts: Facts) -> None:
         self.program = program
         self.tree = tree
         self.facts = facts

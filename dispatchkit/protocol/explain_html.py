@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dispatchkit.protocol.explain import Explanation, Line
+from typing import Protocol
 
 __all__ = ["explanation_html"]
 
@@ -58,6 +55,37 @@ STYLE = """
 .dk-explain .no { --mark: var(--no); --mark-paper: var(--no-paper); }
 .dk-explain .bad { --mark: var(--bad); --mark-paper: var(--bad-paper); }
 """
+
+
+class Line(Protocol):
+    """What is shown of a row of an explanation."""
+
+    @property
+    def who(self) -> str:
+        """Name of the type or mode that is asked."""
+
+    @property
+    def what(self) -> str:
+        """The answer it has, or why it has none."""
+
+    @property
+    def verdict(self) -> str:
+        """What comes of asking it."""
+
+    def calls(self) -> Iterator[tuple[int, str]]:
+        """Yield depth and text of each inner call."""
+
+
+class Explanation(Protocol):
+    """What is shown of an explanation."""
+
+    call: str
+    order: list[str]
+    outcome: str
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """One for each answer, in order."""
 
 
 def explanation_html(found: Explanation) -> str:

@@ -36,13 +36,14 @@ class Target(Protocol):
 
     Attributes
     ----------
-    name : without its namespace
+    name, namespace : qualified name, in two parts
     parameters : its signature
     rules : the rules registered for it, held weakly: the types own them
     may_give_none : whether None can be the result of a call, rather than that of a rule without ``return``
     """
 
     name: str
+    namespace: str
     parameters: Parameters
     rules: list[weakref.ref[Rule]]
     may_give_none: bool

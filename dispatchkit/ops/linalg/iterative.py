@@ -167,11 +167,10 @@ def _right_side(A: Any, b: Any) -> Any:
     if not isinstance(x, Storage) or x.dtype.kind not in "fc":  # type: ignore[attr-defined]  # of any type
         found = f"{type(x).__name__} of {x.dtype}"
         raise TypeError(f"linalg.cg: b must be a tensor of floating-point numbers, found {found}")
-    shape = None if _is_function(A) else tuple(A.shape)
-    if x.ndim not in (1, 2) or (shape is not None and shape != (x.shape[0],) * 2):
+    shape, sizes = None if _is_function(A) else tuple(A.shape), tuple(x.shape)  # type: ignore[attr-defined]  # as above
+    if len(sizes) not in (1, 2) or (shape is not None and shape != sizes[:1] * 2):
         raise ValueError(
-            f"linalg.cg: A must have shape (n, n) and b (n,) or (n, k), found {shape or 'a function'} and "
-            f"{tuple(x.shape)}"
+            f"linalg.cg: A must have shape (n, n) and b (n,) or (n, k), found {shape or 'a function'} and {sizes}"
         )
     return x
 

@@ -69,8 +69,9 @@ def _decorate(protocol: Registering, cls: type, declaration: Declaration) -> Non
     protocol.surface.install(cls, keep=instance_attributes(cls))
     if types.base is not None:
         _derive_attributes(types, cls)
-    if cls.__repr__ is object.__repr__:
-        cls.__repr__ = _repr_of_fields(types)  # type: ignore[method-assign,assignment]  # of a class without one
+    changed: Any = cls
+    if changed.__repr__ is object.__repr__:
+        changed.__repr__ = _repr_of_fields(types)
     protocol.journal.on_undo(partial(_strip, protocol, cls, before))
 
 
