@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,12 +19,10 @@ from dispatchkit.backends.arrays import (
     without_graph,
 )
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.typing import Array as Tensor
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
-
-if TYPE_CHECKING:
-    from dispatchkit.tensor.tensor import Tensor
 
 __all__ = ["ConversionMethods", "parse_to"]
 

@@ -12,6 +12,7 @@ import numpy as np
 from dispatchkit.backends.arrays import foreign, namespace_of, without_graph
 from dispatchkit.declare.libraries import common_library
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.typing import Array as Tensor
 from dispatchkit.declare.wrapping import make_leaf, wrapped
 from dispatchkit.errors import AutogradError, class_name
 from dispatchkit.graph.node import Leaf
@@ -32,7 +33,6 @@ from dispatchkit.protocol.instance import tensor_protocol
 if TYPE_CHECKING:
     from typing import Self
 
-    from dispatchkit.tensor.tensor import Tensor
 
 __all__ = ["GradientMethods", "RemovableHandle", "run_backward"]
 
