@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import Spec, is_inexact
+from dispatchkit.backends.traced import is_traced
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import Leaf
@@ -52,10 +53,15 @@ def spec_of(value: Any) -> Any:
     return Spec(tuple(value.shape), value.dtype) if hasattr(value, "dtype") else value
 
 
-def holds_everywhere(condition: Any) -> bool:
+def holds_everywhere(condition: Any, *, traced: bool = False) -> bool:
     """Return whether a condition is true for every element, of a whole batch where there is one.
 
     For rules that take a fast path where they can; ``if`` alone cannot ask a batch.
+
+    Parameters
+    ----------
+    condition : array of booleans
+    traced : what is returned where JAX traces the call and nobody knows the elements; True for a check that raises
     """
     if not isinstance(condition, Storage) and tensor_protocol.types.participates(type(condition)):
         condition = tensor_namespace.all(condition)
@@ -63,4 +69,4 @@ def holds_everywhere(condition: Any) -> bool:
             return bool(condition)
     while isinstance(condition, Storage):
         condition = condition.value if condition.is_tracer else condition.array  # type: ignore[attr-defined]
-    return bool(np.all(np.asarray(condition)))
+    return traced if is_traced(condition) else bool(np.all(np.asarray(condition)))
