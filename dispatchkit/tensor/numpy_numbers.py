@@ -287,6 +287,11 @@ def _where(x: Any, condition: Any) -> Any:
 
 
 @composition
+def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> Any:  # NumPy 2.4 has it no more
+    return xp.isin(xp.ravel(as_array(ar1)), xp.ravel(as_array(ar2)), invert=invert)
+
+
+@composition
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     bins = as_array(bins)
     rising = bool(xp.all(bins[1:] >= bins[:-1]))

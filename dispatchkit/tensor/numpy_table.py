@@ -104,6 +104,8 @@ def path_of(func: Callable[..., Any]) -> str | None:
     name = getattr(func, "__name__", "")
     if library != "numpy" or not name:
         return None
+    # NumPy 2.0 names some by the file that defines them, such as `lib._scimath_impl`.
+    module = module.removesuffix("_impl").replace("._", ".")
     return f"{module}.{name}" if module else name
 
 

@@ -20,6 +20,7 @@ import dispatchkit as dk
 from dispatchkit.errors import AutogradError, DensifyWarning, DispatchError
 from tests.interop.everywhere import makers
 from tests.interop.everywhere_calls import CALLS, Call
+from tests.interop.everywhere_torch_jax import rows
 
 __all__ = ["PAGE", "make_table", "outcome"]
 
@@ -90,7 +91,21 @@ def make_table() -> str:
                 shown = name.replace("|", "\\|")
                 lines.append(f"| `{shown}` | {' | '.join(cells)} |")
         lines.append("")
-    return "\n".join(lines)
+    return "\n".join([*lines, *torch_and_jax()])
+
+
+def torch_and_jax() -> list[str]:
+    """Return the tables of PyTorch's and JAX's calls, made of the types in `structured.py`."""
+    lines: list[str] = []
+    titles = {"torch": "PyTorch", "jax": "JAX"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for library, text, cells in rows():
+            if library in titles:
+                lines += ["", f"### {titles.pop(library)}\n", f"| call | {' | '.join(cells)} |"]
+                lines.append(f"| --- |{' --- |' * len(cells)}")
+            lines.append(f"| `{text}` | {' | '.join(cells.values())} |")
+    return [*lines[1:], ""]
 
 
 def main() -> None:

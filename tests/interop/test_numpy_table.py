@@ -29,7 +29,7 @@ def test_each_function_stands_in_one_place_and_is_numpys() -> None:
     assert len(set(named)) == len(named)
     if np.lib.NumpyVersion(np.__version__) >= "2.4.0":
         modules = {name.rpartition(".")[0] for name in FUNCTIONS}
-        assert set(named) - FUNCTIONS.keys() - modules == set()
+        assert set(named) - FUNCTIONS.keys() - modules == {"in1d"}  # of NumPy before
         assert universal.keys() <= UFUNCS.keys()
 
 

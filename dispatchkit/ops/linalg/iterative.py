@@ -164,7 +164,8 @@ def _cg(A: Any, b: Any, /, *, rtol: float = 1e-10, atol: float = 0.0, maxiter: i
 def _right_side(A: Any, b: Any) -> Any:
     """Return the right side as a tensor, after a check."""
     x: Any = b if isinstance(b, Storage) else tensor_namespace.asarray(b)
-    if not isinstance(x, Storage) or x.dtype.kind not in "fc":  # type: ignore[attr-defined]  # of any type
+    is_tensor = isinstance(x, Storage)
+    if not is_tensor or x.dtype.kind not in "fc":
         found = f"{type(x).__name__} of {x.dtype}"
         raise TypeError(f"linalg.cg: b must be a tensor of floating-point numbers, found {found}")
     shape, sizes = None if _is_function(A) else tuple(A.shape), tuple(x.shape)  # type: ignore[attr-defined]  # as above
