@@ -201,24 +201,25 @@ def register(cls: type) -> None:
     follow_subclasses(cls)
 
 
-def follow_subclasses(cls: type) -> None:
+def follow_subclasses(cls: Any) -> None:
     """Register the subclasses of a class, those of today and those still to be defined."""
-    for subclass in cls.__subclasses__():
-        register(subclass)
+    for known in cls.__subclasses__():
+        register(known)
     own = cls.__dict__.get("__init_subclass__")
     inherited = getattr(cls.__init_subclass__, "__func__", None)
     if getattr(inherited, "__registers__", False):
         return
 
-    def __init_subclass__(subclass: type, **kwargs: Any) -> None:  # noqa: N807  # the method it becomes
+    def follow(subclass: Any, /, **kwargs: Any) -> None:
         if own is None:
             super(cls, subclass).__init_subclass__(**kwargs)
         else:
             own.__func__(subclass, **kwargs)
         register(subclass)
 
-    __init_subclass__.__registers__ = True  # type: ignore[attr-defined]
-    cls.__init_subclass__ = classmethod(__init_subclass__)  # type: ignore[assignment]
+    method: Any = follow
+    method.__registers__ = True
+    cls.__init_subclass__ = classmethod(method)
 
 
 def to_jax(x: Any) -> Any:

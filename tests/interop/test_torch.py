@@ -6,7 +6,7 @@ import copy
 import io
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +76,8 @@ def test_pytorch_differentiates_what_dispatchkit_computes() -> None:
     assert torch.autograd.gradcheck(lambda t: to_torch(program(from_torch(t))), leaf(0.3, -0.7))
     assert torch.autograd.gradgradcheck(lambda t: to_torch(program(from_torch(t))), leaf(0.3, -0.7))
     values = np.array([0.3, -0.7])
-    t, x = leaf(*values), dk.Tensor(torch.tensor(values), requires_grad=True)
+    t = leaf(*values)
+    x: Any = dk.Tensor(torch.tensor(values), requires_grad=True)
     to_torch(program(from_torch(t))).backward()
     program(x).backward()
     np.testing.assert_allclose(t.grad.numpy(), x.grad.numpy())
@@ -109,7 +110,7 @@ def test_a_tensor_in_pytorchs_graph_is_shown_read_and_taken_out() -> None:
 
 def test_the_backward_pass_of_pytorch_goes_on_in_dispatchkit() -> None:
     for make in (np.asarray, torch.tensor):
-        w = dk.Tensor(make([2.0, 3.0]), requires_grad=True)
+        w: Any = dk.Tensor(make([2.0, 3.0]), requires_grad=True)
         hidden = dk.exp(w)
         loss = (to_torch(hidden) ** 2).sum() + to_torch(hidden * w).sum()
         assert loss.requires_grad
@@ -126,7 +127,8 @@ def test_the_backward_pass_of_pytorch_goes_on_in_dispatchkit() -> None:
 
 
 def test_both_graphs_get_their_gradients() -> None:
-    w, t = dk.Tensor(torch.tensor([2.0, 3.0]), requires_grad=True), torch.tensor([1.0, 4.0], requires_grad=True)
+    w: Any = dk.Tensor(torch.tensor([2.0, 3.0]), requires_grad=True)
+    t = torch.tensor([1.0, 4.0], requires_grad=True)
     to_torch(dk.sum(w * from_torch(t) ** 2)).backward()
     assert w.grad.tolist() == [1.0, 16.0]
     assert t.grad.tolist() == [4.0, 24.0]
@@ -171,14 +173,14 @@ def test_third_derivatives_flow_too() -> None:
 
 
 def test_containers_and_array_types_go_through_functions() -> None:
-    @bridge.as_torch_function
     def scaled(parts: dict[str, Any], *, by: Any) -> Any:
         """Say so."""
         return {"d": parts["d"] * by, "n": dk.sum(by > 0)}
 
-    assert scaled.__doc__ == "Say so."
+    call = bridge.as_torch_function(scaled)
+    assert call.__doc__ == "Say so."
     v, by = leaf(1.0, 2.0), torch.tensor(3.0, dtype=torch.float64, requires_grad=True)
-    found = scaled({"d": Diagonal(from_torch(v))}, by=by)
+    found = call({"d": Diagonal(from_torch(v))}, by=by)
     assert type(found["d"]) is Diagonal
     assert not found["n"].requires_grad
     to_torch(dk.sum(found["d"])).backward()
@@ -188,7 +190,7 @@ def test_containers_and_array_types_go_through_functions() -> None:
 def test_functions_of_pytorch_are_differentiated_for_dispatchkit() -> None:
     entropy = bridge.as_dispatchkit_function(torch.special.entr)
     for make in (np.asarray, torch.tensor):
-        x = dk.Tensor(make([0.5, 0.25]), requires_grad=True)
+        x: Any = dk.Tensor(make([0.5, 0.25]), requires_grad=True)
         y = entropy(x)
         assert type(y.array) is type(x.array)
         (y * x).sum().backward()
@@ -196,7 +198,8 @@ def test_functions_of_pytorch_are_differentiated_for_dispatchkit() -> None:
     assert dk.autograd.gradcheck(entropy, dk.tensor([0.5, 0.25], requires_grad=True))
     assert dk.autograd.gradgradcheck(entropy, dk.tensor([0.5, 0.25], requires_grad=True))
     several = bridge.as_dispatchkit_function(lambda a, b, *, scale: (a * b * scale, torch.relu(a), torch.argmax(b)))
-    a, b = dk.tensor([1.0, -2.0], requires_grad=True), dk.tensor([3.0, 4.0])
+    a: Any = dk.tensor([1.0, -2.0], requires_grad=True)
+    b = dk.tensor([3.0, 4.0])
     product, positive, place = several(a, b, scale=2.0)
     assert place.item() == 1
     (product.sum() + positive.sum()).backward()
@@ -205,7 +208,7 @@ def test_functions_of_pytorch_are_differentiated_for_dispatchkit() -> None:
 
 def test_parameters_of_a_module_are_trained_through_dispatchkit() -> None:
     module = torch.nn.Linear(2, 1, dtype=torch.float64)
-    x = dk.tensor([[1.0, 2.0]], requires_grad=True)
+    x: Any = dk.tensor([[1.0, 2.0]], requires_grad=True)
     bridge.as_dispatchkit_function(module)(x).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), module.weight.detach().numpy())
     assert module.weight.grad.tolist() == [[1.0, 2.0]]
@@ -273,17 +276,17 @@ def test_what_is_no_parameter_is_a_buffer_or_stays() -> None:
     @dk.array_type(fallback=dk.fallback.dense)
     @dataclass
     class Shifted:
-        base: dk.Tensor = dk.field(grad=False)
         shift: dk.Tensor
         places: dk.Tensor
+        base: dk.Tensor = dk.field(grad=False)
         word: str = "so"
 
         def to_dense(self) -> Any:
             return self.base + self.shift[self.places]
 
-    held = bridge.FieldParameters(Shifted(dk.ones(2), dk.zeros(3), dk.asarray([0, 2])))
+    held = bridge.FieldParameters(Shifted(dk.zeros(3), dk.asarray([0, 2]), dk.ones(2)))
     assert [name for name, _ in held.named_parameters()] == ["shift"]
-    assert [name for name, _ in held.named_buffers()] == ["base", "places"]
+    assert [name for name, _ in held.named_buffers()] == ["places", "base"]
     assert held().word == "so"
     assert held.word == "so"
     torch.sum(held).backward()
@@ -333,7 +336,7 @@ print((s + s).value, s.sum(), hasattr(s, '__torch_function__'), 'torch' in sys.m
 def test_messages_say_whose_tensor_was_found() -> None:
     t, w = torch.ones(2), dk.tensor([1.0, 2.0], requires_grad=True)
     layer = dk.nn.Linear(2, 2)
-    calls = [
+    calls: list[Callable[[], Any]] = [
         lambda: setattr(w, "grad", t),
         lambda: setattr(w, "data", t),
         lambda: dk.autograd.grad((w * 2).sum(), t),

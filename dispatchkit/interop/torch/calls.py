@@ -61,7 +61,8 @@ outside = torch.compiler.disable(answer)
 
 def _known(cls: type) -> bool:
     """Return whether values of a type are given to operations: dispatchkit's, and PyTorch's own tensors."""
-    return tensor_protocol.types.participates(cls) or getattr(cls.__torch_function__, "__func__", None) is PLAIN
+    method = getattr(cls, "__torch_function__", None)
+    return tensor_protocol.types.participates(cls) or getattr(method, "__func__", None) is PLAIN
 
 
 def _answered(func: Call, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -88,19 +89,19 @@ def _by_operations(func: Call, path: str, args: tuple[Any, ...], kwargs: dict[st
     ------
     NotTranslated : where there is none, or it has no such parameter
     """
-    translated = TRANSLATIONS.get(path)
-    operation = None if translated is not None else operation_of(path)
-    if translated is None and operation is None:
+    function = TRANSLATIONS.get(path)
+    operation = None if function is not None else operation_of(path)
+    if function is None and operation is None:
         raise NotTranslated
     own, keywords = mapped(opened, (args, kwargs))
     if operation is not None:
         own, keywords = _call_of(func, operation, own, keywords)
-    elif not fits(translated, own, keywords):
+        function = operation.function
+    assert function is not None
+    if operation is None and not fits(function, own, keywords):
         raise NotTranslated
     first = first_array((own, keywords))
     with nullcontext() if first is None else making_with(namespace_of(first)):
-        function = translated if operation is None else operation.function
-        assert function is not None
         result = mapped(closed, function(*own, **keywords))
     kind = getattr(torch.return_types, path.replace(".", "_"), None)
     return result if kind is None or not isinstance(result, tuple) else kind(result)
