@@ -59,7 +59,7 @@ def layouts(operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, 
                 raise ValueError("an array of unknown shape")
             return wrapped(base, _array([short.get(n, n) for n in value.shape], value.dtype))  # type: ignore[arg-type]
         if isinstance(value, Storage):
-            return value if value.lifted else wrapped(type(value), _shortened(value.array, short))
+            return value if value.is_tracer else wrapped(type(value), _shortened(value.array, short))
         if isinstance(value, np.ndarray):
             return _shortened(value, short)
         return short.get(value, value) if type(value) is int else value
