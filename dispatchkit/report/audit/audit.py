@@ -14,6 +14,7 @@ from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
+from dispatchkit.report.audit.alike import decisions
 from dispatchkit.report.audit.findings import (
     KINDS,
     Finding,
@@ -25,7 +26,7 @@ from dispatchkit.report.audit.findings import (
     missing_pairs,
 )
 from dispatchkit.report.audit.page import audit_page
-from dispatchkit.report.audit.pairs import Call, Chains, Decision, Pair, calls_of_two, decided, decisions, names_of
+from dispatchkit.report.audit.pairs import Call, Chains, Decision, Pair, calls_of_two, decided, names_of
 from dispatchkit.report.audit.picture import matrix_svg
 from dispatchkit.report.audit.tables import audit_document
 from dispatchkit.report.audit.unreachable import Reach
@@ -216,15 +217,10 @@ def audit(
         *missing_pairs(of_pairs, names),
         *asymmetries(_alike(calls, listed, of_pairs), names),
     ]
+    pairs = (Pair(names[a], names[b], tuple(one.row(names) for one in found)) for (a, b), found in rows.items())
     worst = {kind: place for place, kind in enumerate(KINDS)}
-    return Audit(
-        tuple(names.values()),
-        tuple(
-            Pair(names[left], names[right], tuple(one.row(names) for one in found))
-            for (left, right), found in rows.items()
-        ),
-        tuple(sorted(grouped(findings), key=lambda finding: worst[finding.kind])),
-    )
+    ordered = sorted(grouped(findings), key=lambda finding: worst[finding.kind])
+    return Audit(tuple(names.values()), tuple(pairs), tuple(ordered))
 
 
 def _check(types: Sequence[Any], protocol: DispatchProtocol) -> None:

@@ -59,7 +59,7 @@ class Finding:
     kind : one of `KINDS`
     operations : qualified names of the operations it shows in; none for an order of types
     types : names of types, in the order of the arguments, of each combination it shows in
-    text : what is found, and what would settle it
+    text : what is found, and what would resolve it
     locations : file and line of the handlers and conversions that it is about
     """
 
@@ -82,13 +82,13 @@ def _finding(kind: str, found: Sequence[Decision], names: Names, text: str, loca
 
 
 def ambiguities(decisions: Iterable[Decision], names: Names) -> Iterator[Finding]:
-    """Yield each set of equally specific rules that some call meets, with the signature that settles it."""
+    """Yield each set of equally specific rules that some call meets, with the signature that resolves it."""
     met: dict[frozenset[int], tuple[Step, list[Decision]]] = {}
     for one in decisions:
         for place, step in enumerate(one.chain.steps):
-            # A more specific rule of the same type has settled it, though it may decline.
-            settled = any(other.cls is step.cls and other.rule is not None for other in one.chain.steps[:place])
-            if step.rivals and not settled:
+            # A more specific rule of the same type resolves it, though it may decline.
+            resolved = any(other.cls is step.cls and other.rule is not None for other in one.chain.steps[:place])
+            if step.rivals and not resolved:
                 met.setdefault(frozenset(map(id, step.rivals)), (step, []))[1].append(one)
     for step, found in met.values():
         assert step.error is not None

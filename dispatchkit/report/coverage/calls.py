@@ -41,7 +41,7 @@ def calls_of(operation: Overridable, subject: Subject, companions: Sequence[Subj
     ----------
     operation : that is called; without array arguments it has no calls
     subject : takes the place of each of its arrays, and of all
-    companions : samples of other types that stand beside it, as plain tensors, NumPy arrays and numbers do
+    companions : samples of other types for its other arrays, which plain tensors, NumPy arrays and numbers are, too
 
     Returns
     -------
@@ -90,7 +90,7 @@ Role: TypeAlias = "Subject | type | None"
 
 
 def _roles(operation: Overridable, sample: Sample, companions: Sequence[Subject]) -> Iterator[tuple[Role, ...]]:
-    """Yield who stands at the arrays of a sample: the subject at all, then at each with others beside it."""
+    """Yield who stands at the arrays of a sample: the subject at all, then at each with others at the rest."""
     arrays = sample.arrays(operation.parameters)
     base = operation.protocol.types.base
     if not arrays or base is None:

@@ -298,8 +298,8 @@ def coverage(
     cls : a type that takes part in the protocol, or a sequence of them
     samples : instances, or functions without arguments that make one; where they are given, every function is called
         with each of them, with every keyword, and the results are compared with those of the dense form. Of several
-        types each is measured with its own samples, those of the others beside them
-    companions : instances of other types, or functions that make one, to stand beside the samples, as plain tensors,
+        types each is measured with its own samples, those of the others as the other arrays
+    companions : instances of other types, or functions that make one, as the other arrays of calls, as plain tensors,
         NumPy arrays and numbers do anyway
     closed : functions and kinds that have to give the type again where all arrays are of it, besides those that it
         declares: ``array_type(closed=[dk.add])``

@@ -93,7 +93,7 @@ def _functions(report: Report) -> Iterator[Part]:
 
 
 def details(row: Row) -> list[str]:
-    """Return what is said of a function beside its bucket."""
+    """Return what is said of a function in addition to its bucket."""
     parts = [row.note, *measurements(row)]
     if isinstance(row, MeasuredRow):
         parts.append(row.problem)

@@ -99,8 +99,8 @@ class Trace(Observer):
     def on_backward(self, vertices: Iterable[Vertex]) -> None:
         """Have the nodes of a backward pass tell when their rules run."""
         for vertex in vertices:
-            if isinstance(vertex, Node) and not is_wrapped_by(_Told, vertex):
-                vertex.operation = _Told(vertex.operation)
+            if isinstance(vertex, Node) and not is_wrapped_by(_Recorded, vertex):
+                vertex.operation = _Recorded(vertex.operation)
 
     def summary(self, by: Literal["function", "line"] = "function", sort: Order = "self") -> Summary:
         """Return a table of the calls, by function or by the line of the program that led to them.
@@ -176,8 +176,8 @@ class Trace(Observer):
         return f"<Trace: {len(self.calls)} calls{more}>"
 
 
-class _Told(NodeWrapper):
-    """The operation of a node whose rules traces are told of."""
+class _Recorded(NodeWrapper):
+    """The operation of a node whose rules records see."""
 
     __slots__ = ()
 
