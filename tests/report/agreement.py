@@ -21,7 +21,7 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.prediction import Prediction, predict
 from dispatchkit.protocol.prediction.tree import first_line
 from dispatchkit.report.coverage.calls import calls_of
-from dispatchkit.report.coverage.measure import measuring
+from dispatchkit.report.coverage.dry_run import measuring
 from dispatchkit.report.coverage.operands import Call, Operand, Subject
 from dispatchkit.report.record.call import TracedCall
 from tests.report.answering import (
