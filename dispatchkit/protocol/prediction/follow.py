@@ -318,8 +318,13 @@ class _Walk:
         if step.follow is not None:
             return self._followed(one, step, args, kwargs)
         if step.source is DEFAULT:
-            classes = () if self.protocol.types.base is None else (step.cls,)
-            if step.cls is self.protocol.types.base:  # with overrides off an argument may be handed on as it is
+            # A function made overridable may give anything; operations give what they were given.
+            declared = type(operation).layouts is not Overridable.layouts
+            known = declared and self.protocol.types.takes_default(step.cls)
+            classes: tuple[type, ...] = (step.cls,) if known else ()
+            if (
+                known and step.cls is self.protocol.types.base
+            ):  # with overrides off an argument may be handed on as it is
                 key = key_of(operation.parameters, args, kwargs, self.type_of)
                 classes = tuple(dict.fromkeys((*classes, *filter(operation.computes, flatten(key)))))
             return one, self.results(operation, classes, args, kwargs, "")

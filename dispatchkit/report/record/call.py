@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -146,7 +146,7 @@ def _all_arrays(call: CallEvent) -> Arrays:
     )
 
 
-_name = lru_cache(maxsize=256)(type_name)
+_name: Callable[[Any], str] = lru_cache(maxsize=256)(type_name)
 
 
 def finish(
