@@ -37,6 +37,7 @@ from dispatchkit.autograd import set_grad_enabled as set_grad_enabled
 from dispatchkit.declare.decorators import operation as operation
 from dispatchkit.declare.namespace import make_home as _make_home
 from dispatchkit.declare.namespace import publish as _publish
+from dispatchkit.declare.wrapping import holds as holds
 from dispatchkit.errors import *  # noqa: F403
 from dispatchkit.ops import *  # noqa: F403
 from dispatchkit.ops.info import __array_namespace_info__ as __array_namespace_info__
@@ -131,6 +132,7 @@ vars()["__all__"] = [
     "fft",
     "field",
     "func",
+    "holds",
     "implements",
     "is_grad_enabled",
     "kinds",

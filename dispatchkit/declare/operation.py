@@ -107,7 +107,7 @@ class DeclaredOperation(Overridable):
     @override
     def make_function(self) -> Callable[..., Any]:
         """Return the public function, which computes plain tensors without a look at the table."""
-        if self.parameters.unary and self.kind is kinds.elementwise:
+        if self.parameters.unary and self.kind.family is kinds.elementwise:
             return unary_function(self)
         if self.parameters.binary:
             return binary_function(self)
@@ -202,7 +202,7 @@ class DeclaredOperation(Overridable):
         names = parameters.signature.parameters.keys()
         if self.composite or self.several or not tensors:
             handler = call_handler(self, cls)
-        elif parameters.binary or (self.kind is kinds.elementwise and parameters.unary):
+        elif parameters.binary or (self.kind.family is kinds.elementwise and parameters.unary):
             handler = plain_handler(self, cls, tensors)
         elif parameters.leading and tensors[0] and self.kind not in CREATING:
             handler = leading_handler(self, cls)

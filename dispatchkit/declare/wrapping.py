@@ -17,7 +17,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 if TYPE_CHECKING:
     from dispatchkit.declare.operation import DeclaredOperation
 
-__all__ = ["finalized", "holds_everywhere", "make_leaf", "spec_of", "wrapped"]
+__all__ = ["finalized", "holds", "make_leaf", "spec_of", "wrapped"]
 
 Handler = Callable[..., Any]
 new: Callable[[Any], Any] = object.__new__
@@ -56,13 +56,28 @@ def spec_of(value: Any) -> Any:
     return Spec(tuple(value.shape), value.dtype) if hasattr(value, "dtype") else value
 
 
-def holds_everywhere(condition: Any) -> bool:
-    """Return whether a condition is true for every element, of a whole batch where there is one.
+def holds(condition: Any) -> bool:
+    """Return whether a condition is true for every element, under `vmap` for every element of the batch.
 
-    For rules that take a fast path where they can; ``if`` alone cannot ask a batch.
+    In a rule's guard, ``if`` alone asks for a value that a batch does not have. The answer of `holds` is a Python bool,
+    and no derivative flows through it.
+
+    Parameters
+    ----------
+    condition : array of booleans of any type, or a bool
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> def safe_log(x):
+    ...     return dk.log(x) if dk.holds(x > 0) else dk.log(dk.abs(x) + 1)
+    >>> dk.func.vmap(safe_log)(dk.asarray([1.0, 2.0]))
+    tensor([0.0000, 0.6931])
     """
     if not isinstance(condition, Storage) and tensor_protocol.records.participates(type(condition)):
         condition = tensor_namespace.all(condition)
+        dense = tensor_protocol.records.to_dense(type(condition))
+        condition = condition if dense is None else dense(condition)
         if not isinstance(condition, Storage):
             return bool(condition)
     while isinstance(condition, Storage):

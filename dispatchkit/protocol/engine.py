@@ -273,9 +273,17 @@ class DispatchProtocol(Registry):
         ----------
         function : an overridable function
         args, kwargs : of the call; members of lists and tuples, and of indices, are changed one by one
-        change : gives what takes the array's place
+        change : gives what takes the array's place; of an index it is given the arrays alone, no int, slice or None
         """
-        return self.operation(function).parameters.replace(args, kwargs, change)
+        parameters = self.operation(function).parameters
+        indices = {p.name for p in parameters.arrays if p.form is Form.INDEX}
+
+        def changed(name: str, value: Any) -> Any:
+            if name not in indices or self.records.participates(type(value)) or getattr(value, "ndim", 0):
+                return change(name, value)
+            return value
+
+        return parameters.replace(args, kwargs, changed)
 
     def ask(
         self,

@@ -67,7 +67,7 @@ def measured_row(
     companions: Sequence[Subject],
 ) -> MeasuredRow:
     """Make the calls of an operation with samples of a type, inside `measuring`; return what came of them."""
-    place = (operation.name, operation.namespace, operation.kind.name)
+    place = (operation.name, operation.namespace, operation.kind.family.name)
     if not any(p.form is not Form.INDEX for p in operation.parameters.arrays):
         return MeasuredRow(*place, "no array argument")
     calls = [call for subject in subjects for call in calls_of(operation, subject, companions)]

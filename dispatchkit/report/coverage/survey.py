@@ -45,7 +45,7 @@ class Survey:
         """Return the row of an operation."""
         bucket, step, note = self.sort(operation)
         location = step.rule.location if step is not None and step.rule is not None else ""
-        return Row(operation.name, operation.namespace, operation.kind.name, bucket, location, note)
+        return Row(operation.name, operation.namespace, operation.kind.family.name, bucket, location, note)
 
     def sort(self, operation: Overridable) -> tuple[str, Step | None, str]:
         """Return bucket, deciding step and note of an operation."""
