@@ -279,7 +279,7 @@ class DispatchProtocol(Registry):
         indices = {p.name for p in parameters.arrays if p.form is Form.INDEX}
 
         def changed(name: str, value: Any) -> Any:
-            if name not in indices or self.records.participates(type(value)) or getattr(value, "ndim", 0):
+            if name not in indices or self.records.participates(type(value)) or getattr(value, "ndim", 0) > 0:
                 return change(name, value)
             return value
 

@@ -245,13 +245,18 @@ def matmul_scalar_tensors(x1: ScalarTensor, x2: ScalarTensor, /) -> ScalarTensor
 @implements(ops.matmul)
 def matmul_scalar_tensor_tensor(x1: ScalarTensor, x2: Tensor, /) -> Any:
     _check_inner(x1.shape, x2.shape)
-    return x1.value * x2
+    return _strong(x1) * x2
 
 
 @implements(ops.matmul)
 def matmul_tensor_scalar_tensor(x1: Tensor, x2: ScalarTensor, /) -> Any:
     _check_inner(x1.shape, x2.shape)
-    return x1 * x2.value
+    return x1 * _strong(x2)
+
+
+def _strong(x: ScalarTensor) -> Any:
+    """Return the value as an array of the matrix's dtype, which Python's numbers would leave to the other operand."""
+    return ops.asarray(x.value, dtype=x.dtype)
 
 
 def _check_inner(left: tuple[int, ...], right: tuple[int, ...]) -> None:
@@ -353,7 +358,7 @@ def solve_scalar_tensor(x1: ScalarTensor, x2: Tensor, /) -> Any:
     rows = x2.shape[0] if x2.ndim == 1 else x2.shape[-2] if x2.ndim else None
     if rows != x1.n:
         raise ValueError(f"solve: matrix of shape {x1.shape} and right-hand side of shape {x2.shape} do not fit")
-    return x2 / x1.value
+    return x2 / _strong(x1)
 
 
 @implements(linalg.solve)
@@ -384,6 +389,8 @@ def slogdet_scalar_tensor(x: ScalarTensor, /) -> Any:
 def cholesky_scalar_tensor(x: ScalarTensor, /, *, upper: bool = False) -> Any:
     if ops.isdtype(x.dtype, "complex floating"):
         return decline("of complex numbers the dense algorithm looks at the real part alone")
+    if not x.n:
+        return decline("no elements, whatever the value")
     if not holds(x.value > 0):
         raise np.linalg.LinAlgError(
             f"cholesky: matrix is not positive definite: ScalarTensor({x.n}, {_shown(x.value)})"

@@ -12,7 +12,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.__main__ import COMMANDS, main
-from dispatchkit.report.progress import Progress
+from dispatchkit.testing.progress import Progress
 
 DENSE, REFUSES = "tests.report.subjects:Dense", "tests.report.subjects:Refuses"
 IMPERFECT, SAMPLES = "tests.report.imperfect:Imperfect", "tests.report.imperfect:samples"

@@ -28,7 +28,7 @@ from dispatchkit.report.coverage.rows import (
 from dispatchkit.report.coverage.survey import Survey
 from dispatchkit.report.coverage.tables import markdown_matrix, markdown_table, text_matrix, text_table
 from dispatchkit.report.coverage.terminal import rich_view
-from dispatchkit.report.progress import Progress
+from dispatchkit.testing.progress import Progress
 
 __all__ = ["Coverage", "CoverageSet", "MeasuredCoverage", "coverage"]
 
