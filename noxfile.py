@@ -93,12 +93,19 @@ SHIPPED = (
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Run the code of README.md and docs/; `-- --write` measures the shipped types for it first."""
-    install(session, "test")
+    """Run the code of the pages, build the site in docs/_build/html, and open each of its pages in a browser.
+
+    Warnings of the build are errors. The browser is Chromium; Debian has it as `chromium` and `chromium-driver`.
+    `-- --write` measures the shipped types for docs/coverage-of-types.md first.
+    """
+    install(session, "test", "docs")
     if "--write" in session.posargs:
         session.posargs.remove("--write")
         session.run("python", "-m", "dispatchkit", "coverage", *SHIPPED, "--markdown", "docs/coverage-of-types.md")
     session.run("pytest", "tests/test_markdown.py", *session.posargs)
+    site = Path("docs/_build/html").absolute()
+    session.run("sphinx-build", "-W", "--keep-going", "-j", "auto", "-b", "html", "docs", str(site))
+    session.run("pytest", "tests/site", env={"DISPATCHKIT_SITE": str(site)})
 
 
 @nox.session

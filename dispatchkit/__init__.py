@@ -21,24 +21,24 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from dispatchkit import autograd as autograd
 from dispatchkit import errors as errors
 from dispatchkit import fft as fft
 from dispatchkit import former_modules as _former_modules  # noqa: F401
-from dispatchkit import func as func
 from dispatchkit import linalg as linalg
 from dispatchkit import ops as _ops
 from dispatchkit import random as random
 from dispatchkit import special as special
-from dispatchkit.autograd import enable_grad as enable_grad
-from dispatchkit.autograd import is_grad_enabled as is_grad_enabled
-from dispatchkit.autograd import no_grad as no_grad
-from dispatchkit.autograd import set_grad_enabled as set_grad_enabled
+from dispatchkit import tensor as _tensor  # noqa: F401  # loaded before the function `tensor` takes its name
 from dispatchkit.declare.decorators import operation as operation
 from dispatchkit.declare.namespace import make_home as _make_home
 from dispatchkit.declare.namespace import publish as _publish
 from dispatchkit.declare.wrapping import holds as holds
 from dispatchkit.errors import *  # noqa: F403
+from dispatchkit.graph.recording import enable_grad as enable_grad
+from dispatchkit.graph.recording import is_grad_enabled as is_grad_enabled
+from dispatchkit.graph.recording import no_grad as no_grad
+from dispatchkit.graph.recording import set_grad_enabled as set_grad_enabled
+from dispatchkit.interop.on_import import register_on_import as _register_on_import
 from dispatchkit.ops import *  # noqa: F403
 from dispatchkit.ops.info import __array_namespace_info__ as __array_namespace_info__
 from dispatchkit.protocol.decline import decline as decline
@@ -47,7 +47,6 @@ from dispatchkit.protocol.densify import densify as densify
 from dispatchkit.protocol.densify import densify_ledger as densify_ledger
 from dispatchkit.protocol.engine import DispatchProtocol as DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback as fallback
-from dispatchkit.protocol.fields import field as field
 from dispatchkit.protocol.instance import TensorFunctionMode as TensorFunctionMode
 from dispatchkit.protocol.instance import array_type as array_type
 from dispatchkit.protocol.instance import converts as converts
@@ -60,6 +59,7 @@ from dispatchkit.protocol.instance import redispatch as redispatch
 from dispatchkit.protocol.instance import register_type as register_type
 from dispatchkit.protocol.instance import tensor_protocol as tensor_protocol
 from dispatchkit.protocol.kinds import kinds as kinds
+from dispatchkit.protocol.types.fields import field as field
 from dispatchkit.random import Generator as Generator
 from dispatchkit.random import manual_seed as manual_seed
 from dispatchkit.tensor import ArrayMethods as ArrayMethods
@@ -67,7 +67,9 @@ from dispatchkit.tensor import Tensor as Tensor
 from dispatchkit.tensor import set_printoptions as set_printoptions
 
 if _TYPE_CHECKING:
+    from dispatchkit import autograd as autograd
     from dispatchkit import data as data
+    from dispatchkit import func as func
     from dispatchkit import nn as nn
     from dispatchkit import optim as optim
     from dispatchkit import overrides as overrides
@@ -82,7 +84,9 @@ if _TYPE_CHECKING:
 else:
     # What many programs do not use loads when it is first asked for.
     _LATER = {
-        **dict.fromkeys(("data", "nn", "optim", "overrides", "report", "saving", "testing", "types")),
+        **dict.fromkeys(
+            ("autograd", "data", "func", "nn", "optim", "overrides", "report", "saving", "testing", "types")
+        ),
         **dict.fromkeys(("audit", "coverage", "draw", "record_calls"), "report"),
         **dict.fromkeys(("load", "save"), "saving"),
     }
@@ -91,7 +95,7 @@ else:
         for name in _LATER:
             __getattr__(name)
 
-    tensor_protocol.before_local.append(_load_everything)
+    tensor_protocol.journal.before_local.append(_load_everything)
 
     def __getattr__(name: str) -> _Any:
         if name not in _LATER:
@@ -161,4 +165,5 @@ vars()["__all__"] = [
 ]
 
 _publish(_sys.modules[__name__])
+_register_on_import()
 _make_home(__name__, without=errors.__all__)

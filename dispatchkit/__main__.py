@@ -71,5 +71,5 @@ COMMANDS = (
 )
 
 if __name__ == "__main__":
-    assert tensor_protocol.base is not None
+    assert tensor_protocol.types.base is not None
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""How pytest finds and runs the examples of the docstrings; not part of what is installed."""
+"""How pytest finds and runs the examples of the docstrings; not installed with the package."""
 
 import doctest
 from collections.abc import Callable
@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-import dispatchkit as dk
 from dispatchkit.declare.namespace import defining_module
+from dispatchkit.protocol.instance import local_registrations
 
 _is_defined_in: Any = vars(doctest.DocTestFinder)["_from_module"]
 
@@ -26,16 +26,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Undo what examples of the library register, and skip those that need SciPy where it is not installed."""
     for item in items:
         if isinstance(item, pytest.DoctestItem):
-            item.runtest = alone(item.runtest)  # type: ignore[method-assign]  # fixtures of tests are not for them
+            item.runtest = alone(item.runtest)  # type: ignore[method-assign]  # without the fixtures of tests
             if item.name.startswith("dispatchkit.ops.special.special.") and find_spec("scipy") is None:
                 item.add_marker(pytest.mark.skip(reason="SciPy is not installed"))
 
 
 def alone(run: Callable[[], None]) -> Callable[[], None]:
-    """Return what runs an example so that no test sees what it declares."""
+    """Return what runs an example and undoes what it registers."""
 
     def run_alone() -> None:
-        with dk.local_registrations():
+        with local_registrations():
             run()
 
     return run_alone

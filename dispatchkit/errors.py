@@ -5,37 +5,37 @@
     Exception
     ├── DispatchError
     │   ├── NoImplementationError          (TypeError)    nobody answered a call
-    │   │   └── UnsupportedArgumentError   (TypeError)    ... because of one keyword
+    │   │   └── UnsupportedArgumentError   (TypeError)    ... because of an argument
     │   ├── AmbiguousImplementationError   (TypeError)    two rules are equally specific
-    │   ├── RegistrationError              (TypeError)    a rule or type that can never work
-    │   ├── AnswerError                    (TypeError)    a rule or to_dense() that gives what is no answer
-    │   ├── ForeignArgumentError           (TypeError)    an argument the protocol does not know
+    │   ├── RegistrationError              (TypeError)    a registration that can never work
+    │   ├── AnswerError                    (TypeError)    a rule or to_dense() whose result is no answer
+    │   ├── ForeignArgumentError           (TypeError)    an argument that is no array
     │   ├── MixedArraysError               (TypeError)    arrays of several libraries or devices in one call
     │   ├── DensifyError                   (RuntimeError) a dense copy that was not allowed
     │   └── ModeError                      (RuntimeError) modes left out of order
     ├── AutogradError                      (RuntimeError) misuse of the graph
-    │   ├── AnomalyError                                  a backward that fails, and where its forward was
+    │   ├── AnomalyError                                  a backward that failed, with the lines of its forward
     │   ├── GradcheckError                                derivatives that disagree
     │   ├── InplaceError                                  a change that would spoil a gradient
-    │   └── TransformError                                what a function under vmap or jvp cannot do
-    │       └── RandomnessError                           ... because nobody said whose numbers it draws
+    │   └── TransformError                                what vmap or jvp cannot transform
+    │       └── RandomnessError                           ... because of random numbers
     ├── DataLoaderError                    (RuntimeError) a batch that could not be made
-    ├── StateDictError                     (RuntimeError) a saved state that does not fit a module
-    └── LoadError                          (ValueError)   a file that is damaged, hostile or of unknown types
+    ├── StateDictError                     (RuntimeError) a state that does not fit a module
+    └── LoadError                          (ValueError)   a file that is damaged, unsafe or of unknown types
     Warning
     └── DispatchWarning                    (UserWarning)
         ├── DensifyWarning                                a dense copy was made
-        ├── LoopWarning                                   vmap went through a batch one by one
-        ├── ReplacementWarning                            a rule that takes the place of another module's
-        └── SignatureWarning                              a rule that departs from its operation
+        ├── LoopWarning                                   vmap computed each element of a batch by itself
+        ├── ReplacementWarning                            a rule that replaced one of another module
+        └── SignatureWarning                              a rule whose signature differs from its operation's
 
-Each holds the data of what went wrong; the text is put together when somebody reads it.
+Each holds data; its text is made when it is read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
@@ -65,8 +65,7 @@ __all__ = [
     "UnsupportedArgumentError",
 ]
 
-
-# Of no use to advise the conversion of.
+# Types whose conversion to an array is no advice.
 INCONVERTIBLE = frozenset({"NoneType", "bytes", "dict", "frozenset", "set", "str"})
 
 
@@ -74,27 +73,21 @@ class DispatchError(Exception):
     """Base of everything the dispatch protocol raises."""
 
     def __reduce__(self) -> Any:
-        return _restored, (type(self), self.args, self.__dict__)
-
-
-def _restored(cls: type[DispatchError], args: tuple[Any, ...], data: dict[str, Any]) -> DispatchError:
-    """Make an error of what was pickled."""
-    error = cls.__new__(cls, *args)
-    error.__dict__.update(data)
-    return error
+        # Without a call of the constructor, which takes the data and not the arguments of `Exception`.
+        return type(self).__new__, (type(self), *self.args), self.__dict__
 
 
 @dataclass(eq=False)
 class NoImplementationError(DispatchError, TypeError):
-    """Nobody who was asked answered a call.
+    """No type answered a call.
 
     Attributes
     ----------
     function : qualified name of the operation
     method : name of the protocol's method
     types : names of the types that were asked
-    asked : one line for each answer that was declined, in order
-    nearest : one line for each implementation that came closest
+    asked : one line for each answer that declined, in order
+    nearest : one line for each of the implementations with the closest types
     stub : a handler to paste and fill in
     """
 
@@ -123,7 +116,7 @@ class NoImplementationError(DispatchError, TypeError):
 
 @dataclass(eq=False)
 class UnsupportedArgumentError(NoImplementationError):
-    """A rule was there, but does not take an argument of the call.
+    """A rule fits the types of a call, but does not take one of its arguments.
 
     Attributes
     ----------
@@ -150,7 +143,7 @@ class AmbiguousImplementationError(DispatchError, TypeError):
     function : qualified name of the operation
     types : names of the types of the call
     rules : one line for each of the rules
-    settled_by : the signature that would settle it
+    settled_by : the signature that decides between them
     """
 
     function: str
@@ -161,23 +154,23 @@ class AmbiguousImplementationError(DispatchError, TypeError):
     def __str__(self) -> str:
         lines = [f"ambiguous implementations of '{self.function}' for ({', '.join(self.types)}):"]
         lines += [f"  {rule}" for rule in self.rules]
-        lines.append(f"register ({self.settled_by}) to settle it")
+        lines.append(f"register ({self.settled_by}) to resolve it")
         return "\n".join(lines)
 
 
 class RegistrationError(DispatchError, TypeError):
-    """A handler, type or conversion that could never work was to be registered."""
+    """A handler, type or conversion can never work."""
 
 
 @dataclass(eq=False)
 class AnswerError(DispatchError, TypeError):
-    """A rule, or what makes a type dense, gives what cannot be an answer.
+    """The result of a rule, or of what makes a type dense, cannot be an answer.
 
     Attributes
     ----------
     function : qualified name of the operation
-    giver : what gives it, with file and line
-    problem : what it gives, and what would be right
+    giver : the function, with file and line
+    problem : what it returned, and what it should return
     """
 
     function: str
@@ -190,16 +183,16 @@ class AnswerError(DispatchError, TypeError):
 
 @dataclass(eq=False)
 class ForeignArgumentError(DispatchError, TypeError):
-    """An argument is neither an array the protocol knows nor a scalar.
+    """An argument is neither an array of a type that takes part nor a scalar.
 
     Attributes
     ----------
     function : qualified name of the operation
     parameter : name of the argument
     found : name of the argument's type
-    advice : what to do about it, where the type is one that can be converted
-    wanted : what the argument is to be
-    member : whether the argument holds what was found, among others
+    advice : how to convert it, used where its type can be converted
+    wanted : what the argument must be
+    member : whether what was found is one member of the argument
     """
 
     function: str
@@ -244,8 +237,8 @@ class DensifyError(DispatchError, RuntimeError):
 
     Attributes
     ----------
-    function : qualified name of the operation that asked for it
-    type : name of the type that would have become dense
+    function : qualified name of the operation
+    type : name of the type to be made dense
     nbytes : size of the dense copy in bytes, where known
     limit : the bound in bytes; None where densifying is not allowed at all
     """
@@ -268,7 +261,7 @@ class ModeError(DispatchError, RuntimeError):
 
 
 class AutogradError(RuntimeError):
-    """The graph was asked for something it cannot give."""
+    """The graph cannot compute what was asked."""
 
 
 @dataclass(eq=False)
@@ -310,7 +303,7 @@ class GradcheckError(AutogradError):
     headline: str
     numerical: str = ""
     analytical: str = ""
-    notes: Sequence[str] = field(default=())
+    notes: Sequence[str] = ()
 
     def __str__(self) -> str:
         lines = [self.headline]
@@ -327,7 +320,7 @@ class AnomalyError(AutogradError):
     ----------
     what : the operation and what happened
     forward : the lines that recorded the operation, as in a traceback; empty where they are not known
-    causes : name and lines of each operation whose backward led to those, for passes with ``create_graph``
+    causes : name and lines of each operation whose backward recorded them, for passes with ``create_graph``
     """
 
     what: str
@@ -343,22 +336,22 @@ class AnomalyError(AutogradError):
 
 
 class TransformError(AutogradError):
-    """A function that is transformed does what the transformation cannot follow."""
+    """A transformed function does something that the transformation does not support."""
 
 
 class RandomnessError(TransformError):
-    """A function under `vmap` draws random numbers, and whether all elements get the same was not said."""
+    """A function under `vmap` draws random numbers, but `randomness` does not say whether elements share them."""
 
 
 @dataclass(eq=False)
 class StateDictError(RuntimeError):
-    """A saved state does not fit the module that is to load it.
+    """A saved state does not fit the module that loads it.
 
     Attributes
     ----------
     module : name of the module's class
-    missing : names that the module has and the state has not
-    unexpected : names that the state has and the module has not
+    missing : names that only the module has
+    unexpected : names that only the state has
     messages : one line for each value that does not fit
     """
 
@@ -369,22 +362,21 @@ class StateDictError(RuntimeError):
 
     def __str__(self) -> str:
         lines = [f"Error(s) in loading state_dict for {self.module}:"]
-        if self.missing:
-            lines.append(f"Missing key(s) in state_dict: {_quoted(self.missing)}.")
-        if self.unexpected:
-            lines.append(f"Unexpected key(s) in state_dict: {_quoted(self.unexpected)}.")
+        for found, names in (("Missing", self.missing), ("Unexpected", self.unexpected)):
+            if names:
+                lines.append(f"{found} key(s) in state_dict: " + ", ".join(f'"{name}"' for name in names) + ".")
         return "\n\t".join([*lines, *self.messages])
 
 
 @dataclass(eq=False)
 class DataLoaderError(RuntimeError):
-    """A `DataLoader` could not make a batch; where something raised, that is the cause.
+    """A `DataLoader` could not make a batch; an exception that stopped it is the cause.
 
     Attributes
     ----------
     dataset : name of the data set's class
     action : what was done, with the index or the indices
-    problem : what came of it
+    problem : what happened
     """
 
     dataset: str
@@ -403,7 +395,7 @@ class LoadError(ValueError):
     ----------
     file : path of the file
     problem : what is wrong
-    entry : name of the array in the file, where it is about one
+    entry : name of the array in the file, if the problem is in one
     """
 
     file: str
@@ -424,19 +416,19 @@ class DensifyWarning(DispatchWarning):
 
 
 class LoopWarning(DispatchWarning):
-    """An operation has no rule for batches, so `vmap` calls it for one element after the other."""
+    """An operation has no rule for batches, so `vmap` calls it once for each element."""
 
 
 class ReplacementWarning(DispatchWarning):
-    """A rule takes the place of one that another module registered for the same types."""
+    """A rule replaces one that another module registered for the same types."""
 
 
 class SignatureWarning(DispatchWarning):
-    """A handler's signature departs from its operation's in a way that changes results."""
+    """The signature of a handler differs from its operation's in a way that changes results."""
 
 
 def format_bytes(nbytes: int) -> str:
-    """Write a number of bytes as people do.
+    """Return a number of bytes with a unit.
 
     >>> format_bytes(2048), format_bytes(3_500_000)
     ('2.0 kB', '3.5 MB')
@@ -447,10 +439,6 @@ def format_bytes(nbytes: int) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} TB"
-
-
-def _quoted(names: Sequence[str]) -> str:
-    return ", ".join(f'"{name}"' for name in names)
 
 
 def _section(title: str, lines: Sequence[str]) -> list[str]:

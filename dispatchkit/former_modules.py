@@ -1,4 +1,4 @@
-"""Modules under the names they had when functions were pickled by the file that defines them.
+"""Former names of modules, which old pickles name as the place of their functions.
 
 Pickles name the public home of an object now, so a module that moves needs no line here.
 """
@@ -6,7 +6,6 @@ Pickles name the public home of an object now, so a module that moves needs no l
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -60,18 +59,19 @@ FORMER = {
 
 
 class FormerModules(MetaPathFinder, Loader):
-    """Finds what moved; asked after all other finders, so that it costs nothing to other imports."""
+    """Finds modules under their former names. Python asks it last, so that other imports cost no more."""
 
     def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Return how to load a module of the table."""
+        """Return how a module of the table is loaded."""
         return ModuleSpec(fullname, self) if fullname.removeprefix("dispatchkit.") in FORMER else None
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Leave it to Python to make the module."""
+        """Leave the making of the module to Python."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Let the module look up its names where they are now."""
-        now = import_module(f"dispatchkit.{FORMER[module.__name__.removeprefix('dispatchkit.')]}")
+        """Let the module look up its names in the one that replaces it."""
+        # Python has imported the package of the former name before, and with it what is now in the module's place.
+        now = sys.modules[f"dispatchkit.{FORMER[module.__name__.removeprefix('dispatchkit.')]}"]
         module.__dict__["__getattr__"] = now.__getattribute__
 
 

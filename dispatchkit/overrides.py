@@ -13,6 +13,7 @@ from dispatchkit.nn import functional  # noqa: F401  # its operations are listed
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.members import Property
 from dispatchkit.protocol.overridable import of
+from dispatchkit.protocol.resolution import ask_types
 from dispatchkit.tensor import Tensor
 
 __all__ = [
@@ -150,7 +151,7 @@ def is_tensor_like(x: Any) -> bool:
     >>> dk.overrides.is_tensor_like(dk.ones(2)), dk.overrides.is_tensor_like([1.0])
     (True, False)
     """
-    return tensor_protocol.records.participates(type(x))
+    return tensor_protocol.types.participates(type(x))
 
 
 def is_tensor_method_or_property(func: Any) -> bool:
@@ -204,7 +205,7 @@ def handle_tensor_function(func: Callable[..., Any], relevant_args: Iterable[Any
     >>> half(Loud([1.0]))
     'half of Loud'
     """
-    return tensor_protocol.ask(func, tuple(relevant_args), args, kwargs)
+    return ask_types(tensor_protocol, func, tuple(relevant_args), args, kwargs)
 
 
 def wrap_tensor_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[F], F]:

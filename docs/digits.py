@@ -54,7 +54,7 @@ def network() -> nn.Sequential:
     ).float()
 
 
-# 3. A type of one's own: nine tenths of the parameters are in one matrix of 128 × 512. A product of two thin matrices
+# 3. A type of our own: nine tenths of the parameters are in one matrix of 128 × 512. A product of two thin matrices
 #    has fewer. Two rules are all that a linear layer asks of it.
 
 
@@ -164,7 +164,7 @@ def table(runs: Iterable[Run]) -> str:
 
 
 def plot(runs: Iterable[Run], path: Path) -> None:
-    """Draw the losses of all steps, each beside the mean of its neighbours, into a file."""
+    """Draw the losses of all steps, each with the mean of its neighbours, into a file."""
     import matplotlib as mpl  # noqa: PLC0415  # optional
     from matplotlib.figure import Figure  # noqa: PLC0415
 

@@ -79,7 +79,7 @@ def tangent_calls() -> list[Any]:
         pytest.param(entry, sample, argument, id=f"{case.id}-{argument}", marks=case.marks)
         for case in differentiable_calls()
         for entry, sample in [case.values]
-        for argument in entry.derivatives.jvps
+        for argument in entry.derivative.rules.jvps
         if not entry.facts.real
     ]
 
@@ -98,9 +98,9 @@ def test_tangents_agree_with_differences(entry: DeclaredOperation, sample: Sampl
         moved, named = dk.tensor_protocol.map_arguments(
             entry.function, args, kwargs, lambda name, value: x + step * t if name == argument else value
         )
-        return flat(entry.body_of_namespace(numpy_namespace, *moved, **named))
+        return flat(entry.implementation.body(numpy_namespace, *moved, **named))
 
-    y = entry.body_of_namespace(numpy_namespace, *args, **kwargs)
-    tangents = flat(entry.derivatives.jvps[argument].forward(numpy_namespace, t, y, *args, **kwargs))
+    y = entry.implementation.body(numpy_namespace, *args, **kwargs)
+    tangents = flat(entry.derivative.rules.jvps[argument].forward(numpy_namespace, t, y, *args, **kwargs))
     for tangent, ahead, behind in zip(tangents, at(1e-6), at(-1e-6), strict=True):
         np.testing.assert_allclose(np.broadcast_to(tangent, ahead.shape), (ahead - behind) / 2e-6, rtol=1e-4, atol=1e-5)

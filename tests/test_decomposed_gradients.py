@@ -67,7 +67,7 @@ CALLS = [
     case
     for case in differentiable_calls()
     for entry in [case.values[0]]
-    if isinstance(entry, DeclaredOperation) and entry.derivatives and entry.decomposes
+    if isinstance(entry, DeclaredOperation) and entry.derivative.rules and entry.decomposes
 ]
 
 

@@ -122,10 +122,22 @@ def test_the_derivative_of_gelu_vanishes_with_the_density() -> None:
 
 
 @pytest.mark.parametrize("number", [0.0, 1.5, 1e8])
-def test_logaddexp_has_its_second_derivative_where_both_are_equal(number: float) -> None:
+def test_logaddexp_has_its_derivatives_of_all_orders_where_both_are_equal(number: float) -> None:
     x = dk.tensor([number], requires_grad=True)
-    (g,) = dk.autograd.grad(dk.logaddexp(x, number).sum(), [x], create_graph=True)
-    assert dk.autograd.grad(g.sum(), [x])[0].tolist() == [0.25]
+    g, found = dk.logaddexp(x, number), []
+    for _ in range(4):
+        (g,) = dk.autograd.grad(g.sum(), [x], create_graph=True)
+        found.append(g.item())
+    assert found == [0.5, 0.25, 0.0, -0.125]
+
+
+def test_a_loss_of_logits_has_its_derivatives_of_all_orders_at_0() -> None:
+    x = dk.tensor([0.0], requires_grad=True)
+    g, found = F.binary_cross_entropy_with_logits(x, dk.asarray([0.25])), []
+    for _ in range(4):
+        (g,) = dk.autograd.grad(g.sum(), [x], create_graph=True)
+        found.append(g.item())
+    assert found == [0.25, 0.25, 0.0, -0.125]
 
 
 def test_pow_has_its_mixed_derivative_where_the_exponent_is_0() -> None:

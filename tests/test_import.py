@@ -14,7 +14,7 @@ def run(program: str) -> str:
     return done.stdout.strip()
 
 
-LATER = ("data", "nn", "optim", "overrides", "report", "saving", "testing", "types")
+LATER = ("autograd", "data", "func", "nn", "optim", "overrides", "report", "saving", "testing", "types")
 
 
 def test_what_a_program_does_not_use_is_not_loaded() -> None:
@@ -25,6 +25,13 @@ def test_what_a_program_does_not_use_is_not_loaded() -> None:
 @pytest.mark.parametrize("name", [*LATER, "audit", "coverage", "draw", "record_calls", "load", "save"])
 def test_it_loads_when_it_is_first_asked_for(name: str) -> None:
     assert run(f"import dispatchkit as dk; dk.{name}; print('{name}' in vars(dk))") == "True"
+
+
+def test_a_function_keeps_its_name_although_a_module_has_it_too() -> None:
+    program = (
+        "import dispatchkit as dk; print(dk.tensor([1.0]).shape); dk.autograd, dk.func; print(dk.tensor(2.0).ndim)"
+    )
+    assert run(program) == "(1,)\n0"
 
 
 def test_another_name_is_an_attribute_error() -> None:

@@ -1,13 +1,15 @@
 """The code of README.md and docs/ does what the page says.
 
 A fenced block marked `python` is run; one that holds `>>>` prompts (`python` or `pycon`) is a doctest. The
-blocks of a page share their names, as a reader who follows the page would. A page that needs a program to be
-installed says so in a comment, `<!-- needs: cc -->`, and is skipped where it is missing.
+blocks of a page share their names, as a reader who follows the page would. A page that needs a program or a
+library says so in a comment, `<!-- needs: cc -->` or `<!-- imports: torch -->`, and is skipped where it is missing.
 """
 
 import doctest
 import re
 import shutil
+import warnings
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,11 @@ def test_page(page: Path) -> None:
     missing += [module for module in IMPORTS.findall(text) if find_spec(module) is None]
     if missing:
         pytest.skip(f"{', '.join(missing)} not installed")
+    with warnings.catch_warnings():
+        # What another library deprecates while it is imported is no fault of the page.
+        warnings.simplefilter("ignore")
+        for module in IMPORTS.findall(text):
+            import_module(module)
     names: dict[str, Any] = {"__name__": page.stem}
     with dk.local_registrations():
         for block in BLOCK.finditer(text):

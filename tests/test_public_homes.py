@@ -3,6 +3,8 @@
 import base64
 import doctest
 import pickle
+import subprocess
+import sys
 from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any
@@ -137,6 +139,13 @@ def test_a_former_module_gives_what_stands_in_its_place(name: str) -> None:
     former = import_module(f"dispatchkit.{name}")
     for public in now.__all__:
         assert getattr(former, public) is getattr(now, public)
+
+
+def test_former_modules_are_found_in_a_new_process() -> None:
+    program = "import sys, importlib; print(*[len(importlib.import_module(name).__all__) for name in sys.argv[1:]])"
+    names = [f"dispatchkit.{name}" for name in FORMER]
+    done = subprocess.run([sys.executable, "-c", program, *names], check=True, capture_output=True, text=True)
+    assert min(map(int, done.stdout.split())) > 0
 
 
 def test_a_module_that_never_was_is_not_found() -> None:

@@ -9,7 +9,8 @@ from dispatchkit.autograd.function_context import FunctionCtx
 from dispatchkit.autograd.functional import backward, grad
 from dispatchkit.autograd.gradcheck import gradcheck, gradgradcheck
 from dispatchkit.declare.namespace import make_home
-from dispatchkit.graph.recording import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from dispatchkit.graph.recording import enable_grad, no_grad, set_grad_enabled
+from dispatchkit.graph.recording import is_grad_enabled as _is_grad_enabled
 
 __all__ = [
     "Function",
@@ -28,5 +29,23 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
+
+
+def is_grad_enabled() -> bool:
+    """Return whether operations record a graph.
+
+    Returns
+    -------
+    True, unless `no_grad` or `set_grad_enabled` switched recording off
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> with dk.no_grad():
+    ...     dk.is_grad_enabled()
+    False
+    """
+    return _is_grad_enabled()
+
 
 make_home(__name__)

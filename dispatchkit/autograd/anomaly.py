@@ -22,7 +22,7 @@ def _set(mode: bool, check_nan: bool) -> None:
 
 
 class set_detect_anomaly:  # noqa: N801  # PyTorch's name
-    """Switch `detect_anomaly` on or off: at once, and back on leaving when used with `with`.
+    """Switch `detect_anomaly` on or off at once; `with` switches it back on leaving.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class set_detect_anomaly:  # noqa: N801  # PyTorch's name
         _set(mode, check_nan)
 
     def __enter__(self) -> None:
-        """Leave things as they are: the mode is on or off since the object was made."""
+        """Do nothing: the mode was set when the object was made."""
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None

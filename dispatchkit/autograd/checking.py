@@ -122,7 +122,7 @@ class Check:
             self.compare(BATCHED.replace("{mode}", "forward"), found, batched, None)
 
     def backward(self, numerical: Matrices, progress: Progress) -> None:
-        """Compare backward passes, with the differences and with each other."""
+        """Compare backward passes with the differences and with each other."""
         options, point = self.options, self.point
         found = by_backward(point, self.inputs, self.outputs, progress.advance)
         self.compare(BACKWARD, numerical, found, by_backward)
@@ -171,7 +171,7 @@ class Check:
         return numerical[o, i], slowly(self.point, inputs, outputs, _nothing)[o, i]
 
     def _worst(self, o: int, i: int, numerical: Any, analytical: Any) -> str:
-        """Return the entry that is farthest out of bounds, in words."""
+        """Describe the entry that is farthest out of bounds."""
         apart = np.abs(analytical - numerical)
         excess = apart - self.options.rtol * np.abs(numerical)
         row, column = np.unravel_index(np.argmax(np.where(np.isnan(excess), np.inf, excess)), excess.shape)
@@ -224,7 +224,7 @@ def _one(matrix: Any) -> str:
 
 
 def _nothing() -> None:
-    """Count no step."""
+    """Do not count a step."""
 
 
 def random_like(rng: np.random.Generator, x: Any) -> Any:

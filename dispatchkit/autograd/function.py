@@ -1,4 +1,4 @@
-"""`Function`: operations of one's own with derivatives of one's own."""
+"""`Function`: user-defined operations with user-defined derivatives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 class _Apply:
-    """Gives the public function of the class it is read from, in an overridden `apply` by `super()`, too."""
+    """Gives the public function of the class that it is read from, also by `super()` in an overridden `apply`."""
 
     def __get__(self, instance: Any, owner: Any) -> Callable[..., Any]:
         function: Callable[..., Any] = owner.__overridable__.function
@@ -28,7 +28,7 @@ class _Apply:
 
 
 class Function:
-    """Base of differentiable operations that say themselves how their derivatives are computed.
+    """Base of differentiable operations that define how their derivatives are computed.
 
     Derive a class with static methods, and call its `apply`. Either ``forward(ctx, *args)`` fills the context, or
     ``forward(*args)`` does not take one and ``setup_context(ctx, inputs, output)`` fills it.
@@ -74,7 +74,7 @@ class Function:
         _adopt(cls)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Refuse: a `Function` has no instances.
+        """Raise: a `Function` has no instances.
 
         Raises
         ------
@@ -126,9 +126,9 @@ class Function:
 
 
 def _adopt(cls: type[Function]) -> None:
-    """Give a class its record; it is in no list, and goes with the class."""
+    """Give a class its record, which is in no list and is collected with the class."""
     record = FunctionRecord(cls, Function)
-    tensor_protocol.adopt(record)
+    tensor_protocol.operations.adopt(record)
     cls.__overridable__ = record
 
 
@@ -136,7 +136,7 @@ _adopt(Function)
 
 
 def once_differentiable(fn: Callable[Concatenate[C, P], R]) -> Callable[Concatenate[C, P], R]:
-    """Say that `backward` does not compute with differentiable operations: a second derivative raises.
+    """Declare that `backward` is not differentiable: a second derivative raises.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.autograd.saving import packed, unpacked
-from dispatchkit.autograd.tensor_leaves import NOTHING, Parts, parts_of
+from dispatchkit.autograd.tensor_leaves import NO_LEAVES, TensorLeaves, tensor_leaves
 from dispatchkit.declare.inplace import check_may_change
 from dispatchkit.errors import AutogradError, InplaceError
 from dispatchkit.graph.node import CallNode, Node, Output
@@ -92,7 +92,7 @@ class FunctionCtx:
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *tensors: Any) -> None:
-        """Tell which inputs forward changes in place; each must be an output, too, and the very object is returned.
+        """Declare which inputs forward changes in place; each must be an output, too, and the same object is returned.
 
         Raises
         ------
@@ -103,12 +103,12 @@ class FunctionCtx:
         if self._is_recorded:
             with set_grad_enabled(True):
                 for tensor in tensors:
-                    for part in parts_of(tensor).take(tensor):
+                    for part in tensor_leaves(tensor).take(tensor):
                         check_may_change(self._function_name, part)
         self.dirty_tensors = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
-        """Tell which outputs no gradient flows through; backward is given zeros for them.
+        """Declare through which outputs no gradient flows; backward receives zeros for them.
 
         Raises
         ------
@@ -118,12 +118,12 @@ class FunctionCtx:
         self.non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Say whether backward is given zeros, rather than None, for outputs that no gradient arrives at."""
+        """Set whether backward receives zeros, rather than None, for outputs without gradient."""
         self.materialize_grads = value
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What was saved, as often as asked.
+        """The saved tensors, any number of times.
 
         Raises
         ------
@@ -136,7 +136,7 @@ class FunctionCtx:
 
     def _check(self, method: str, values: Sequence[Any], optional: bool = False) -> None:
         for index, value in enumerate(values):
-            if parts_of(value) is NOTHING and not (optional and value is None):
+            if tensor_leaves(value) is NO_LEAVES and not (optional and value is None):
                 taken = "tensors and None" if optional else "tensors"
                 raise TypeError(
                     f"{self._function_name}: {method} can only take {taken}, but argument {index} is of type "
@@ -147,8 +147,8 @@ class FunctionCtx:
 class Saved:
     """The tensors that a recorded call keeps.
 
-    An output is kept without its place in the graph, as the graph would hold itself otherwise, and is given the
-    place back when it is read.
+    An output is kept without its vertex, as the graph would otherwise keep itself alive, and gets the vertex back
+    when it is read.
 
     Parameters
     ----------
@@ -160,10 +160,10 @@ class Saved:
     __slots__ = ("counts", "layout", "node", "outputs", "tensors")
 
     def __init__(self, node: Node, values: Sequence[Any], outputs: Mapping[int, int]) -> None:
-        self.layout: list[tuple[Parts, Any]] | None = None
+        self.layout: list[tuple[TensorLeaves, Any]] | None = None
         tensors = values
         if not all(value is None or isinstance(value, Storage) for value in values):
-            parts = list(map(parts_of, values))
+            parts = list(map(tensor_leaves, values))
             self.layout = [(p, p.emptied(value)) for p, value in zip(parts, values, strict=True)]
             tensors = [tensor for p, value in zip(parts, values, strict=True) for tensor in p.take(value)]
         self.counts = [0 if t is None or t._memory is None else t._memory.count for t in tensors]

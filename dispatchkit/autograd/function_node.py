@@ -1,4 +1,4 @@
-"""The node of a `Function`: it holds the call's context, and outputs are put into their places of the graph."""
+"""The node of a `Function`, which holds the call's context, and the vertices of its outputs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from typing_extensions import override
 
 from dispatchkit.autograd.function_context import FunctionCtx, Saved
-from dispatchkit.autograd.tensor_leaves import NOTHING, TENSOR, Parts, parts_of
+from dispatchkit.autograd.tensor_leaves import NO_LEAVES, TENSOR, TensorLeaves, tensor_leaves
 from dispatchkit.backends.arrays import is_inexact
 from dispatchkit.declare.inplace import move_vertices, touch
 from dispatchkit.declare.view_aliasing import after_change
@@ -17,6 +17,7 @@ from dispatchkit.graph.node import CallNode, Differentiable, Output
 from dispatchkit.graph.storage import Memory, Storage, Vertex, share_memory, vertex_of
 from dispatchkit.graph.sweep import FREED
 from dispatchkit.tensor.tensor import twin
+from dispatchkit.tree import with_members
 
 __all__ = ["FunctionNode", "recorded"]
 
@@ -27,7 +28,7 @@ NOT_RETURNED = (
 
 
 class FunctionNode(CallNode):
-    """A recorded call of a `Function`. Attributes that it does not have itself are read from the context.
+    """A recorded call of a `Function`. Other attributes are read from the context.
 
     Attributes
     ----------
@@ -38,8 +39,8 @@ class FunctionNode(CallNode):
 
     __slots__ = ("inputs", "results")
 
-    inputs: tuple[Parts, ...]
-    results: list[tuple[Parts, Any]] | None
+    inputs: tuple[TensorLeaves, ...]
+    results: list[tuple[TensorLeaves, Any]] | None
 
     @property
     def context(self) -> FunctionCtx:
@@ -65,17 +66,19 @@ class FunctionNode(CallNode):
         return getattr(self.saved[0], name)
 
     @override
-    def watch(self, memory: Memory, index: int = 0) -> None:
+    def track_memory(self, memory: Memory, index: int = 0) -> None:
         saved = self.context._kept_for_backward if self.saved is not None else None
         if saved is not None and index in saved.outputs.values():
-            super().watch(memory, index)
+            super().track_memory(memory, index)
 
 
 SLOTS = frozenset(name for cls in FunctionNode.__mro__ for name in getattr(cls, "__slots__", ()))
 
 
-def recorded(operation: Differentiable, ctx: FunctionCtx, given: list[Any], inputs: tuple[Parts, ...], r: Any) -> Any:
-    """Return what a `Function` gave with its tensors in their places of the graph, or outside it.
+def recorded(
+    operation: Differentiable, ctx: FunctionCtx, given: list[Any], inputs: tuple[TensorLeaves, ...], r: Any
+) -> Any:
+    """Return what a `Function` gave, its tensors with their vertices, or outside the graph.
 
     Parameters
     ----------
@@ -100,7 +103,9 @@ def recorded(operation: Differentiable, ctx: FunctionCtx, given: list[Any], inpu
     return _Outputs(ctx, given, r).placed(_node(operation, ctx, given, inputs) if ctx._is_recorded else None)
 
 
-def _node(operation: Differentiable, ctx: FunctionCtx, given: list[Any], inputs: tuple[Parts, ...]) -> FunctionNode:
+def _node(
+    operation: Differentiable, ctx: FunctionCtx, given: list[Any], inputs: tuple[TensorLeaves, ...]
+) -> FunctionNode:
     node = FunctionNode()
     node.operation = operation
     node.edges = tuple([vertex_of(tensor) for tensor in given])
@@ -110,8 +115,8 @@ def _node(operation: Differentiable, ctx: FunctionCtx, given: list[Any], inputs:
     return node
 
 
-def _describe(node: FunctionNode, tensors: Sequence[Any], results: list[tuple[Parts, Any]] | None) -> None:
-    """Tell a node what its outputs are."""
+def _describe(node: FunctionNode, tensors: Sequence[Any], results: list[tuple[TensorLeaves, Any]] | None) -> None:
+    """Set the shapes and dtypes of a node's outputs."""
     node.results = results
     if results is None:
         array = tensors[0].array
@@ -123,7 +128,7 @@ def _describe(node: FunctionNode, tensors: Sequence[Any], results: list[tuple[Pa
 
 
 def _save(node: FunctionNode, ctx: FunctionCtx, outputs: dict[int, int]) -> None:
-    """Keep what was saved for the backward pass, and nothing else of what forward told the context."""
+    """Keep what was saved for the backward pass, and nothing else that forward set on the context."""
     if ctx.to_save:
         ctx._kept_for_backward = Saved(node, ctx.to_save, outputs)
     for name in ("to_save", "saved_for_forward", "dirty_tensors", "non_differentiable"):
@@ -134,7 +139,7 @@ def _enter(tensor: Any, vertex: Vertex) -> None:
     """Give a tensor its place in the graph."""
     tensor._node = vertex
     if tensor._memory is not None:
-        vertex.watch(tensor._memory)
+        vertex.track_memory(tensor._memory)
 
 
 class _Outputs:
@@ -148,12 +153,12 @@ class _Outputs:
     def __init__(self, ctx: FunctionCtx, given: Sequence[Any], r: Any) -> None:
         self.ctx = ctx
         self.result = r
-        self.several = isinstance(r, (tuple, list)) and parts_of(r) is NOTHING
+        self.several = isinstance(r, (tuple, list)) and tensor_leaves(r) is NO_LEAVES
         self.members = list(r) if self.several else [r]
-        self.layout = list(map(parts_of, self.members))
+        self.layout = list(map(tensor_leaves, self.members))
         self.tensors = [t for parts, member in zip(self.layout, self.members, strict=True) for t in parts.take(member)]
         self.inputs = {id(tensor) for tensor in given}
-        dirty = [part for tensor in ctx.dirty_tensors for part in parts_of(tensor).take(tensor)]
+        dirty = [part for tensor in ctx.dirty_tensors for part in tensor_leaves(tensor).take(tensor)]
         self.dirty = {id(part) for part in dirty}
         for part in dirty:
             touch(part)
@@ -167,7 +172,7 @@ class _Outputs:
         ----------
         node : of the call, None where it is not recorded
         """
-        apart = {id(part) for tensor in self.ctx.non_differentiable for part in parts_of(tensor).take(tensor)}
+        apart = {id(part) for tensor in self.ctx.non_differentiable for part in tensor_leaves(tensor).take(tensor)}
         flows = [node is not None and is_inexact(t.array.dtype) and id(t) not in apart for t in self.tensors]
         vertices: list[Vertex | None] = [None] * len(self.tensors)
         if node is not None and any(flows):
@@ -183,7 +188,7 @@ class _Outputs:
     def _vertices(self, node: FunctionNode, flows: Sequence[bool]) -> list[Vertex | None]:
         """Describe the outputs to the node, save, and return the place of each tensor."""
         alone = not self.several and self.layout[0] is TENSOR
-        emptied = [parts.emptied(m) if parts is not NOTHING else None for parts, m in self._pairs()]
+        emptied = [parts.emptied(m) if parts is not NO_LEAVES else None for parts, m in self._pairs()]
         _describe(node, self.tensors, None if alone else list(zip(self.layout, emptied, strict=True)))
         own = {id(t): i for i, t in enumerate(self.tensors) if id(t) not in self.inputs or id(t) in self.dirty}
         _save(node, self.ctx, own)
@@ -195,7 +200,7 @@ class _Outputs:
         ]
 
     def _placed_tensor(self, tensor: Any, vertex: Vertex | None) -> Any:
-        """Return an output in its place: the very object if new or changed in place, else another on its memory."""
+        """Return an output with its vertex: the same object if new or changed in place, else another on its memory."""
         if id(tensor) in self.dirty:
             if vertex is not None:
                 move_vertices(after_change(self.ctx._function_name, tensor, vertex))
@@ -211,7 +216,7 @@ class _Outputs:
         return tensor
 
     def _rebuilt(self, tensors: list[Any]) -> Any:
-        """Return the result with other tensors in it; what has none of them is the very object."""
+        """Return the result with other tensors in it; a member without change is the same object."""
         rest = iter(tensors)
         members = []
         for parts, member in self._pairs():
@@ -220,8 +225,7 @@ class _Outputs:
             members.append(member if same else parts.put(member, own))
         if not self.several:
             return members[0]
-        cls = type(self.result)
-        return cls(*members) if hasattr(cls, "_fields") else cls(members)
+        return with_members(self.result, members)
 
-    def _pairs(self) -> list[tuple[Parts, Any]]:
+    def _pairs(self) -> list[tuple[TensorLeaves, Any]]:
         return list(zip(self.layout, self.members, strict=True))

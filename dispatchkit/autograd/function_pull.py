@@ -1,4 +1,4 @@
-"""The backward pass through a `Function`: what its backward is given, and what is made of what it returns."""
+"""The backward pass through a `Function`: the arguments of its `backward`, and the checks of what it returns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from dispatchkit.autograd.function_node import FunctionNode
-from dispatchkit.autograd.tensor_leaves import NOTHING, TENSOR, Parts
+from dispatchkit.autograd.tensor_leaves import NO_LEAVES, TENSOR, TensorLeaves
 from dispatchkit.backends.arrays import namespace_of
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.wrapping import wrapped
@@ -51,7 +51,7 @@ def pulled(backward: Callable[..., Any], node: FunctionNode, g: Any, *, live: bo
         )
     result: list[Any] = []
     for index, (parts, grad) in enumerate(zip(node.inputs, grads, strict=False)):
-        if parts is NOTHING:
+        if parts is NO_LEAVES:
             if grad is not None:
                 raise AutogradError(
                     f"function {node.name} returned a gradient different than None at position {index + 1}, but the "
@@ -71,7 +71,7 @@ def pulled(backward: Callable[..., Any], node: FunctionNode, g: Any, *, live: bo
 
 
 def _cotangents(node: FunctionNode, g: Any, materialize: bool, live: bool) -> list[Any]:
-    """Return what backward is given for each output."""
+    """Return the argument of `backward` for each output."""
     if node.results is None:
         return [g if live else wrapped(Tensor, g)]
     assert node.outputs is not None
@@ -90,7 +90,7 @@ def _cotangents(node: FunctionNode, g: Any, materialize: bool, live: bool) -> li
     return found
 
 
-def _parts_of_gradient(node: FunctionNode, index: int, parts: Parts, grad: Any) -> list[Any]:
+def _parts_of_gradient(node: FunctionNode, index: int, parts: TensorLeaves, grad: Any) -> list[Any]:
     """Return the gradient of each tensor in an array type."""
     if grad is None:
         return [None] * len(parts.paths)
@@ -132,7 +132,7 @@ def _stretches_to(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
 
 
 class _Refusal:
-    """Stands in the graph where a derivative of a derivative is not to be had."""
+    """Stands in the graph where there is no second derivative."""
 
     node_name = "Error"
     keeps_output = False
@@ -142,7 +142,7 @@ class _Refusal:
         self.text = text
 
     def pull_raw(self, node: Any, g: Any) -> NoReturn:
-        """Raise, whoever comes here.
+        """Raise.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""The record behind each `Function`: who answers `apply`, and how it runs where nobody else does."""
+"""The record behind each `Function`: who answers `apply`, and the default implementation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from dispatchkit.autograd.function_context import FunctionCtx
 from dispatchkit.autograd.function_node import FunctionNode, recorded
 from dispatchkit.autograd.function_pull import pulled
 from dispatchkit.autograd.function_transforms import in_batches, pushed, vmapped
-from dispatchkit.autograd.tensor_leaves import NOTHING, TENSOR, parts_of
+from dispatchkit.autograd.tensor_leaves import NO_LEAVES, TENSOR, tensor_leaves
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage
-from dispatchkit.protocol.callers import ask_the_rest, decide
+from dispatchkit.protocol.callers import continue_chain, decide
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.modes import ask_modes, live
@@ -73,7 +73,7 @@ and pass what the constructor took to apply, too, with a gradient of None for it
 
 
 class FunctionRecord(Overridable):
-    """What the protocol and the graph know of a `Function`.
+    """A `Function` as the protocol and the graph see it.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class FunctionRecord(Overridable):
         return signature.replace(parameters=parameters)
 
     def defines(self, name: str) -> bool:
-        """Return whether the `Function` has a method of its own."""
+        """Return whether the `Function` defines a method."""
         return getattr(self.cls, name) is not getattr(self.base, name)
 
     def method(self, name: str) -> Callable[..., Any]:
@@ -149,7 +149,7 @@ class FunctionRecord(Overridable):
                 first = decide(self, args, kwargs, *((types,) if whole else ()))
             result = first(*args, **kwargs)
             if result is NotImplemented:
-                return ask_the_rest(self, first, args, kwargs, result)
+                return continue_chain(self, first, args, kwargs, result)
             return result
 
         apply.__qualname__ = f"{cls.__qualname__}.apply"
@@ -167,7 +167,7 @@ class FunctionRecord(Overridable):
     def default(self, key: Key, result: type | None) -> Callable[..., Any]:
         self.method("forward")
         self._check_form()
-        participates = tensor_protocol.records.participates
+        participates = tensor_protocol.types.participates
         others = [cls for cls in flatten(key) if not issubclass(cls, Storage)]
         return self._apply_to_types if any(map(participates, others)) else self._apply
 
@@ -185,7 +185,7 @@ class FunctionRecord(Overridable):
         """Run and record a call without array types."""
         if kwargs or len(args) < self._full:
             args = self._inputs(args, kwargs)
-        inputs = tuple([TENSOR if isinstance(arg, Storage) else NOTHING for arg in args])
+        inputs = tuple([TENSOR if isinstance(arg, Storage) else NO_LEAVES for arg in args])
         given = [arg for arg in args if isinstance(arg, Storage)]
         ctx, result = self._run(args, tuple([isinstance(arg, Storage) and arg._node is not None for arg in args]))
         return recorded(self, ctx, given, inputs, result)
@@ -193,12 +193,12 @@ class FunctionRecord(Overridable):
     def _apply_to_types(self, *args: Any, **kwargs: Any) -> Any:
         """Run and record a call whose arguments may hold tensors in their fields."""
         inputs = self._inputs(args, kwargs)
-        top = top_level([tensor for arg in inputs for tensor in parts_of(arg).take(arg)])
+        top = top_level([tensor for arg in inputs for tensor in tensor_leaves(arg).take(arg)])
         return self._with_context(inputs, {})[0] if top is None else self.transformed(top, inputs, {})
 
     def _with_context(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, FunctionCtx]:
         args = self._inputs(args, kwargs)
-        inputs = tuple(map(parts_of, args))
+        inputs = tuple(map(tensor_leaves, args))
         parts = [layout.take(arg) for layout, arg in zip(inputs, args, strict=True)]
         ctx, result = self._run(args, _needs(parts))
         seen = copy.copy(ctx)
@@ -215,7 +215,7 @@ class FunctionRecord(Overridable):
         return ctx, result
 
     def _inputs(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return the inputs of a call by position: keywords in their places, defaults where they can be told."""
+        """Return the inputs of a call by position: keywords in their places, defaults where they are known."""
         if not kwargs and len(args) >= self._full:
             return args
         self.check_call(args, kwargs)
@@ -231,7 +231,7 @@ class FunctionRecord(Overridable):
         return bound.args
 
     def with_context(self, args: tuple[Any, ...]) -> tuple[Any, FunctionCtx]:
-        """Return what `apply` gives, and a context filled as for `jvp`: what types of forward mode call.
+        """Return what `apply` gives, and a context filled as for `jvp`: for types that implement forward mode.
 
         Parameters
         ----------
@@ -241,13 +241,13 @@ class FunctionRecord(Overridable):
             return self._with_context(args, {})
         output = self.function(*args)
         args = self._inputs(args, {})
-        ctx = FunctionCtx(self.cls.__name__, _needs([parts_of(arg).take(arg) for arg in args]), False)
+        ctx = FunctionCtx(self.cls.__name__, _needs([tensor_leaves(arg).take(arg) for arg in args]), False)
         with no_grad():
             self.cls.setup_context(ctx, args, output)
         return output, ctx
 
     def vmap_rule(self) -> Callable[..., Any] | None:
-        """Return the `vmap` method; None where the `Function` says that it can run on batches as it is.
+        """Return the `vmap` method; None where the `Function` declares that it can run on batches as it is.
 
         Raises
         ------

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from dispatchkit.autograd.tensor_leaves import NOTHING, parts_of
+from dispatchkit.autograd.tensor_leaves import NO_LEAVES, mapped, tensor_leaves
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
 from dispatchkit.tensor import Tensor
-from dispatchkit.transforms import Batched, Dual, Lifted
+from dispatchkit.transforms import Batched, Dual, Tracer
 from dispatchkit.transforms.batched import randomness_at
 from dispatchkit.transforms.dual import tangent_at, value_at
 from dispatchkit.transforms.tracer import reopened
-
-if TYPE_CHECKING:
-    from dispatchkit.autograd.function_record import FunctionRecord
+from dispatchkit.tree import with_members
 
 __all__ = ["in_batches", "pushed", "vmapped"]
 
@@ -26,13 +24,26 @@ COMBINED = (
 )
 
 
-def _each(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return an argument with each tensor in it changed, and anything else as it is."""
-    parts = parts_of(value)
-    return value if parts is NOTHING else parts.put(value, [change(tensor) for tensor in parts.take(value)])
+class TransformedFunction(Protocol):
+    """What a transformation asks of the record of a `Function`."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def separate(self) -> bool: ...
+
+    @property
+    def vmapped(self) -> Any: ...
+
+    def method(self, name: str) -> Callable[..., Any]: ...
+
+    def with_context(self, args: tuple[Any, ...]) -> tuple[Any, Any]: ...
+
+    def vmap_rule(self) -> Callable[..., Any] | None: ...
 
 
-def pushed(record: FunctionRecord, top: Dual, args: tuple[Any, ...]) -> Any:
+def pushed(record: TransformedFunction, top: Dual, args: tuple[Any, ...]) -> Any:
     """Return outputs with their tangents, by the `jvp` of a `Function`.
 
     Raises
@@ -42,8 +53,8 @@ def pushed(record: FunctionRecord, top: Dual, args: tuple[Any, ...]) -> Any:
     """
     level = top.level
     jvp = record.method("jvp")
-    values = tuple([_each(arg, lambda x: value_at(x, level)) for arg in args])
-    if not record.separate and any(isinstance(x, Lifted) for x in values):
+    values = tuple([mapped(arg, lambda x: value_at(x, level)) for arg in args])
+    if not record.separate and any(isinstance(x, Tracer) for x in values):
         raise AutogradError(COMBINED.format(name=record.name, where="in several transformations at once"))
     output, ctx = record.with_context(values)
     found = jvp(ctx, *[_tangent_of(arg, level) for arg in args])
@@ -54,19 +65,19 @@ def pushed(record: FunctionRecord, top: Dual, args: tuple[Any, ...]) -> Any:
             f"{record.name}.jvp returned an incorrect number of tangents (expected {len(outputs)}, got {len(tangents)})"
         )
     paired = [_paired(record, index, y, t, level) for index, (y, t) in enumerate(zip(outputs, tangents, strict=True))]
-    return _rebuilt(output, paired) if several else paired[0]
+    return with_members(output, paired) if several else paired[0]
 
 
 def _tangent_of(arg: Any, level: int) -> Any:
     """Return the tangent of an argument, of an array type one that holds tangents; None where it has none."""
-    parts = parts_of(arg)
+    parts = tensor_leaves(arg)
     tangents = [tangent_at(x, level) for x in parts.take(arg)]
     if all(t is None for t in tangents):
         return None
     return parts.put(arg, tangents)
 
 
-def _paired(record: FunctionRecord, index: int, y: Any, t: Any, level: int) -> Any:
+def _paired(record: TransformedFunction, index: int, y: Any, t: Any, level: int) -> Any:
     if t is None or not isinstance(y, Tensor):
         return y
     if not isinstance(t, Tensor) or t.shape != y.shape:
@@ -79,23 +90,19 @@ def _paired(record: FunctionRecord, index: int, y: Any, t: Any, level: int) -> A
 
 
 def _members(output: Any) -> tuple[list[Any], bool]:
-    several = isinstance(output, (tuple, list)) and parts_of(output) is NOTHING
+    several = isinstance(output, (tuple, list)) and tensor_leaves(output) is NO_LEAVES
     return (list(output), True) if several else ([output], False)
-
-
-def _rebuilt(output: Any, members: list[Any]) -> Any:
-    return type(output)(*members) if hasattr(output, "_fields") else type(output)(members)
 
 
 @dataclass
 class VmapInfo:
-    """What the `vmap` method of a `Function` is told: the length of the batch, and what random functions do."""
+    """What the `vmap` method of a `Function` receives: the length of the batch, and what random functions do."""
 
     batch_size: int
     randomness: str
 
 
-def in_batches(record: FunctionRecord, top: Batched, args: tuple[Any, ...]) -> Any:
+def in_batches(record: TransformedFunction, top: Batched, args: tuple[Any, ...]) -> Any:
     """Return the outputs of a `Function` for a whole batch, by its `vmap` or by its methods run on batches.
 
     Raises
@@ -105,14 +112,14 @@ def in_batches(record: FunctionRecord, top: Batched, args: tuple[Any, ...]) -> A
     """
     level, size = top.level, top.value.shape[0]
     rule = record.vmap_rule()
-    inside = [_each(arg, lambda x: x.value if _in_batch(x, level) else x) for arg in args]
+    inside = [mapped(arg, lambda x: x.value if _in_batch(x, level) else x) for arg in args]
     if rule is None:
         if not record.separate:
             raise AutogradError(COMBINED.format(name=record.name, where="with generate_vmap_rule=True"))
-        call = _Call(level, [[_in_batch(x, level) for x in parts_of(arg).take(arg)] for arg in args])
+        call = _Call(level, [[_in_batch(x, level) for x in tensor_leaves(arg).take(arg)] for arg in args])
         output = record.vmapped.apply(call, *inside)
         return call.entered(output)
-    dims = tuple([0 if any(_in_batch(x, level) for x in parts_of(arg).take(arg)) else None for arg in args])
+    dims = tuple([0 if any(_in_batch(x, level) for x in tensor_leaves(arg).take(arg)) else None for arg in args])
     found = rule(VmapInfo(size, randomness_at(level)), dims, *inside)
     if not isinstance(found, tuple) or len(found) != 2:
         raise AutogradError(f"{record.name}.vmap must return a pair (output, out_dims)")
@@ -125,7 +132,7 @@ def in_batches(record: FunctionRecord, top: Batched, args: tuple[Any, ...]) -> A
         y if axis is None or not isinstance(y, Tensor) else Batched(tensor_namespace.moveaxis(y, axis, 0), level)
         for y, axis in zip(outputs, axes, strict=True)
     ]
-    return _rebuilt(output, placed) if several else placed[0]
+    return with_members(output, placed) if several else placed[0]
 
 
 def _in_batch(x: Any, level: int) -> bool:
@@ -134,7 +141,7 @@ def _in_batch(x: Any, level: int) -> bool:
 
 @dataclass
 class _Call:
-    """A call in batches: which tensors of its inputs, and once it has run of its outputs, differ within the batch.
+    """A call in batches, and which tensors of its inputs and outputs differ within the batch.
 
     Attributes
     ----------
@@ -152,31 +159,31 @@ class _Call:
         """Return values with batches where the tensors differ."""
         made = []
         for value, own in zip(values, places, strict=True):
-            parts = parts_of(value)
+            parts = tensor_leaves(value)
             tensors = [
                 Batched(x, self.level) if differs else x for x, differs in zip(parts.take(value), own, strict=False)
             ]
-            made.append(value if parts is NOTHING else parts.put(value, tensors))
+            made.append(value if parts is NO_LEAVES else parts.put(value, tensors))
         return made
 
     def left(self, output: Any) -> Any:
-        """Return an output with what is inside its batches, and note where these are."""
+        """Return an output with the arrays inside its batches, and note where the batches are."""
         outputs, self.several = _members(output)
-        self.outputs = [[_in_batch(x, self.level) for x in parts_of(y).take(y)] for y in outputs]
-        inside = [_each(y, lambda x: x.value if _in_batch(x, self.level) else x) for y in outputs]
-        return _rebuilt(output, inside) if self.several else inside[0]
+        self.outputs = [[_in_batch(x, self.level) for x in tensor_leaves(y).take(y)] for y in outputs]
+        inside = [mapped(y, lambda x: x.value if _in_batch(x, self.level) else x) for y in outputs]
+        return with_members(output, inside) if self.several else inside[0]
 
     def entered(self, output: Any) -> Any:
         """Return an output with its batches again."""
         outputs, several = _members(output)
         made = self.wrapped(outputs, self.outputs)
-        return _rebuilt(output, made) if several else made[0]
+        return with_members(output, made) if several else made[0]
 
 
 class _Context:
     """The context that the methods of a `Function` see for a batch: a view of the one that the graph keeps.
 
-    What they set on it is kept apart, in its `attributes`.
+    Attributes that they set are kept separately, in `attributes`.
     """
 
     def __init__(self, ctx: Any, call: _Call) -> None:
@@ -197,16 +204,16 @@ class _Context:
 
     def _inside(self, values: Sequence[Any]) -> list[Any]:
         level = self._call.level
-        return [_each(value, lambda x: x.value if _in_batch(x, level) else x) for value in values]
+        return [mapped(value, lambda x: x.value if _in_batch(x, level) else x) for value in values]
 
     def save_for_backward(self, *tensors: Any) -> None:
         level = self._call.level
-        self._ctx.saved_in_batches = [[_in_batch(x, level) for x in parts_of(t).take(t)] for t in tensors]
+        self._ctx.saved_in_batches = [[_in_batch(x, level) for x in tensor_leaves(t).take(t)] for t in tensors]
         self._ctx.save_for_backward(*self._inside(tensors))
 
     def save_for_forward(self, *tensors: Any) -> None:
         level = self._call.level
-        self._ctx.saved_in_batches = [[_in_batch(x, level) for x in parts_of(t).take(t)] for t in tensors]
+        self._ctx.saved_in_batches = [[_in_batch(x, level) for x in tensor_leaves(t).take(t)] for t in tensors]
         self._ctx.save_for_forward(*self._inside(tensors))
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
@@ -248,7 +255,7 @@ def vmapped(cls: Any, base: Any) -> Any:
         call = ctx.call
         found = cls.__overridable__.method("jvp")(_Context(ctx, call), *call.wrapped(tangents, call.inputs))
         ts, several = _members(found)
-        made = [_each(t, lambda x: x.value if _in_batch(x, call.level) else x) for t in ts]
+        made = [mapped(t, lambda x: x.value if _in_batch(x, call.level) else x) for t in ts]
         return tuple(made) if several else made[0]
 
     rules = (forward, setup_context, backward, jvp)
@@ -258,8 +265,8 @@ def vmapped(cls: Any, base: Any) -> Any:
 
 def _returned(call: _Call, g: Any, own: Sequence[bool]) -> Any:
     """Return the gradient of an input: the batch in front where the input has one, else the sum over it."""
-    parts = parts_of(g)
-    if parts is NOTHING:
+    parts = tensor_leaves(g)
+    if parts is NO_LEAVES:
         return g
     made = []
     for x, differs in zip(parts.take(g), own, strict=False):

@@ -19,7 +19,7 @@ _refusal: ContextVar[str | None] = ContextVar("dispatchkit.saved_tensors", defau
 
 
 class saved_tensors_hooks:  # noqa: N801  # PyTorch's name
-    """Decide how what is saved for the backward pass is kept, inside a `with` block.
+    """Set how tensors saved for the backward pass are kept, inside a `with` block.
 
     Parameters
     ----------

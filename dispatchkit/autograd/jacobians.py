@@ -21,7 +21,7 @@ from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.transforms import Batched, Dual
 from dispatchkit.transforms.dual import tangent_at
-from dispatchkit.transforms.tracer import Lifted, new_level
+from dispatchkit.transforms.tracer import Tracer, new_level
 
 __all__ = [
     "Directions",
@@ -301,7 +301,7 @@ def _members(value: Any, count: int, like: Any) -> list[Any]:
     """Return the arrays of a batch, or a single one as often; zeros for None."""
     if value is None:
         return [np.zeros(like.shape, like.dtype)] * count
-    if isinstance(value, Lifted):
+    if isinstance(value, Tracer):
         return list(values_of(value.value))
     return [values_of(value)] * count
 

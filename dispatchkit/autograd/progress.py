@@ -1,4 +1,4 @@
-"""A progress bar for work that takes longer than a second, where somebody looks at a terminal."""
+"""A progress bar for work that takes longer than a second, on a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hooks for saved tensors make of the values that nodes keep, and how these come back."""
+"""Packing the values that nodes save by hooks, and unpacking them for the backward pass."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import numpy as np
 
 from dispatchkit.errors import AutogradError, InplaceError
 from dispatchkit.graph.node import CallNode, Node
-from dispatchkit.graph.node_wrapper import Around, is_around, recorded
+from dispatchkit.graph.node_wrapper import NodeWrapper, is_wrapped_by, recorded
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage, Vertex, version_of, vertex_of
 from dispatchkit.protocol.observers import Observer, active_observer, observers, set_observers
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import twin
+from dispatchkit.tree import container_items, leaves, map_leaves
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
@@ -23,7 +24,7 @@ __all__ = ["Packing", "packed", "unpacked"]
 
 
 class Packing(Observer):
-    """Puts what the nodes of each call save through a hook.
+    """Packs the saved values of the nodes of each call by a hook.
 
     Parameters
     ----------
@@ -35,10 +36,10 @@ class Packing(Observer):
         self.pack = pack
         self.unpack = unpack
 
-    def saw(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+    def on_result(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
         """Pack what the nodes of a call have saved."""
         for node, outputs in recorded(operation, args, kwargs, result).items():
-            if not is_around(Unpacking, node):
+            if not is_wrapped_by(Unpacking, node):
                 self._pack_node(node, outputs)
 
     def _pack_node(self, node: Node, outputs: Mapping[int, Storage]) -> None:
@@ -51,7 +52,7 @@ class Packing(Observer):
             output = tuple([Packed(self, name, outputs.get(i, one), None) for i, one in enumerate(output)])
         elif output is not None:
             output = Packed(self, name, outputs.get(0, output), None)
-        if not _holds_packed([saved, keywords, output]):
+        if not any(isinstance(one, Packed) for one in leaves(container_items, [saved, keywords, output])):
             return
         node.saved = saved
         if keywords:
@@ -128,23 +129,23 @@ class Packed:
         return found.array if self.raw else twin(found, self.vertex)
 
 
-class Unpacking(Around):
+class Unpacking(NodeWrapper):
     """The operation of a node whose values are packed."""
 
     __slots__ = ()
     keeps_output = False
 
     def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
-        """Return the raw cotangents of a node's inputs, its values unpacked for the time."""
+        """Return the raw cotangents of a node's inputs, with its values unpacked during the call."""
         return self.inner.pull_raw(_unpacked_node(self.inner, node), g)
 
     def pull_live(self, node: Any, g: Any) -> Sequence[Any]:
-        """Return the cotangents of a node's inputs as tensors, its values unpacked for the time."""
+        """Return the cotangents of a node's inputs as tensors, with its values unpacked during the call."""
         return self.inner.pull_live(_unpacked_node(self.inner, node), g)
 
 
 class StandIn(CallNode):
-    """Takes a node's place while its operation runs backwards."""
+    """Takes a node's place while its operation goes backwards."""
 
     __slots__ = ("of",)
 
@@ -157,7 +158,7 @@ class StandIn(CallNode):
 
 
 def _unpacked_node(operation: Any, node: Node) -> StandIn:
-    """Return a node with unpacked values; nobody else sees it, so that threads may share the graph."""
+    """Return a node with unpacked values; it is local to the call, so that threads may share the graph."""
     made = StandIn()
     made.of = node.original
     made.operation, made.edges, made.extras = operation, node.edges, None
@@ -187,7 +188,7 @@ def unpacked(value: Any) -> Any:
 
 
 def _called(hook: Callable[[Any], Any], value: Any) -> Any:
-    """Call a hook; what it computes is neither recorded nor packed itself."""
+    """Call a hook; its own computations are neither recorded nor packed."""
     outer = observers()
     set_observers(())
     try:
@@ -199,17 +200,4 @@ def _called(hook: Callable[[Any], Any], value: Any) -> Any:
 
 def _mapped(cls: type | tuple[type, ...], change: Callable[[Any], Any], value: Any) -> Any:
     """Return saved arguments with each instance of a class changed."""
-    if isinstance(value, cls):
-        return change(value)
-    if isinstance(value, dict):
-        return {name: _mapped(cls, change, member) for name, member in value.items()}
-    if isinstance(value, (list, tuple)):
-        members = [_mapped(cls, change, member) for member in value]
-        return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
-    return value
-
-
-def _holds_packed(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return any(map(_holds_packed, value))
-    return any(map(_holds_packed, value.values())) if isinstance(value, dict) else isinstance(value, Packed)
+    return map_leaves(container_items, lambda one: change(one) if isinstance(one, cls) else one, value)

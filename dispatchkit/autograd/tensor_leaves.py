@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.type_registry import with_field
+from dispatchkit.tree import Item, Path, leaves_with_paths, with_attributes
 
-__all__ = ["NOTHING", "TENSOR", "Parts", "parts_of"]
-
-Path = tuple[str, ...]
+__all__ = ["NO_LEAVES", "TENSOR", "TensorLeaves", "mapped", "tensor_leaves"]
 
 
-class Parts:
+class TensorLeaves:
     """The places of the tensors in a value.
 
     Parameters
     ----------
-    cls : what the value is an instance of
+    cls : class of the value
     paths : the names of the attributes that lead to each tensor; none where the value is the tensor itself
     """
 
@@ -35,7 +32,7 @@ class Parts:
         return [_at(value, path) for path in self.paths]
 
     def put(self, value: Any, tensors: Sequence[Any]) -> Any:
-        """Return a copy of a value with other things at these places; all else is shared with it."""
+        """Return a copy of a value with others at these places; all else is shared with it."""
         for path, tensor in zip(self.paths, tensors, strict=True):
             value = _with(value, path, tensor)
         return value
@@ -45,25 +42,29 @@ class Parts:
         return self.put(value, [None] * len(self.paths))
 
 
-NOTHING = Parts(object, ())
-TENSOR = Parts(Storage, ((),))
+NO_LEAVES = TensorLeaves(object, ())
+TENSOR = TensorLeaves(Storage, ((),))
 
 
-def parts_of(value: Any) -> Parts:
-    """Return where the tensors are in a value; `NOTHING` for what is neither a tensor nor an array type."""
+def tensor_leaves(value: Any) -> TensorLeaves:
+    """Return where the tensors are in a value; `NO_LEAVES` for what is neither a tensor nor an array type."""
     if isinstance(value, Storage):
         return TENSOR
     cls = type(value)
-    return Parts(cls, tuple(_paths(value))) if tensor_protocol.records.participates(cls) else NOTHING
+    if not tensor_protocol.types.participates(cls):
+        return NO_LEAVES
+    found = leaves_with_paths(_fields, value)
+    return TensorLeaves(cls, tuple([path for path, leaf in found if isinstance(leaf, Storage)]))
 
 
-def _paths(value: Any) -> list[Path]:
-    records = tensor_protocol.records
-    try:
-        names = records.fields_of(value)
-    except RegistrationError:  # a type that has no fields at all
-        return []
-    return [(name, *path) for name in names for path in parts_of(getattr(value, name)).paths]
+def mapped(value: Any, change: Any) -> Any:
+    """Return a value with each tensor in it changed; one without tensors is returned itself."""
+    layout = tensor_leaves(value)
+    return value if layout is NO_LEAVES else layout.put(value, [change(tensor) for tensor in layout.take(value)])
+
+
+def _fields(value: Any) -> Sequence[Item] | None:
+    return None if isinstance(value, Storage) else tensor_protocol.types.items_of(value, strict=False)
 
 
 def _at(value: Any, path: Path) -> Any:
@@ -75,4 +76,4 @@ def _at(value: Any, path: Path) -> Any:
 def _with(value: Any, path: Path, tensor: Any) -> Any:
     if not path:
         return tensor
-    return with_field(value, path[0], _with(getattr(value, path[0]), path[1:], tensor))
+    return with_attributes(value, [(path[0], _with(getattr(value, path[0]), path[1:], tensor))])

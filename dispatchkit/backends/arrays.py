@@ -1,4 +1,4 @@
-"""Raw arrays: which library computes on one, and what the layers above ask of it.
+"""Raw arrays: their libraries, dtypes and memory.
 
 Almost every array is NumPy's. `foreign` stays empty until a program wraps an array of another library; until then
 the hot paths need not look.
@@ -91,7 +91,7 @@ class Spec:
 
 
 class ArrayHolder:
-    """What holds an array and computes by a namespace of its own: the base of tensors."""
+    """The base of tensors, which hold an array and compute by their own namespace."""
 
     __slots__ = ()
 
@@ -147,7 +147,7 @@ def raw_array(value: Any) -> Any:
 
 
 def is_lazy(value: Any) -> bool:
-    """Return whether a raw array is still to be computed: a Dask array."""
+    """Return whether a raw array is lazy, such as a Dask array."""
     return hasattr(value, "__dask_graph__")
 
 
@@ -240,7 +240,7 @@ def namespace_of(array: Any) -> Any:
 def namespace_of_device(device: Any) -> Any:
     """Return the namespace that makes arrays on a device: that of the library which the device belongs to, if seen.
 
-    Without a device, or with one that is not told by its type, it is the namespace new arrays are made with.
+    Without a device, or with one that its type does not determine, it is the namespace new arrays are made with.
     """
     if device is not None and not isinstance(device, str):
         for adapter in _adapters.values():
@@ -251,7 +251,7 @@ def namespace_of_device(device: Any) -> Any:
 
 @contextmanager
 def making_with(xp: Any) -> Iterator[None]:
-    """Have arrays that are made from nothing made by a namespace: within a body or a rule, by that of its arrays."""
+    """Set the namespace that makes new arrays; within a body or a rule it is that of its arrays."""
     token = _making.set(xp)
     try:
         yield
@@ -260,7 +260,7 @@ def making_with(xp: Any) -> Iterator[None]:
 
 
 def may_share_memory(first: Any, second: Any) -> bool:
-    """Return whether two raw arrays may look at the same memory; where nobody can tell, they may."""
+    """Return whether two raw arrays may share memory; where that is unknown, they may."""
     if type(first) is np.ndarray and type(second) is np.ndarray:
         return np.may_share_memory(first, second)
     if is_lazy(first):
@@ -289,12 +289,12 @@ def as_numpy(name: str, array: Any) -> Any:
 
 
 def unreadable(name: str, array: Any) -> str:
-    """Return what is said where NumPy cannot read an array."""
+    """Return the message for an array that NumPy cannot read."""
     return f"{name}: NumPy cannot read an array of {namespace_of(array)!r}; move it to main memory with its own library"
 
 
 def project(xp: Any, g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Bring a cotangent to the shape and dtype of what it belongs to.
+    """Bring a cotangent to the shape and dtype of its primal.
 
     Axes that broadcasting stretched are summed; the gradient of something real is real.
 

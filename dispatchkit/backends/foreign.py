@@ -1,9 +1,9 @@
-"""Any library's array namespace as bodies and rules expect it: what NumPy's namespace is for NumPy.
+"""Any library's array namespace as bodies and rules expect it.
 
-Everything is the library's own but for three things. dtypes may be NumPy's, which the library's own are put for. What
-is made without a device is made where the arrays at hand are. And the few functions that dispatchkit asks beyond the
-standard (`getitem` with any of NumPy's indices, `setitem`, `index_put`) or in a wider form (`take`, `imag`) are made of
-what the standard has, so they work where arrays cannot be changed, too.
+It differs from the library's own in three things. It accepts NumPy's dtypes and converts them to the library's. It
+makes arrays without a `device` on the device of the arrays at hand. And it implements, by functions of the standard
+alone, what dispatchkit needs beyond the standard (`getitem` with any of NumPy's indices, `setitem`, `index_put`) or in
+a wider form (`take`, `imag`), so that these work on arrays that cannot be changed, too.
 """
 
 from __future__ import annotations
@@ -106,12 +106,12 @@ class ForeignNamespace:
 
     @property
     def mutable(self) -> bool:
-        """Whether the library's arrays can be changed, and views with them: assignment to Dask's reaches no slice."""
+        """Whether a change of an array changes its views; Dask's assignment does not."""
         return self.assignable and not self.lazy
 
     @cached_property
     def lazy(self) -> bool:
-        """Whether the library's arrays are still to be computed: Dask's."""
+        """Whether the library's arrays are lazy, such as Dask's."""
         return hasattr(self.zeros((1,)), "__dask_graph__")
 
     def _parts(self, shape: tuple[int, ...], key: Any) -> list[Any]:

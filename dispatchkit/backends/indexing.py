@@ -1,7 +1,7 @@
-"""Indices as NumPy takes them, brought to what the array API standard has of them.
+"""NumPy's indices in terms of those of the array API standard.
 
 The standard knows fewer indices than NumPy: axes are not left out, slices do not reach beyond the ends, integer arrays
-do not stand beside slices. An index is therefore taken apart first, one part for each axis and each new one; what
+do not go together with slices. An index is therefore taken apart first, one part for each axis and each new one; what
 then is no plain index becomes the places of its elements in the flattened array.
 """
 
@@ -152,7 +152,7 @@ def flat_places(xp: Any, shape: Sequence[int], parts: list[Any]) -> Any:
     where a slice or new axis came between them
     """
     picking = [place for place, part in enumerate(parts) if isinstance(part, Picked)]
-    if picking:  # beside arrays, integers are 0-D arrays
+    if picking:  # together with arrays, integers are 0-D arrays
         picking = [place for place, part in enumerate(parts) if isinstance(part, (Picked, int))]
     picked = _broadcast_shape([parts[i].indices.shape for i in picking if isinstance(parts[i], Picked)])
     together = not picking or picking[-1] - picking[0] + 1 == len(picking)

@@ -1,4 +1,4 @@
-"""NumPy as the standard has it, and without the detours on the way to its kernels.
+"""NumPy's functions in the form of the standard, called without NumPy's Python layers.
 
 Everything is NumPy's own but for the functions below. Results that NumPy gives as scalars are left so; whoever
 wraps them makes 0-D arrays of them.
@@ -34,9 +34,11 @@ _any: Callable[..., Any] = np.logical_or.reduce
 def over_all(reduce: Callable[..., Any], otherwise: Callable[..., Any] | None = None) -> Callable[[Any], Any]:
     """Return a reduction over all axes that makes no scalar on the way to its 0-D array, where it can."""
     general = otherwise or reduce
+    # Before NumPy 2.2 a reduction with `out` begins with the wrong element of an array that runs backwards.
+    into_out = np.lib.NumpyVersion(np.__version__) >= "2.2.0"
 
     def whole(x: Any) -> Any:
-        if x.dtype is DOUBLE:
+        if x.dtype is DOUBLE and into_out:
             return reduce(x, None, None, np.empty(()))
         return np.asarray(general(x, axis=None))
 
@@ -90,6 +92,11 @@ class NumpyNamespace:
         y = total(x, axis=axis, dtype=SINGLE if half else None, keepdims=keepdims)
         y = y / y.dtype.type(x.size // y.size)
         return y.astype(HALF) if half else y
+
+    @staticmethod
+    def round(x: Any, /) -> Any:
+        """Round; integers are copied, which NumPy before 2.4 gives back as they are."""
+        return x.copy() if isinstance(x, np.ndarray) and x.dtype.kind in "iu" else np.round(x)
 
     @staticmethod
     def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:

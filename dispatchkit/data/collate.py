@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.func.containers import arrays_of, as_array, described, is_array, mapped, parts_of, with_parts
+from dispatchkit.func.containers import arrays_of, as_array, described, is_array, items_of, mapped
+from dispatchkit.tree import rebuilt
 
 __all__ = ["default_collate", "default_convert"]
 
@@ -83,7 +84,7 @@ def _collated(items: list[Any], place: str) -> Any:
         return tensor_namespace.tensor(items)
     if is_array(first) or _is_number(first):
         return _stacked(items, place)
-    if parts_of(first) is None:
+    if items_of(first) is None:
         raise TypeError(UNFIT.format(found=type(first), place=_at(place)))
     for index, item in enumerate(items):
         if type(item) is not type(first):
@@ -116,13 +117,9 @@ def _container(items: list[Any], place: str) -> Any:
     first = items[0]
     columns = _columns(items, place)
     if isinstance(first, (list, tuple, Mapping)):
-        made = [_collated(column, f"{place}[{key!r}]") for key, column in columns]
-        if type(first) is tuple:
-            return made
-        if isinstance(first, Mapping) and not isinstance(first, MutableMapping):
-            return dict(zip(first, made, strict=True))
-        return with_parts(first, made)
-    made = with_parts(first, [_field(column, f"{place}.{name}") for name, column in columns])
+        made = [(key, _collated(column, f"{place}[{key!r}]")) for key, column in columns]
+        return [part for _, part in made] if type(first) is tuple else rebuilt(first, made)
+    made = rebuilt(first, [(name, _field(column, f"{place}.{name}")) for name, column in columns])
     shape = _shape_of(first)
     if shape is not None and _shape_of(made) != (len(items), *shape):
         cls = type(first).__name__
@@ -143,14 +140,18 @@ def _shape_of(value: Any) -> tuple[int, ...] | None:
 
 
 def _columns(items: list[Any], place: str) -> list[tuple[Any, list[Any]]]:
-    """Return each key of containers with the parts that stand there."""
-    parts = [dict(parts_of(item) or ()) for item in items]
+    """Return each key of containers with the parts under it."""
+    first = items[0]
+    if isinstance(first, (list, tuple)):
+        for index, other in enumerate(items):
+            if len(other) != len(first):
+                raise RuntimeError(
+                    f"each element in list of batch should be of equal size: item {index} has {len(other)} elements, "
+                    f"item 0 has {len(first)}{_at(place)}"
+                )
+        return [(key, list(column)) for key, column in enumerate(zip(*items, strict=True))]
+    parts = [dict(items_of(item) or ()) for item in items]
     for index, other in enumerate(parts):
-        if isinstance(items[0], (list, tuple)) and len(other) != len(parts[0]):
-            raise RuntimeError(
-                f"each element in list of batch should be of equal size: item {index} has {len(other)} elements, "
-                f"item 0 has {len(parts[0])}{_at(place)}"
-            )
         if other.keys() != parts[0].keys():
             raise ValueError(
                 f"default_collate: item {index} has the keys {list(other)}, item 0 {list(parts[0])}{_at(place)}"
@@ -159,7 +160,7 @@ def _columns(items: list[Any], place: str) -> list[tuple[Any, list[Any]]]:
 
 
 def _field(values: list[Any], place: str) -> Any:
-    """Return the batch of a field, or the field itself where it holds nothing to be stacked."""
+    """Return the batch of a field, or the field itself where it holds no numbers."""
     first = values[0]
     if isinstance(first, (float, complex)) or any(True for _ in arrays_of(first)):
         return _collated(values, place)

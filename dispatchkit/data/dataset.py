@@ -11,7 +11,8 @@ from typing import Any, Generic, TypeVar
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import DensifyError
-from dispatchkit.ops.random.generator import Generator, permutation
+from dispatchkit.ops.random.distributions import permutation
+from dispatchkit.ops.random.generator import Generator
 from dispatchkit.protocol.densify import densify
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
@@ -92,7 +93,7 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
     def __init__(self, *tensors: Any) -> None:
         if not tensors:
             raise ValueError("TensorDataset needs a tensor")
-        records = tensor_protocol.records
+        records = tensor_protocol.types
         self.tensors = tuple(x if records.participates(type(x)) else tensor_namespace.asarray(x) for x in tensors)
         for index, tensor in enumerate(self.tensors):
             if not tensor.shape or tensor.shape[0] != self.tensors[0].shape[0]:

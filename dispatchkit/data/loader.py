@@ -205,14 +205,14 @@ class _Source:
             raise DataLoaderError(self.name, action, f"raised {type(error).__name__}: {error}") from error
 
     def collate(self, items: Any, which: str) -> Any:
-        """Return the batch of some items, which a message tells by `which`."""
+        """Return the batch of some items, which messages call `which`."""
         function = self.loader.collate_fn
         name = getattr(function, "__name__", type(function).__name__)
         return self.attempt(f"{name} of {which}", function, items)
 
 
 class _BatchGenerator(Generator):
-    """A generator that is spawned when it is first drawn from: most batches need none."""
+    """A generator that is spawned at its first draw: most batches need none."""
 
     def __init__(self, parent: Generator, number: int) -> None:
         self._parent, self._number = parent, number

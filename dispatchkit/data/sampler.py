@@ -8,7 +8,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from dispatchkit.ops.random.generator import Generator, permutation, randint, source_of
+from dispatchkit.ops.random.distributions import permutation, randint
+from dispatchkit.ops.random.generator import Generator, source_of
 
 __all__ = [
     "BatchSampler",

@@ -95,7 +95,7 @@ def prefetched(
 
 
 def _work(queue: SimpleQueue[Any], make: Callable[[Any], Any], begin: Callable[[int], None], number: int) -> None:
-    """Make what the queue has, until it has None."""
+    """Do the tasks of the queue, until it gives None."""
     begun = False
 
     def made(task: Any) -> Any:

@@ -8,9 +8,9 @@ from inspect import Parameter, Signature
 from typing import Any
 
 from dispatchkit.errors import RegistrationError
-from dispatchkit.protocol.annotations import alternatives, is_sequence, resolved_hints
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.parameters import Form
+from dispatchkit.protocol.registration.annotations import alternatives, is_sequence, resolved_hints
 
 __all__ = ["array_forms", "gives_several"]
 
@@ -81,7 +81,7 @@ def _form_of_one(hint: Any) -> Form | None:
         return None
     if cls.__module__.startswith("numpy._typing"):
         return Form.LOOSE  # a member of `numpy.typing.ArrayLike`
-    takes_part = tensor_protocol.records.participates(cls) or tensor_protocol.wrapped_always(cls)
+    takes_part = tensor_protocol.types.participates(cls) or tensor_protocol.types.wrapped_always(cls)
     return Form.ONE if takes_part else None
 
 

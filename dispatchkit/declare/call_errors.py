@@ -12,17 +12,15 @@ import re
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from dispatchkit.backends.arrays import SCALARS, advice_for_subclass
+from dispatchkit.declare.declared import Declared
 from dispatchkit.errors import AutogradError, DispatchError, ForeignArgumentError
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.parameters import Form, Key, flatten
-
-if TYPE_CHECKING:
-    from dispatchkit.declare.operation import DeclaredOperation
 
 __all__ = [
     "MISTAKES",
@@ -56,7 +54,7 @@ UNFIT = re.compile("gufunc|remapped shapes|not aligned")
 
 
 def reraise(
-    operation: DeclaredOperation, error: Exception, args: Sequence[Any], kwargs: Mapping[str, Any], inner: bool = False
+    operation: Declared, error: Exception, args: Sequence[Any], kwargs: Mapping[str, Any], inner: bool = False
 ) -> NoReturn:
     """Raise the error of a body again, with the operation and its arguments in the text.
 
@@ -100,7 +98,7 @@ def in_plain_words(reason: str) -> str:
     return reason
 
 
-def _fault(operation: DeclaredOperation, reason: str, given: Mapping[str, Any]) -> str:
+def _fault(operation: Declared, reason: str, given: Mapping[str, Any]) -> str:
     """Say which arguments are at fault and why; "" where only the array library knows."""
     if "dtype" in given and re.search("dtype|data type", reason):
         return dtype_fault(given["dtype"])
@@ -149,11 +147,13 @@ def _product_fault(arrays: Mapping[str, tuple[int, ...]], along: int | None) -> 
     return f"{text}the batch axes {shape1[:-2]} of {name1} and {shape2[:-2]} of {name2} do not broadcast"
 
 
-def _is_to_be_explained(operation: DeclaredOperation, error: Exception) -> bool:
+def _is_to_be_explained(operation: Declared, error: Exception) -> bool:
     if operation.namespace.partition(".")[0] != "dispatchkit" or isinstance(error, (AutogradError, DispatchError)):
         return False
     # A body that does nothing but call a library's function states nothing itself, whatever the text begins with.
-    return operation.passthrough or not str(error).startswith((f"{operation.name}: ", f"{operation.qualified_name}: "))
+    return operation.implementation.passthrough or not str(error).startswith(
+        (f"{operation.name}: ", f"{operation.qualified_name}: ")
+    )
 
 
 def can_be_restated(error: Exception) -> bool:
@@ -202,7 +202,7 @@ def shown(value: Any) -> str:
     return reprlib.repr(value)
 
 
-def check_numbers(operation: DeclaredOperation, result: Any, asked: Any) -> None:
+def check_numbers(operation: Declared, result: Any, asked: Any) -> None:
     """Raise if the dtype of a result is none of numbers.
 
     Parameters
@@ -225,7 +225,7 @@ def _may_hold_others(cls: Any) -> bool:
     return issubclass(cls, np.ndarray) or (issubclass(cls, np.generic) and SCALARS.isdisjoint(cls.__mro__))
 
 
-def numbers_only(operation: DeclaredOperation, handler: Callable[..., Any], key: Key) -> Callable[..., Any]:
+def numbers_only(operation: Declared, handler: Callable[..., Any], key: Key) -> Callable[..., Any]:
     """Return a handler that refuses NumPy arrays of anything but numbers: strings, objects, dates.
 
     Parameters

@@ -2,7 +2,7 @@
 
 ::
 
-    @elementwise
+    @exponential
     def log(xp, x, /):
         '''Natural logarithm of each element.'''
         return xp.log(x)
@@ -28,10 +28,9 @@ from dispatchkit.declare.rules import Rule, RuleKind
 from dispatchkit.declare.samples import Content, Sample, elementwise_samples, reduction_samples
 from dispatchkit.declare.typing import Operation
 from dispatchkit.errors import RegistrationError
-from dispatchkit.protocol.annotations import signature_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind, kinds
-from dispatchkit.protocol.parameters import Parameters
+from dispatchkit.protocol.parameters import Parameters, signature_of
 
 __all__ = [
     "activation",
@@ -120,31 +119,26 @@ def operation(
     ----------
     body : takes an array namespace ``xp``, then the operation's own parameters
     kind : its family
-    arrays : names of the parameters that decide who answers a call; by default those annotated with arrays (`Tensor`,
-        ``numpy.ndarray``, array types, sequences of them), and the positional-only ones without annotation
+    arrays : names of the parameters that decide who answers a call; by default those annotated with arrays, array types
+        or sequences of them, and the positional-only ones without annotation
     operator : name of the operator it is, such as ``"__add__"``; the reflected one follows
-    methods : names of the methods that view it
-    properties : names of the properties that view it
+    methods, properties : names of the methods and the properties that call it
     varargs : a parameter that the methods also take spread out
     differentiable : whether gradients flow through it
     namespace : printed before its name; operations of this library stand in ``"dispatchkit"`` and below
-    domain : bounds of the elements it is defined and smooth for, from which elementwise samples are drawn
-    content : what those elements are, see `Draw`
-    samples : valid calls, where arity and kind do not tell them
-    record : the class of what stands behind the function
+    domain, content : bounds of the elements it is smooth for, and what they are (see `Draw`), for drawn samples
+    samples : valid calls, where arity and kind do not say them
+    record : the class of its record
     decomposes : whether the body is a way to compute it by other operations
-    passthrough : whether the body only passes its arguments on to the namespace's function of the same name, which
-        then computes NumPy arrays directly; such a body is no decomposition
+    passthrough : whether the body only calls the namespace's function of the same name; it is no decomposition
     real : whether it refuses complex numbers with a TypeError, which its body or the namespace's function raises
     takes : what its arrays hold: ``"real numbers"``; by default numbers, or what `content` says
-    gives : the dtype of an elementwise result, for the docstring: that of the arguments (``"same"``), ``"float"`` also
-        for integers, ``"bool"``, or ``"real"`` also for complex numbers
+    gives : the dtype of an elementwise result: ``"same"``, ``"float"`` also for integers, ``"bool"``, ``"real"``
     special : values of the result that the docstring names: ``"NaN for negative numbers"``
 
     Returns
     -------
-    the public function, with ``def_partial``, ``def_transpose``, ``def_vjp`` and ``def_jvp``; an operation without
-    rules is differentiated through its body. With ``def_numpy`` it takes a fast path for NumPy arrays
+    the public function; it is differentiated through its body until ``def_partial`` or the like declares a rule
 
     Examples
     --------
@@ -156,38 +150,25 @@ def operation(
     ... def cube_partial(x):
     ...     return 3 * x * x
     >>> x = dk.tensor([2.0], requires_grad=True)
-    >>> cube(x).sum().backward()
+    >>> cube(x).backward()
     >>> x.grad
     tensor([12.])
     """
 
     def make(fn: Callable[..., Any]) -> Any:
-        signature = _public_signature(fn)
-        if kind in CREATING:
-            signature = _with_requires_grad(signature)
-        place = namespace or fn.__module__.partition(".")[0]
+        signature = _public_signature(fn, kind)
         parameters = Parameters(signature, array_forms(fn, signature, arrays))
-        entry = record(tensor_protocol, fn.__name__, place, kind, parameters, fn, differentiable, passthrough)
-        call = tensor_protocol.add(entry)
-        entry.several = gives_several(fn)
+        place = namespace or fn.__module__.partition(".")[0]
+        options = {"differentiable": differentiable, "several": gives_several(fn), "passthrough": passthrough}
+        entry = record(tensor_protocol, fn.__name__, place, kind, parameters, fn, **options)
         entry.decomposes = decomposes and not passthrough and not parameters.nullary
         entry.samples = _samples(entry, domain, content) if samples is None else list(samples)
         entry.facts = Facts(real, takes or HELD.get(content or "real", "numbers"), gives, special)
-        entry.forget_rules()
-        _dress(call, fn, signature)
-        if fn.__doc__ and fn.__module__.startswith("dispatchkit."):
-            call.__doc__ = composed(fn.__doc__, signature, kind, entry.facts)
-        _attach_rules(call, entry)
+        _dress(tensor_protocol.operations.add(entry), fn, signature, entry)
         _enter_names(entry, operator, methods or (), properties, varargs)
-        return call
+        return entry.function
 
     return make if body is None else make(body)
-
-
-def _with_requires_grad(signature: inspect.Signature) -> inspect.Signature:
-    """Return the signature of a function that makes leaves: its body's, and whether they require a gradient."""
-    flag = inspect.Parameter("requires_grad", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool")
-    return signature.replace(parameters=[*signature.parameters.values(), flag])
 
 
 def _samples(entry: DeclaredOperation, domain: tuple[float, float], content: Content | None) -> list[Sample]:
@@ -198,7 +179,8 @@ def _samples(entry: DeclaredOperation, domain: tuple[float, float], content: Con
     return []
 
 
-def _public_signature(fn: Callable[..., Any]) -> inspect.Signature:
+def _public_signature(fn: Callable[..., Any], kind: Kind) -> inspect.Signature:
+    """Return the signature of a body's function: without the namespace, and whether leaves require a gradient."""
     signature = signature_of(fn, "operation")
     parameters = list(signature.parameters.values())
     if not parameters or parameters[0].kind not in (
@@ -208,19 +190,19 @@ def _public_signature(fn: Callable[..., Any]) -> inspect.Signature:
         raise RegistrationError(
             f"operation: the body of {fn.__name__} must take an array namespace first: def {fn.__name__}(xp, x, /)"
         )
-    return signature.replace(parameters=parameters[1:])
+    flag = inspect.Parameter("requires_grad", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool")
+    return signature.replace(parameters=[*parameters[1:], *([flag] if kind in CREATING else [])])
 
 
-def _dress(call: Any, fn: Callable[..., Any], signature: inspect.Signature) -> None:
+def _dress(call: Any, fn: Callable[..., Any], signature: inspect.Signature, entry: DeclaredOperation) -> None:
+    """Give the public function of an operation its name, its docstring and what declares rules."""
     call.__name__ = fn.__name__
     call.__qualname__ = fn.__qualname__
     call.__module__ = fn.__module__
-    call.__doc__ = fn.__doc__
+    own = fn.__doc__ and fn.__module__.startswith("dispatchkit.")
+    call.__doc__ = composed(fn.__doc__ or "", signature, entry.kind, entry.facts) if own else fn.__doc__
     call.__signature__ = signature
     call.__annotations__ = {k: v for k, v in fn.__annotations__.items() if k in signature.parameters or k == "return"}
-
-
-def _attach_rules(call: Any, entry: DeclaredOperation) -> None:
     for kind in ("partial", "transpose", "vjp", "jvp"):
         setattr(call, f"def_{kind}", partial(_define, entry, kind))
     call.def_numpy = partial(_define_numpy, entry)
@@ -255,9 +237,9 @@ def _define(entry: DeclaredOperation, kind: RuleKind, rule: Any, /, *others: Any
 
 def _store(entry: DeclaredOperation, kind: RuleKind, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     rule = Rule(kind, function, entry.qualified_name, entry.parameters)
-    getattr(entry.derivatives, PLACES[kind])[name] = rule
-    entry.trusted = entry.trusted and getattr(function, "__module__", "").partition(".")[0] == "dispatchkit"
-    entry.forget_rules()
+    getattr(entry.derivative.rules, PLACES[kind])[name] = rule
+    entry.derivative.trusted &= getattr(function, "__module__", "").partition(".")[0] == "dispatchkit"
+    entry.rules_changed()
     return function
 
 
@@ -271,8 +253,8 @@ def _store_numbers(entry: DeclaredOperation, kind: RuleKind, numbers: tuple[Any,
             f"def_{kind}: {entry.qualified_name} takes a function that computes the derivative, or def_partial takes a "
             f"number for each of {', '.join(names)}; found {found}"
         )
-    entry.derivatives.partials.update((name, x) for name, x in zip(names, numbers, strict=True) if x is not None)
-    entry.forget_rules()
+    entry.derivative.rules.partials.update((name, x) for name, x in zip(names, numbers, strict=True) if x is not None)
+    entry.rules_changed()
 
 
 def _define_numpy(entry: DeclaredOperation, fast: Callable[..., Any], /) -> Callable[..., Any]:
@@ -284,7 +266,8 @@ def _define_numpy(entry: DeclaredOperation, fast: Callable[..., Any], /) -> Call
         raise RegistrationError(
             f"{fast.__name__} cannot compute {entry.qualified_name} on NumPy arrays: write def {fast.__name__}{right}"
         )
-    entry.compute_on_numpy_by(fast)
+    entry.implementation.compute_on_numpy_by(fast)
+    entry.rules_changed()
     return fast
 
 
@@ -300,7 +283,7 @@ def _enter_names(
     properties: Sequence[str],
     varargs: str | None,
 ) -> None:
-    surface = entry.protocol.surface
+    surface = tensor_protocol.surface
     if entry.namespace.partition(".")[0] == "dispatchkit":
         enter(entry.qualified_name.partition(".")[2], entry.function)
     if operator is not None:
@@ -323,7 +306,7 @@ def alias(name: str, function: Operation[P, R], *, method: bool = True) -> Opera
     entry = tensor_protocol.operation(function)
     enter(".".join([*entry.namespace.split(".")[1:], name]), function)
     if method:
-        entry.protocol.surface.add_method(name, entry)
+        tensor_protocol.surface.add_method(name, entry)
     return function
 
 
@@ -370,27 +353,27 @@ class _Declarer:
         self.methods = methods
 
 
-arithmetic = _Declarer(kinds.arithmetic, methods=True)
-additive = _Declarer(kinds.additive, methods=True)
-multiplicative = _Declarer(kinds.multiplicative, methods=True)
-bounds = _Declarer(kinds.bounds, methods=True)
-rounding = _Declarer(kinds.rounding, methods=True)
-complex_parts = _Declarer(kinds.complex_parts, methods=True)
-comparison = _Declarer(kinds.comparison, methods=True)
-predicate = _Declarer(kinds.predicate, methods=True)
-logical = _Declarer(kinds.logical, methods=True)
-bitwise = _Declarer(kinds.bitwise, methods=True)
-exponential = _Declarer(kinds.exponential, methods=True)
-trigonometric = _Declarer(kinds.trigonometric, methods=True)
-hyperbolic = _Declarer(kinds.hyperbolic, methods=True)
-activation = _Declarer(kinds.activation, methods=True)
-reduction = _Declarer(kinds.reduction, methods=True)
-manipulation = _Declarer(kinds.manipulation, methods=False)
-linalg = _Declarer(kinds.linalg, methods=False)
-product = _Declarer(kinds.product, methods=False)
-decomposition = _Declarer(kinds.decomposition, methods=False)
-creation = _Declarer(kinds.creation, methods=False)
-indexing = _Declarer(kinds.indexing, methods=False)
-searching = _Declarer(kinds.searching, methods=True)
-conversion = _Declarer(kinds.conversion, methods=False)
-random = _Declarer(kinds.random, methods=False)
+arithmetic: _Declarer = _Declarer(kinds.arithmetic, methods=True)
+additive: _Declarer = _Declarer(kinds.additive, methods=True)
+multiplicative: _Declarer = _Declarer(kinds.multiplicative, methods=True)
+bounds: _Declarer = _Declarer(kinds.bounds, methods=True)
+rounding: _Declarer = _Declarer(kinds.rounding, methods=True)
+complex_parts: _Declarer = _Declarer(kinds.complex_parts, methods=True)
+comparison: _Declarer = _Declarer(kinds.comparison, methods=True)
+predicate: _Declarer = _Declarer(kinds.predicate, methods=True)
+logical: _Declarer = _Declarer(kinds.logical, methods=True)
+bitwise: _Declarer = _Declarer(kinds.bitwise, methods=True)
+exponential: _Declarer = _Declarer(kinds.exponential, methods=True)
+trigonometric: _Declarer = _Declarer(kinds.trigonometric, methods=True)
+hyperbolic: _Declarer = _Declarer(kinds.hyperbolic, methods=True)
+activation: _Declarer = _Declarer(kinds.activation, methods=True)
+reduction: _Declarer = _Declarer(kinds.reduction, methods=True)
+manipulation: _Declarer = _Declarer(kinds.manipulation, methods=False)
+linalg: _Declarer = _Declarer(kinds.linalg, methods=False)
+product: _Declarer = _Declarer(kinds.product, methods=False)
+decomposition: _Declarer = _Declarer(kinds.decomposition, methods=False)
+creation: _Declarer = _Declarer(kinds.creation, methods=False)
+indexing: _Declarer = _Declarer(kinds.indexing, methods=False)
+searching: _Declarer = _Declarer(kinds.searching, methods=True)
+conversion: _Declarer = _Declarer(kinds.conversion, methods=False)
+random: _Declarer = _Declarer(kinds.random, methods=False)

@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 
 from dispatchkit.protocol.kinds import Kind, kinds
 
-__all__ = ["HELD", "Facts", "Gives", "composed"]
+__all__ = ["EXAMPLES_IMPORT", "HELD", "Facts", "Gives", "composed", "entries", "join_sections", "split_sections"]
 
 # The dtype of an elementwise result: that of the arguments, floating-point also for integers, booleans, or real also
 # for complex numbers.
@@ -71,7 +71,7 @@ GIVES = {
 DEDENTED = sys.version_info >= (3, 13)
 HEADING = re.compile(r"\n\n?([A-Z][A-Za-z ]+)\n---+\n")
 EMPTY, VARIADIC = inspect.Parameter.empty, inspect.Parameter.VAR_POSITIONAL
-IMPORT = ">>> import dispatchkit as dk\n"
+EXAMPLES_IMPORT = ">>> import dispatchkit as dk\n"
 
 
 def composed(text: str, signature: inspect.Signature, kind: Kind, facts: Facts) -> str:
@@ -84,29 +84,39 @@ def composed(text: str, signature: inspect.Signature, kind: Kind, facts: Facts) 
     kind : the operation's family
     facts : what its declaration states
     """
-    head, *parts = HEADING.split(text if DEDENTED else text.strip().replace("\n    ", "\n"))
-    sections = dict(zip(parts[::2], parts[1::2], strict=True))
+    head, sections = split_sections(text)
     result = str(signature.return_annotation)
     made = {
-        "Parameters": _parameters(_entries(sections.pop("Parameters", "")), signature, kind, facts),
+        "Parameters": _parameters(entries(sections.pop("Parameters", "")), signature, kind, facts),
         "Returns": _returns(sections.pop("Returns", ""), result, signature, kind, facts),
         "Raises": _raises(sections.pop("Raises", ""), facts),
     }
     examples = sections.get("Examples")
-    if examples is not None and IMPORT not in examples + "\n":
-        sections["Examples"] = IMPORT + examples
-    bodies = [(name, body) for name, body in (made | sections).items() if body]
+    if examples is not None and EXAMPLES_IMPORT not in examples + "\n":
+        sections["Examples"] = EXAMPLES_IMPORT + examples
+    return join_sections(head, made | sections)
+
+
+def split_sections(text: str) -> tuple[str, dict[str, str]]:
+    """Return what stands before the sections of a docstring in a source, and the bodies of these by name."""
+    head, *parts = HEADING.split(text if DEDENTED else text.strip().replace("\n    ", "\n"))
+    return head, dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def join_sections(head: str, sections: dict[str, str]) -> str:
+    """Return a docstring made of its sections; empty ones are left out."""
+    bodies = [(name, body) for name, body in sections.items() if body]
     return head.rstrip() + "".join(f"\n\n{name}\n{'-' * len(name)}\n{body.strip()}" for name, body in bodies) + "\n"
 
 
-def _entries(section: str) -> dict[str, str]:
+def entries(section: str) -> dict[str, str]:
     """Return the texts in a section of the source by what they are of; a further line of a text is indented."""
-    entries = {}
+    found = {}
     for entry in re.split(r"\n(?! )", section.strip()):
-        names, found, text = entry.partition(" : ")
-        if found:
-            entries.update(dict.fromkeys(names.replace("*", "").split(", "), text))
-    return entries
+        names, colon, text = entry.partition(" : ")
+        if colon:
+            found.update(dict.fromkeys(names.replace("*", "").split(", "), text))
+    return found
 
 
 def _parameters(texts: dict[str, str], signature: inspect.Signature, kind: Kind, facts: Facts) -> str:
@@ -144,17 +154,17 @@ def _returns(text: str, result: str, signature: inspect.Signature, kind: Kind, f
         text = "the array"
     if not text:
         return ""
-    named = _entries(text) if result.endswith("Result") else {}
+    named = entries(text) if result.endswith("Result") else {}
     if named:
         return "\n".join(f"{name} : Array\n{_sentence(part)}" for name, part in named.items())
     return f"{result}\n{_sentence(text)}"
 
 
 def _raises(text: str, facts: Facts) -> str:
-    entries = _entries(text)
+    found = entries(text)
     if facts.real:
-        entries = {"TypeError": "for complex numbers"} | entries
-    return "\n".join(f"{name}\n{_sentence(part)}" for name, part in entries.items())
+        found = {"TypeError": "for complex numbers"} | found
+    return "\n".join(f"{name}\n{_sentence(part)}" for name, part in found.items())
 
 
 def _sentence(text: str, name: str = "") -> str:

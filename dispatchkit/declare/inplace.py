@@ -16,14 +16,13 @@ from weakref import ref
 import numpy as np
 
 from dispatchkit.backends.arrays import namespace_of, numpy_dtype
+from dispatchkit.declare.declared import Declared
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.view_aliasing import after_change
 from dispatchkit.declare.wrapping import wrapped
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.node import extras_of
 from dispatchkit.graph.recording import is_grad_enabled
-from dispatchkit.graph.storage import Storage, Vertex, memory_of, vertex_of
+from dispatchkit.graph.storage import Storage, Vertex, extras_of, memory_of, vertex_of
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.modes import live
 
@@ -127,7 +126,7 @@ def write_back(name: str, x: Storage, result: Any) -> None:
             f"{name}: the result is a {type(result).__name__}, which cannot be written into a "
             f"{type(x).__name__}; use the result of the operation instead of changing in place"
         )
-    if result.lifted:
+    if result.is_tracer:
         _assign(name, x, result)
         return
     r = result.array
@@ -159,7 +158,10 @@ def changes_noted() -> Iterator[dict[int, ref[Storage]]]:
 
 
 def move_vertices(changes: Iterable[tuple[Storage, Vertex | None]]) -> None:
-    """Give changed tensors their new vertices, with the gradients that they have and whether they retain them."""
+    """Give changed tensors their new vertices, with the gradients that they have and whether they retain them.
+
+    As in PyTorch, the old vertex of a view that is behind retains its gradient until the view is used again.
+    """
     noted = _changed.get()
     for tensor, new in changes:
         old = tensor._node
@@ -167,41 +169,40 @@ def move_vertices(changes: Iterable[tuple[Storage, Vertex | None]]) -> None:
             continue
         if noted is not None:
             noted[id(tensor)] = ref(tensor)
-        if old is None:
-            grad, retains = getattr(tensor, "_grad", None), False
-        else:
-            extras = old.extras
-            if extras is None or old.is_leaf:
-                grad, retains = None, False
-            else:
-                grad, retains = extras.grad, extras.retains
-                extras.grad, extras.retains = None, False
         tensor._node = new
-        if new is None:
-            tensor._grad = grad
-        elif grad is not None or retains:
-            own = extras_of(new)
-            own.grad, own.retains = grad, retains
+        if old is None:
+            if new is not None and getattr(tensor, "_grad", None) is not None:
+                extras_of(new).grad = tensor._grad
+        elif old.is_leaf or old.extras is None:
+            tensor._grad = None
+        elif new is None:
+            tensor._grad = old.extras.grad
+        elif new.behind:
+            new.extras = old.extras
+        else:
+            old.extras.give_gradient(new)
 
 
-def apply_in_place(operation: DeclaredOperation, x: Storage, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def apply_in_place(operation: Declared, x: Storage, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute an operation with `x` as its first array, and make the result the value of `x`.
 
     The rules may read what `x` was before: where they do, they are given a copy.
     """
     name = f"{operation.name}_"
-    if x.lifted:
+    if x.is_tracer:
         _assign(name, x, operation.function(tensor_namespace.clone(x), *args, **kwargs))
         return x
     source: Any = x
     if in_graph(x, *args, *kwargs.values()):
         check_may_change(name, x)
-        keeps = operation.composite or operation.plan.keeps[0]
+        keeps = operation.composite or operation.derivative.plan.keeps[0]
         a = x.array
         source = wrapped(type(x), namespace_of(a).asarray(a, copy=True) if keeps else a, vertex_of(x))
         if hasattr(x, "__dict__"):
             source.__dict__.update(x.__dict__)
     write_back(name, x, operation.function(source, *args, **kwargs))
+    if x._node is not None and x._node.extras is not None:
+        vertex_of(x)  # which retains the gradient from now on
     return x
 
 
@@ -213,7 +214,7 @@ def _assign(name: str, x: Any, result: Any) -> None:
     tensor_namespace.setitem(x, ..., result)
 
 
-def make_inplace(operation: DeclaredOperation, base: Any, as_operator: bool) -> Callable[[Any, Any], Any]:
+def make_inplace(operation: Declared, base: Any, as_operator: bool) -> Callable[[Any, Any], Any]:
     """Return the method behind an in-place operator, `__iadd__` of `add`, or the method `add_`.
 
     Plain tensors outside the graph are changed by the kernel itself.
@@ -224,7 +225,7 @@ def make_inplace(operation: DeclaredOperation, base: Any, as_operator: bool) -> 
     base : the class of plain tensors
     as_operator : whether it is the operator, which leaves strangers to Python
     """
-    kernel = operation.kernel
+    kernel = operation.implementation.kernel
     direct = isinstance(kernel, np.ufunc)
     plain = (int, float, complex, np.ndarray)
 
@@ -242,7 +243,7 @@ def make_inplace(operation: DeclaredOperation, base: Any, as_operator: bool) -> 
                 if (type(b) is np.ndarray or cls is not base) and not in_graph(self, other):
                     _compute_into(operation, self, b)
                     return self
-            if as_operator and operation.protocol.is_stranger(cls):
+            if as_operator and operation.protocol.types.is_foreign(cls):
                 return NotImplemented
             return apply_in_place(operation, self, (other,), {})
         except Exception as error:
@@ -254,7 +255,7 @@ def make_inplace(operation: DeclaredOperation, base: Any, as_operator: bool) -> 
     return inplace
 
 
-def _compute_into(operation: DeclaredOperation, x: Storage, b: Any) -> None:
+def _compute_into(operation: Declared, x: Storage, b: Any) -> None:
     """Have the kernel write into the tensor's memory; small results are copied there once they are complete.
 
     NumPy raises floating-point errors after it has written, so where these may raise the result is complete first.
@@ -264,7 +265,7 @@ def _compute_into(operation: DeclaredOperation, x: Storage, b: Any) -> None:
     a = x.array
     apart = a.size <= APART or _may_raise()
     try:
-        r = operation.kernel(a, b, out=np.empty_like(a) if apart else a)
+        r = operation.implementation.kernel(a, b, out=np.empty_like(a) if apart else a)
     except ValueError as error:
         shape = np.shape(b)
         if _broadcasts_to(shape, a.shape):

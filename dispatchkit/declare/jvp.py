@@ -7,15 +7,13 @@ its place; anything else has a rule of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dispatchkit.backends.arrays import is_inexact
+from dispatchkit.declare.declared import Declared
 from dispatchkit.declare.rules import Rule
 from dispatchkit.errors import TransformError
 from dispatchkit.protocol.parameters import ArrayParameter, Form
-
-if TYPE_CHECKING:
-    from dispatchkit.declare.operation import DeclaredOperation
 
 __all__ = ["push"]
 
@@ -23,7 +21,7 @@ Tangents = Sequence[tuple[ArrayParameter, Any]]
 
 
 def push(
-    operation: DeclaredOperation,
+    operation: Declared,
     call: Callable[..., Any],
     xp: Any,
     y: Any,
@@ -75,7 +73,7 @@ def _like(xp: Any, t: Any, y: Any) -> Any:
 
 
 def _from_argument(
-    operation: DeclaredOperation,
+    operation: Declared,
     call: Callable[..., Any],
     xp: Any,
     y: Any,
@@ -84,7 +82,7 @@ def _from_argument(
     p: ArrayParameter,
     t: Any,
 ) -> Any:
-    rules = operation.derivatives
+    rules = operation.derivative.rules
     name = p.name
     if name in rules.jvps:
         return rules.jvps[name].forward(xp, t, y, *args, **kwargs)

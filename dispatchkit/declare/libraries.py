@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,7 @@ from dispatchkit.backends.arrays import making_with, namespace_of, namespace_of_
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.errors import MixedArraysError
 from dispatchkit.graph.storage import Storage
-
-if TYPE_CHECKING:
-    from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.protocol.overridable import Overridable
 
 __all__ = ["as_python", "common_library", "library_of_call", "making_for"]
 
@@ -52,7 +50,7 @@ def _described(xp: Any) -> str:
 
 
 def library_of_call(
-    operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any]
+    operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """Return the namespace that computes a call, and the arguments with NumPy's scalars as it takes them.
 
@@ -77,7 +75,7 @@ def as_python(value: Any) -> Any:
 
 
 @contextmanager
-def making_for(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[None]:
+def making_for(operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[None]:
     """Have arrays made from nothing be of the library of a call's arrays, while its body runs on tensors.
 
     Raises

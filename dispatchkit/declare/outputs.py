@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dispatchkit.backends.arrays import is_inexact, may_share_memory, raw_array
-from dispatchkit.graph.node import CallNode, Output, note_versions
+from dispatchkit.declare.declared import Declared
+from dispatchkit.graph.node import CallNode, Output, snapshot_versions
+from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, share_memory, vertex_of
 from dispatchkit.protocol.parameters import Form
 
-if TYPE_CHECKING:
-    from dispatchkit.declare.operation import DeclaredOperation
-
-__all__ = ["call_node", "is_held", "node_of_call", "note_sharing", "note_view", "several_results"]
+__all__ = ["call_node", "finalize_all", "is_held", "node_of_call", "note_sharing", "note_view", "several_results"]
 
 ndarray = np.ndarray
 new: Callable[[Any], Any] = object.__new__
@@ -45,17 +44,17 @@ def note_view(y: Storage, x: Storage) -> bool:
 
 
 def several_results(
-    operation: DeclaredOperation,
+    operation: Declared,
     cls: type,
     result: Any,
     tensors: Sequence[Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    tracked: bool,
+    flows: bool,
 ) -> Any:
-    """Wrap each of several outputs; they share one node."""
+    """Wrap each of several outputs; they share one node where gradients flow to an argument."""
     ys = []
-    views = not operation.trusted
+    views = not operation.implementation.trusted
     for r in result:
         if type(r) is not ndarray:
             r = raw_array(r)
@@ -65,11 +64,11 @@ def several_results(
         y.array = r
         y._node = y._memory = None
         ys.append(y)
-    if tracked and any(is_inexact(y.array.dtype) for y in ys):
+    if flows and operation.differentiable and is_grad_enabled() and any(is_inexact(y.array.dtype) for y in ys):
         n = call_node(operation, args, kwargs)
         n.shape, n.dtype = (), None
         n.outputs = [(y.array.shape, y.array.dtype) for y in ys]
-        if operation.keeps_output:
+        if operation.derivative.keeps_output:
             n.output = tuple(y.array for y in ys)
         for index, y in enumerate(ys):
             if is_inexact(y.array.dtype):
@@ -77,8 +76,17 @@ def several_results(
     if views:
         for y in ys:
             note_sharing(y, tensors)
+    finalize_all(operation, cls, ys, tensors)
     form = type(result)
     return tuple.__new__(form, ys) if hasattr(form, "_fields") else form(ys)
+
+
+def finalize_all(operation: Declared, cls: Any, result: Any, sources: Sequence[Any]) -> None:
+    """Tell results of a subclass which tensors they come from."""
+    if cls is not operation.protocol.types.base:
+        for y in result if isinstance(result, (tuple, list)) else (result,):
+            if type(y) is cls:
+                cls.__tensor_finalize__(y, operation.function, tuple(sources))
 
 
 def is_held(r: Any, values: Sequence[Any]) -> bool:
@@ -89,19 +97,19 @@ def is_held(r: Any, values: Sequence[Any]) -> bool:
     return False
 
 
-def node_of_call(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> CallNode:
+def node_of_call(operation: Declared, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> CallNode:
     """Return the node of a call that gave one array."""
     n = call_node(operation, args, kwargs)
     n.shape, n.dtype = result.shape, result.dtype
-    if operation.plan.keeps_output:
+    if operation.derivative.plan.keeps_output:
         n.output = result
     return n
 
 
-def call_node(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallNode:
+def call_node(operation: Declared, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallNode:
     """Return a node for a call, without what belongs to its output."""
     n = CallNode()
-    n.operation = operation
+    n.operation = operation.derivative
     edges: list[Any] = []
     tracked: list[bool] = []
     for p in operation.parameters.arrays:
@@ -111,7 +119,7 @@ def call_node(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[
         edges += own
         tracked.append(any(edge is not None for edge in own))
     n.edges = tuple(edges)
-    n.saved, n.keywords = operation.save_call(args, kwargs, tracked)
+    n.saved, n.keywords = operation.derivative.save_call(args, kwargs, tracked)
     n.outputs = n.extras = None
-    note_versions(n)
+    snapshot_versions(n)
     return n

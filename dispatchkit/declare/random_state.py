@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.overridable import Overridable
 
 __all__ = ["Drawer", "drawer", "drawing_by", "overseen"]
 
 # Is given the operation, what draws, and the call's arguments.
-Drawer = Callable[["Overridable", Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
+Drawer = Callable[[Overridable, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 drawer: ContextVar[Drawer | None] = ContextVar("dispatchkit.drawer", default=None)
 
 

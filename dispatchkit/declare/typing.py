@@ -1,28 +1,16 @@
-"""How operations look to readers and type checkers."""
+"""The annotations of bodies and rules, as declarations read them; type checkers read the stub in the same folder."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, overload
+from collections.abc import Callable
+from typing import Annotated, Any, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from dispatchkit.protocol.parameters import Form
 
-if TYPE_CHECKING:
-    import inspect
-
-    import numpy as np
-
-    from dispatchkit.tensor import Tensor
-
-    # Inside a body or rule an array is whatever `xp` computes on; to callers it is a Tensor.
-    Array: TypeAlias = Tensor
-    Scalar: TypeAlias = Tensor | complex
-else:
-    Array = Annotated[Any, Form.ONE]
-
 __all__ = ["Array", "ArrayLike", "DType", "Index", "Namespace", "Operation", "Rule", "Shape"]
 
-# To the declaration of operations these are told apart, and from parameters that may be anything, by what is noted.
+# The notes tell a declaration what a parameter takes; one without a note may be anything.
+Array: TypeAlias = Annotated[Any, Form.ONE]
 Namespace: TypeAlias = Any
 ArrayLike: TypeAlias = Annotated[Any, Form.LOOSE]
 DType: TypeAlias = Annotated[Any, "a dtype"]
@@ -31,44 +19,14 @@ Shape: TypeAlias = int | tuple[int, ...] | list[int]
 Rule: TypeAlias = Callable[..., Any]
 
 P = ParamSpec("P")
-Q = ParamSpec("Q")
 R_co = TypeVar("R_co", covariant=True)
-
-
-class NoTensor(Protocol):
-    """What is compared by `==` as Python's objects are, or as no one knows; comparing tensors gives a tensor."""
-
-    def __eq__(self, other: object, /) -> bool: ...
-    def __hash__(self) -> int: ...
-
-
-if TYPE_CHECKING:
-    Other: TypeAlias = NoTensor | np.ndarray[Any, Any]
 
 
 class Operation(Protocol[P, R_co]):
     """A public operation: a function with its declaration's signature, that custom types can override."""
 
-    __name__: str
-    __qualname__: str
-    __signature__: inspect.Signature
-
-    @overload
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
-    @overload
-    def __call__(self: Operation[[Array, Array], R_co], x1: Scalar, x2: Scalar, /) -> R_co: ...
-    # Functions that make tensors take this keyword, too.
-    @overload
-    def __call__(self, *args: Any, requires_grad: bool, **kwargs: Any) -> R_co: ...
-    # Handlers decide what array types give. A call with tensors alone has to fit the signature.
-    @overload
-    def __call__(self: Operation[Concatenate[Array, Q], R_co], x: Other, /, *args: Any, **kwargs: Any) -> Any: ...
-    @overload
-    def __call__(self, x: Sequence[Any], /, *, axis: int | None = ...) -> Any: ...
-    @overload
-    def __call__(self, x: Any, y: Other, /, *args: Any, **kwargs: Any) -> Any: ...
-    @overload
-    def __call__(self, x: Any, y: Any, z: Other, /, *args: Any, **kwargs: Any) -> Any: ...
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Answer a call."""
 
     def def_partial(self, rule: Rule | str | complex | None, /, *others: complex | None) -> Rule:
         """Declare the derivative of each output element by the same element of an argument; or numbers, one for each.

@@ -102,7 +102,8 @@ class Behind(Vertex):
         source: _Source = memory.source
         saved = (None, None) if self.layout is None else (self.layout, source.layout)
         node = _overlaid(tensor, None, source.vertex, saved)
-        node.extras = self.extras
+        if self.extras is not None:
+            self.extras.give_gradient(node)
         if memory.behind.pop(id(tensor), None) is not None:
             memory.views.append(ref(tensor))
         tensor._node = node

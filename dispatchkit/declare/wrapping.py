@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -14,12 +14,8 @@ from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
 
-if TYPE_CHECKING:
-    from dispatchkit.declare.operation import DeclaredOperation
+__all__ = ["holds", "make_leaf", "spec_of", "wrapped"]
 
-__all__ = ["finalized", "holds", "make_leaf", "spec_of", "wrapped"]
-
-Handler = Callable[..., Any]
 new: Callable[[Any], Any] = object.__new__
 
 
@@ -74,46 +70,12 @@ def holds(condition: Any) -> bool:
     >>> dk.func.vmap(safe_log)(dk.asarray([1.0, 2.0]))
     tensor([0.0000, 0.6931])
     """
-    if not isinstance(condition, Storage) and tensor_protocol.records.participates(type(condition)):
+    if not isinstance(condition, Storage) and tensor_protocol.types.participates(type(condition)):
         condition = tensor_namespace.all(condition)
-        dense = tensor_protocol.records.to_dense(type(condition))
+        dense = tensor_protocol.types.to_dense(type(condition))
         condition = condition if dense is None else dense(condition)
         if not isinstance(condition, Storage):
             return bool(condition)
     while isinstance(condition, Storage):
-        condition = condition.value if condition.lifted else condition.array  # type: ignore[attr-defined]
+        condition = condition.value if condition.is_tracer else condition.array  # type: ignore[attr-defined]
     return bool(np.all(np.asarray(condition)))
-
-
-def finalized(operation: DeclaredOperation, cls: Any, handler: Handler, tensors: Sequence[bool]) -> Handler:
-    """Return a handler whose results are told of the tensors they come from.
-
-    Parameters
-    ----------
-    operation, cls, handler : as it computes, and what the results are
-    tensors : for an operation of one or two arrays, which of them are tensors
-    """
-    parameters, function = operation.parameters, operation.function
-    finalize = cls.__tensor_finalize__
-
-    def of_one(x: Any) -> Any:
-        y = handler(x)
-        finalize(y, function, (x,))
-        return y
-
-    def of_two(x1: Any, x2: Any) -> Any:
-        y = handler(x1, x2)
-        finalize(y, function, (x1, x2))
-        return y
-
-    def of_any(*args: Any, **kwargs: Any) -> Any:
-        result = handler(*args, **kwargs)
-        sources = tuple([v for _, v in parameters.values(args, kwargs) if isinstance(v, Storage)])
-        for y in result if isinstance(result, (tuple, list)) else (result,):
-            if type(y) is cls:
-                finalize(y, function, sources)
-        return result
-
-    if operation.composite or operation.several or not all(tensors):
-        return of_any
-    return of_one if parameters.unary else of_two if parameters.binary else of_any

@@ -1,4 +1,4 @@
-"""Which arguments of a function a transformation is about."""
+"""The arguments of a function that `argnums` chooses."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def _with_dims(change: Callable[[Any, Any], Any], given: Any, dims: Any) -> Any:
 
 
 def _fronted(x: Any, dim: Any, sizes: list[int]) -> Any:
-    """Return an argument with the batch as its first axis, and note how long that is."""
+    """Return an argument with the batch as its first axis, and note the length of the batch."""
     if dim is None:
         return x
     x = as_array(x)
@@ -166,7 +166,7 @@ def _joined(parts: list[Any], out_dims: Any) -> Any:
 
 
 def _placed(y: Any, dim: Any) -> Any:
-    """Return an output with the batch where it is to be."""
+    """Return an output with the batch at the chosen axis."""
     if not dim:
         return y
     return tensor_namespace.moveaxis(y, 0, normal_axis(dim, y.ndim, "vmap: out_dims"))

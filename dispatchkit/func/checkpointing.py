@@ -14,7 +14,7 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError, InplaceError
 from dispatchkit.func.containers import arrays_of, as_array, mapped
 from dispatchkit.func.reverse import Recording
-from dispatchkit.graph.node import CallNode, Output, note_versions
+from dispatchkit.graph.node import CallNode, Output, snapshot_versions
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage, version_of, vertex_of
 from dispatchkit.ops.random.generator import current_generator
@@ -101,7 +101,7 @@ class _Seen(Mode):
             return
         if x._node is not None:
             self.tracked.setdefault(id(x), (x, _places.get().get(id(x), x)))
-        elif not x.lifted:
+        elif not x.is_tracer:
             self.others[id(x)] = ref(x)
 
     def constants(self) -> dict[int, tuple[ref[Storage], int]]:
@@ -112,14 +112,14 @@ class _Seen(Mode):
     def answer(
         self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
-        """Look at the arguments, and let the call pass."""
+        """Note the arguments, and decline."""
         for _, x in operation.parameters.values(args, kwargs):
             self._note(x)
         return NotImplemented
 
 
 class _Replaced(Mode):
-    """Puts other tensors in the place of some, in the arguments of all calls.
+    """Replaces some tensors by others in the arguments of all calls.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class _Replaced(Mode):
     def answer(
         self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
-        """Make the call with the other tensors, or let it pass where there is none of those."""
+        """Make the call with the other tensors; decline where there are none."""
         for _, x in operation.parameters.values(args, kwargs):
             if not isinstance(x, Storage) or id(x) not in self.unread:
                 continue
@@ -153,7 +153,7 @@ class _Replaced(Mode):
 
 
 class _Again:
-    """What stands behind the node of a checkpoint: it calls the function again, recorded, and pulls through that.
+    """The operation of a checkpoint's node: it calls the function again, recorded, and goes back through that graph.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ class _Again:
         n.extras = None
         n.shape, n.dtype = (), None
         n.outputs = [(tuple(y.array.shape), y.dtype) for y in outputs]
-        note_versions(n)
+        snapshot_versions(n)
         for index, y in enumerate(outputs):
             y._node = Output(n, index, tuple(y.array.shape), y.array.dtype)
 
@@ -210,8 +210,8 @@ class _Again:
         found = [(tuple(y.shape), y.dtype) for y in outputs]
         if found != node.outputs:
             raise AutogradError(
-                f"checkpoint: {getattr(self.func, '__name__', 'the function')} gave {_told(node.outputs)} first and "
-                f"{_told(found)} when it was called again; it must do the same both times"
+                f"checkpoint: {getattr(self.func, '__name__', 'the function')} gave {_listed(node.outputs)} first and "
+                f"{_listed(found)} when it was called again; it must do the same both times"
             )
         cts = [tensor_namespace.zeros_like(y) if one is None else one for y, one in zip(outputs, g, strict=True)]
         return list(recording.pull(tuple(cts), retain=False))
@@ -246,5 +246,5 @@ class _Again:
         return tuple(y for y, wanted in zip(output, self.wanted, strict=True) if wanted)
 
 
-def _told(outputs: Sequence[tuple[tuple[int, ...], Any]]) -> str:
+def _listed(outputs: Sequence[tuple[tuple[int, ...], Any]]) -> str:
     return ", ".join(f"{dtype} of shape {shape}" for shape, dtype in outputs) or "nothing"

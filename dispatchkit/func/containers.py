@@ -1,15 +1,14 @@
 """Nested containers of arrays: what transformations take and give.
 
-Lists, tuples, named tuples and dictionaries are looked into, and so are instances of declared array types, by their
-fields; tensors and raw arrays are leaves, and everything else is passed on as it is. Python numbers are made leaves
-where derivatives are concerned; what a container in a field of an array type holds stays, which is metadata. Floating
-leaves are differentiated, but not those in a field declared with ``field(grad=False)``: `variables_of` decides.
+Containers are lists, tuples, named tuples, dictionaries, and instances of declared array types with their fields.
+Tensors and raw arrays are leaves; everything else is passed on unchanged. For derivatives, Python numbers become
+leaves, too; a container in a field of an array type is metadata and stays. Floating leaves are differentiated, except
+in fields declared with ``field(grad=False)``: `variables_of` decides.
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from dispatchkit.backends.arrays import as_numpy, is_complex, is_inexact, namesp
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tree import Item, container_items, leaves, map_leaves, place, rebuilt
 
 __all__ = [
     "Leaf",
@@ -28,14 +28,13 @@ __all__ = [
     "fitted",
     "is_array",
     "is_floating",
+    "items_of",
     "mapped",
-    "parts_of",
     "variables_in",
     "variables_of",
     "with_constants",
     "with_floats",
     "with_numbers",
-    "with_parts",
     "with_variables",
     "zipped",
 ]
@@ -46,7 +45,7 @@ Leaf = Callable[[Any], Any]
 def is_array(value: Any) -> bool:
     """Return whether a value is a tensor or a raw array."""
     return isinstance(value, (Storage, np.ndarray, np.generic)) or (
-        hasattr(value, "__array_namespace__") and not tensor_protocol.records.participates(type(value))
+        hasattr(value, "__array_namespace__") and not tensor_protocol.types.participates(type(value))
     )
 
 
@@ -82,75 +81,48 @@ def is_floating(value: Any) -> bool:
     return is_array(value) and is_inexact(value.dtype)
 
 
-def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
-    """Return the parts of a container with their keys; None for what is none."""
-    if isinstance(value, (list, tuple)):
-        return list(enumerate(value))
-    if isinstance(value, Mapping):
-        return list(value.items())
-    if value is None or is_array(value) or not tensor_protocol.records.participates(type(value)):
+def items_of(value: Any) -> Sequence[Item] | None:
+    """Return the parts of a container, or of an instance of a declared type, with their keys; None for a leaf."""
+    if value is None or is_array(value):
         return None
-    return [(name, getattr(value, name)) for name in tensor_protocol.records.fields_of(value)]
+    found = container_items(value)
+    return tensor_protocol.types.items_of(value) if found is None else found
 
 
 def _constants(value: Any) -> frozenset[str]:
     """Return the keys of the parts of a container that are not differentiated, whatever they hold."""
     if isinstance(value, (list, tuple, Mapping)):
         return frozenset()
-    return tensor_protocol.records.constants_of(type(value))
+    return tensor_protocol.types.constants_of(type(value))
 
 
-def variables_of(value: Any) -> list[tuple[Any, Any]] | None:
-    """Return the parts of a container that may be differentiated with their keys; None for what is none."""
-    parts = parts_of(value)
-    if not parts or not (constants := _constants(value)):
-        return parts
-    return [(key, part) for key, part in parts if key not in constants]
-
-
-def with_parts(value: Any, parts: list[Any]) -> Any:
-    """Return a container like another, with other parts."""
-    if isinstance(value, (list, tuple)):
-        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
-    if isinstance(value, Mapping):
-        # A copy keeps what belongs to a class of dictionaries, such as a default.
-        changed = copy.copy(value) if isinstance(value, MutableMapping) else {}
-        changed.update(zip(value, parts, strict=True))
-        return changed
-    made = copy.copy(value)
-    for name, part in zip(tensor_protocol.records.fields_of(value), parts, strict=True):
-        object.__setattr__(made, name, part)
-    return made
+def variables_of(value: Any) -> Sequence[Item] | None:
+    """Return the parts that may be differentiated with their keys; None for what has no parts."""
+    items = items_of(value)
+    if not items or not (constants := _constants(value)):
+        return items
+    return [(key, part) for key, part in items if key not in constants]
 
 
 def mapped(change: Leaf, value: Any) -> Any:
     """Return a container with `change` made to each array."""
-    if is_array(value):
-        return change(value)
-    parts = parts_of(value)
-    return value if parts is None else with_parts(value, [mapped(change, part) for _, part in parts])
+    return map_leaves(items_of, lambda leaf: change(leaf) if is_array(leaf) else leaf, value)
 
 
 def with_variables(change: Leaf, value: Any) -> Any:
     """Return a container with `change` made to each array that is differentiated."""
-    if is_array(value):
-        return change(value) if is_floating(value) else value
-    parts = parts_of(value)
-    if parts is None:
-        return value
-    constants = _constants(value)
-    return with_parts(value, [part if key in constants else with_variables(change, part) for key, part in parts])
+    return map_leaves(variables_of, lambda leaf: change(leaf) if is_floating(leaf) else leaf, value)
 
 
 def with_constants(change: Leaf, value: Any) -> Any:
     """Return a container with `change` made to each array in a field that is not differentiated, itself if none."""
-    parts = None if is_array(value) else parts_of(value)
-    if parts is None:
+    items = items_of(value)
+    if items is None:
         return value
     constants = _constants(value)
-    made = [mapped(change, part) if key in constants else with_constants(change, part) for key, part in parts]
-    same = all(new is part for new, (_, part) in zip(made, parts, strict=True))
-    return value if same else with_parts(value, made)
+    made = [(key, (mapped if key in constants else with_constants)(change, part)) for key, part in items]
+    same = all(new is part for (_, new), (_, part) in zip(made, items, strict=True))
+    return value if same else rebuilt(value, made)
 
 
 def fitted(name: str, owner: str, kind: str, x: Any, given: Any) -> Any:
@@ -188,44 +160,35 @@ def with_numbers(value: Any) -> Any:
 def _with_tensors(value: Any, numbers: tuple[type, ...]) -> Any:
     if isinstance(value, numbers) or is_array(value):
         return as_array(value)
-    parts = parts_of(value)
-    if parts is None:
+    items = items_of(value)
+    if items is None:
         return value
     if isinstance(value, (list, tuple, Mapping)):
-        return with_parts(value, [_with_tensors(part, numbers) for _, part in parts])
+        return rebuilt(value, [(key, _with_tensors(part, numbers)) for key, part in items])
     constants = _constants(value)
 
     def stays(key: Any, part: Any) -> bool:
         return isinstance(part, (list, tuple, Mapping)) or (key in constants and isinstance(part, (float, complex)))
 
-    return with_parts(value, [part if stays(key, part) else with_floats(part) for key, part in parts])
+    return rebuilt(value, [(key, part if stays(key, part) else with_floats(part)) for key, part in items])
 
 
 def arrays_of(value: Any) -> Iterator[Any]:
     """Yield the arrays of a container."""
-    if is_array(value):
-        yield value
-    else:
-        for _, part in parts_of(value) or ():
-            yield from arrays_of(part)
+    return filter(is_array, leaves(items_of, value))
 
 
 def variables_in(value: Any) -> Iterator[Any]:
     """Yield the arrays of a container that are differentiated."""
-    if is_array(value):
-        if is_floating(value):
-            yield value
-    else:
-        for _, part in variables_of(value) or ():
-            yield from variables_in(part)
+    return filter(is_floating, leaves(variables_of, value))
 
 
 def zipped(
     change: Callable[[Any, Any], Any], value: Any, other: Any, what: str, path: str = "", *, variables: bool = False
 ) -> Any:
-    """Return a container with ``change(array, part of the other at its place)`` in the place of each array.
+    """Return a container with ``change(array, part of the other at the same path)`` in the place of each array.
 
-    The other container may end sooner: what it has there then holds for all arrays below. With `variables`, arrays
+    The other container may be less deep: its leaf then goes with all arrays below. With `variables`, arrays
     that are not differentiated stay.
 
     Raises
@@ -234,35 +197,34 @@ def zipped(
     """
     if is_array(value):
         return change(value, other) if not variables or is_floating(value) else value
-    parts = parts_of(value)
-    if parts is None:
+    items = (variables_of if variables else items_of)(value)
+    if items is None:
         return value
-    constants = _constants(value) if variables else ()
-
-    def changed(key: Any, part: Any, own: Any) -> Any:
-        place = f"{path}[{key!r}]"
-        return part if key in constants else zipped(change, part, own, what, place, variables=variables)
-
-    if other is None or isinstance(other, int) or is_array(other):
-        return with_parts(value, [changed(key, part, other) for key, part in parts])
-    found = parts_of(other)
-    if found is None or [key for key, _ in found] != [key for key, _ in parts]:
-        if not any(True for _ in arrays_of(value)):
-            return value
-        raise ValueError(
-            f"{what}: the container at {path or 'the top'} is {described(value)}, but what goes with it is "
-            f"{described(other)}"
-        )
-    return with_parts(value, [changed(key, part, own) for (key, part), (_, own) in zip(parts, found, strict=True)])
+    others: list[Any] = [other] * len(items)
+    if not (other is None or isinstance(other, int) or is_array(other)):
+        found = dict(items_of(other) or ())
+        if list(found) != [key for key, _ in items_of(value) or ()]:
+            if not any(True for _ in arrays_of(value)):
+                return value
+            raise ValueError(
+                f"{what}: the container at {path or 'the top'} is {described(value)}, but what goes with it is "
+                f"{described(other)}"
+            )
+        others = [found[key] for key, _ in items]
+    made = [
+        (key, zipped(change, part, own, what, path + place((key,)), variables=variables))
+        for (key, part), own in zip(items, others, strict=True)
+    ]
+    return rebuilt(value, made)
 
 
 def described(value: Any) -> str:
     """Return what a value is, for messages."""
     if is_array(value):
         return f"an array of shape {tuple(value.shape)} and dtype {value.dtype}"
-    parts = parts_of(value)
-    if parts is None:
+    items = items_of(value)
+    if items is None:
         return f"a {type(value).__name__}"
     if isinstance(value, (list, tuple)):
-        return f"a {type(value).__name__} of length {len(parts)}"
-    return f"a {type(value).__name__} with {', '.join(repr(key) for key, _ in parts) or 'nothing'}"
+        return f"a {type(value).__name__} of length {len(items)}"
+    return f"a {type(value).__name__} with {', '.join(repr(key) for key, _ in items) or 'nothing'}"

@@ -1,8 +1,8 @@
 """Reverse mode as a function of functions: record a function on leaves of its own, and pull cotangents back.
 
-The graph is the one that `backward` goes through. Where tensors are lifted (inside `vmap` or `jvp`), it is the graph
-of the tensors inside: a batch has one gradient for each of its elements, and a dual tensor's gradient is dual, its
-tangent being the derivative of the gradient in the direction followed.
+The graph is the one that `backward` goes through. Inside `vmap` or `jvp` it is the graph of the tensors inside the
+tracers: a batch has one gradient for each of its elements, and a dual tensor's gradient is dual, its tangent being the
+derivative of the gradient in the direction followed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dispatchkit.graph.recording import enable_grad, is_grad_enabled, set_grad_e
 from dispatchkit.graph.storage import Storage, Vertex, memory_of, vertex_of
 from dispatchkit.graph.sweep import reachable, sweep
 from dispatchkit.tensor.tensor import twin
-from dispatchkit.transforms import Batched, Dual, Lifted
+from dispatchkit.transforms import Batched, Dual, Tracer
 from dispatchkit.transforms.batched import batched_everywhere, in_front
 from dispatchkit.transforms.dual import tangent_at, value_at
 from dispatchkit.transforms.tracer import top_level
@@ -95,8 +95,8 @@ class Recording:
         self._close()
         # What else requires gradients outside may want to differentiate the result again.
         self._alive = outer and _reaches_outside(self._outputs)
-        self.output = self._result if self._alive else mapped(_settled, self._result)
-        self.aux: Any = aux if outer and _reaches_outside(arrays_of(aux)) else mapped(_settled, aux)
+        self.output = self._result if self._alive else mapped(_detached, self._result)
+        self.aux: Any = aux if outer and _reaches_outside(arrays_of(aux)) else mapped(_detached, aux)
 
     def _close(self) -> None:
         """Note that the function has returned."""
@@ -145,7 +145,7 @@ class Recording:
         self, top: Batched, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool
     ) -> list[Any]:
         level, size = top.level, top.value.shape[0]
-        if any(x.level != level for x in inputs if isinstance(x, Lifted)) or not all(map(_lifted, inputs)):
+        if any(x.level != level for x in inputs if isinstance(x, Tracer)) or not all(map(_is_tracer, inputs)):
             raise TransformError(f"{self.name}: a batch has left the vmap it belongs to")
         # An output outside the batch does not depend on the inputs, which are all inside.
         pairs = [
@@ -181,7 +181,7 @@ class Recording:
         pairs = [(vertex, ct) for vertex, ct in places if vertex is not None]
         if not pairs:
             return [None] * len(inputs)
-        live = is_grad_enabled() or any(ct.lifted for _, ct in pairs)
+        live = is_grad_enabled() or any(ct.is_tracer for _, ct in pairs)
         roots = pairs if live else [(vertex, ct.array) for vertex, ct in pairs]
         # What is recorded here may be part of a graph outside, which is gone through again.
         keep = retain or is_grad_enabled()
@@ -191,8 +191,8 @@ class Recording:
         return [None if (g := found.get(x._node)) is None else _of_class(g if live else _plain(g), x) for x in inputs]
 
 
-def _lifted(x: Any) -> bool:
-    return isinstance(x, Lifted)
+def _is_tracer(x: Any) -> bool:
+    return isinstance(x, Tracer)
 
 
 def _plain(array: Any) -> Any:
@@ -209,12 +209,12 @@ def _of_class(g: Any, x: Any) -> Any:
 
 
 def _entered(x: Any) -> Any:
-    """Return an array as a leaf, or where it has a graph already as a vertex of its own there."""
+    """Return an array as a new leaf; one that has a graph already gets a new vertex in it."""
     return _as_leaf(batched_everywhere(as_array(x)))
 
 
 def _as_leaf(x: Any) -> Any:
-    if isinstance(x, Lifted):
+    if isinstance(x, Tracer):
         return x.mapped(_as_leaf)
     if x._node is None or not is_grad_enabled():
         x = x.detach()
@@ -224,12 +224,12 @@ def _as_leaf(x: Any) -> Any:
 
 
 def _as_given(x: Any) -> Any:
-    """Return another tensor in the place of one in the graph, which stays there whatever becomes of the first."""
-    return x.mapped(_as_given) if isinstance(x, Lifted) else twin(x, vertex_of(x))
+    """Return another tensor with the same vertex, which stays whatever happens to the first."""
+    return x.mapped(_as_given) if isinstance(x, Tracer) else twin(x, vertex_of(x))
 
 
 def _left_behind(changed: Mapping[int, Callable[[], Any]]) -> list[Any]:
-    """Return the living tensors that changes in place put into a graph that leads to closed leaves alone."""
+    """Return the living tensors that changes in place put into a graph whose leaves are all closed."""
     tensors = [tensor for member in changed.values() if (tensor := member()) is not None]
     family = {id(one): one for tensor in tensors for one in (tensor, *memory_of(tensor).relatives(tensor))}
     tensors = [one for one in family.values() if vertex_of(one) is not None]
@@ -244,10 +244,10 @@ def _reaches_outside(arrays: Iterable[Any]) -> bool:
     return any(v.is_leaf and not (type(v) is Entry and v.closed) for v in reachable(roots))
 
 
-def _settled(y: Any) -> Any:
-    """Return an output without the graph that leads to the leaves of the recording alone."""
-    if isinstance(y, Lifted):
-        return y.mapped(_settled)
+def _detached(y: Any) -> Any:
+    """Return an output outside the graph of the recording."""
+    if isinstance(y, Tracer):
+        return y.mapped(_detached)
     return y.detach() if hasattr(y, "detach") else y
 
 
@@ -258,7 +258,7 @@ def _filled(g: Any, x: Any) -> Any:
 
 def _vertices(x: Any) -> Iterator[Vertex]:
     """Yield the vertices of the tensors inside an array."""
-    if isinstance(x, Lifted):
+    if isinstance(x, Tracer):
         for part in x.parts():
             yield from _vertices(part)
     elif isinstance(x, Storage) and (vertex := vertex_of(x)) is not None:

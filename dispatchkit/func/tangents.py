@@ -74,7 +74,7 @@ def jvp(
 
 
 def _pushed(func: Callable[..., Any], duals: Any, level: int, has_aux: bool) -> tuple[Any, ...]:
-    """Return output, tangent and what is passed on of a function of dual tensors."""
+    """Return output, tangent and auxiliary output of a function of dual tensors."""
     output = func(*duals)
     if has_aux and not (isinstance(output, tuple) and len(output) == 2):
         raise TypeError("jvp: with has_aux the function must return a pair (output, aux)")

@@ -1,4 +1,4 @@
-"""Nodes that remember where they were recorded, and backward passes that look at what the rules give."""
+"""Nodes that know where they were recorded, and backward passes that check what the rules give."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dispatchkit.backends.arrays import is_inexact, namespace_of
 from dispatchkit.errors import AnomalyError
 from dispatchkit.graph.node import Differentiable, Node
-from dispatchkit.graph.node_wrapper import Around, is_around, recorded
+from dispatchkit.graph.node_wrapper import NodeWrapper, is_wrapped_by, recorded
 from dispatchkit.graph.storage import Storage, Vertex
 from dispatchkit.protocol.frames import stack
 from dispatchkit.protocol.observers import Observer, active_observer
@@ -23,7 +23,7 @@ __all__ = ["Anomaly"]
 
 
 class Anomaly(Observer):
-    """Has each node that is recorded remember where that was.
+    """Records on each node the lines of the call that made it.
 
     Parameters
     ----------
@@ -33,18 +33,18 @@ class Anomaly(Observer):
     def __init__(self, check_nan: bool) -> None:
         self.check_nan = check_nan
 
-    def saw(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
-        """Have the nodes of a call remember the lines it came from."""
+    def on_result(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+        """Record the calling lines on the nodes of a call."""
         place = None
         for node in recorded(operation, args, kwargs, result):
-            if not is_around(Traced, node):
+            if not is_wrapped_by(Traced, node):
                 place = place or Place(stack(), _running.get())
                 node.operation = Traced(node.operation, place)
 
-    def sweeps(self, vertices: Iterable[Vertex]) -> None:
-        """Have the nodes of a backward pass looked at, those recorded outside of `detect_anomaly`, too."""
+    def on_backward(self, vertices: Iterable[Vertex]) -> None:
+        """Check what the nodes of a backward pass give, including those recorded outside of `detect_anomaly`."""
         for vertex in vertices:
-            if isinstance(vertex, Node) and not is_around(Traced, vertex):
+            if isinstance(vertex, Node) and not is_wrapped_by(Traced, vertex):
                 vertex.operation = Traced(vertex.operation, None)
 
 
@@ -69,7 +69,7 @@ class Place:
         return "".join(traceback.format_list(frames)).rstrip()
 
 
-class Traced(Around):
+class Traced(NodeWrapper):
     """The operation of a node that remembers where it was recorded.
 
     Parameters
@@ -85,12 +85,12 @@ class Traced(Around):
         self.place = place
 
     def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
-        """Return the raw cotangents of a node's inputs, looked at where this context asks for it."""
+        """Return the raw cotangents of a node's inputs, checked where this context asks for it."""
         anomaly = active_observer(Anomaly)
         return self.inner.pull_raw(node, g) if anomaly is None else self._checked(anomaly, self.inner.pull_raw, node, g)
 
     def pull_live(self, node: Any, g: Any) -> Sequence[Any]:
-        """Return the cotangents of a node's inputs as tensors, looked at where this context asks for it."""
+        """Return the cotangents of a node's inputs as tensors, checked where this context asks for it."""
         anomaly = active_observer(Anomaly)
         if anomaly is None:
             return self.inner.pull_live(node, g)
@@ -131,7 +131,7 @@ _running: ContextVar[Traced | None] = ContextVar("dispatchkit.anomaly", default=
 
 def _has_nan(value: Any) -> bool:
     if isinstance(value, Storage):
-        return any(map(_has_nan, value.parts())) if value.lifted else _has_nan(value.array)  # type: ignore[attr-defined]
+        return any(map(_has_nan, value.parts())) if value.is_tracer else _has_nan(value.array)  # type: ignore[attr-defined]
     if not is_inexact(value.dtype):
         return False
     xp = namespace_of(value)

@@ -1,6 +1,6 @@
 """Where the elements of NumPy arrays lie in memory, and which elements of two arrays are the same.
 
-Views of one another are told apart by their layouts alone, however they were made.
+Views of one another differ in their layouts alone, however they were made.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Layout:
 
     @property
     def decodable(self) -> bool:
-        """Whether an address tells the index: each axis steps over all that the axes of smaller steps reach.
+        """Whether an address determines the index: each axis steps over all that the axes of smaller steps reach.
 
         So it is for every array that owns its memory, and for what indexing and reordering axes make of such an array.
         """

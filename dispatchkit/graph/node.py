@@ -1,7 +1,7 @@
 """The nodes of the graph: one for each recorded operation, one for each leaf.
 
 Recording is on the hot path, so a node holds as few slots as it can: what few nodes need (hooks, a retained
-gradient, versions of shared memory) stands in an object of its own, made on demand.
+gradient, versions of shared memory) is in a separate object, made on demand.
 """
 
 from __future__ import annotations
@@ -10,18 +10,16 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from dispatchkit.errors import InplaceError
-from dispatchkit.graph.storage import Memory, Storage, Vertex
+from dispatchkit.graph.storage import Memory, Storage, Vertex, VertexExtras, extras_of
 
 __all__ = [
     "CallNode",
     "Differentiable",
-    "Extras",
     "Leaf",
     "Node",
     "Output",
-    "extras_of",
-    "note_versions",
     "saved_tensors",
+    "snapshot_versions",
 ]
 
 
@@ -46,31 +44,7 @@ class Differentiable(Protocol):
 
     @property
     def pull_live(self) -> Callable[[Any, Any], Sequence[Any]]:
-        """Does so with tensors, so that the cotangents are differentiable again."""
-
-
-class Extras:
-    """What few vertices have.
-
-    Attributes
-    ----------
-    versions : count of changes of each saved argument's memory when it was saved, by its id
-    shared : version counter of each output's memory and its count when it came to be shared, by index
-    hooks : called with the gradient, in order; a result replaces it
-    after : called once a leaf's gradient was accumulated
-    retains : whether `grad` is kept
-    grad : the gradient: accumulated of a leaf, retained of another
-    """
-
-    __slots__ = ("after", "grad", "hooks", "retains", "shared", "versions")
-
-    def __init__(self) -> None:
-        self.versions: dict[int, int] = {}
-        self.shared: dict[int, tuple[Memory, int]] = {}
-        self.hooks: dict[int, Callable[[Any], Any]] = {}
-        self.after: dict[int, Callable[[Any], Any]] = {}
-        self.retains = False
-        self.grad: Any = None
+        """Gives one tensor for each edge, so that the cotangents are differentiable again."""
 
 
 class Node(Vertex):
@@ -105,7 +79,7 @@ class Node(Vertex):
         """The vertex of the graph that this is, or stands in for while its operation runs backwards."""
         return self
 
-    def watch(self, memory: Memory, index: int = 0) -> None:
+    def track_memory(self, memory: Memory, index: int = 0) -> None:
         """Note that the memory of the output, or of one of several, is shared from now on."""
         if self.operation.keeps_output:
             # The first time counts: the values that the rules read are those of then.
@@ -136,7 +110,7 @@ class Node(Vertex):
 
 
 class CallNode(Node):
-    """A recorded call with parameters beside its arrays.
+    """A recorded call with parameters besides its arrays.
 
     Attributes
     ----------
@@ -177,9 +151,9 @@ class Output(Vertex):
         """The vertices of the operation's inputs."""
         return self.main.next_functions
 
-    def watch(self, memory: Memory) -> None:
+    def track_memory(self, memory: Memory) -> None:
         """Note that the output's memory is shared from now on."""
-        self.main.watch(memory, self.index)
+        self.main.track_memory(memory, self.index)
 
 
 class Leaf(Vertex):
@@ -192,26 +166,19 @@ class Leaf(Vertex):
     def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
         self.shape = shape
         self.dtype = dtype
-        self.extras = Extras()
+        self.extras = VertexExtras()
 
     @property
     def next_functions(self) -> tuple[()]:
         """Nothing: the graph ends here."""
         return ()
 
-    def watch(self, memory: Memory) -> None:
-        """Pass: the graph does not read the values of a leaf."""
+    def track_memory(self, memory: Memory) -> None:
+        """Do nothing: the graph does not read the values of a leaf."""
 
 
-def extras_of(vertex: Vertex) -> Extras:
-    """Return the extras of a vertex, made if needed."""
-    if vertex.extras is None:
-        vertex.extras = Extras()
-    return vertex.extras
-
-
-def note_versions(node: Node) -> None:
-    """Remember how often the memory of each saved argument has been changed so far."""
+def snapshot_versions(node: Node) -> None:
+    """Record how often the memory of each saved argument has been changed so far."""
     for tensor in saved_tensors(node.saved or ()):
         if tensor._memory is not None:
             extras_of(node).versions[id(tensor)] = tensor._memory.count

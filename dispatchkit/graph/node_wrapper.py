@@ -1,7 +1,7 @@
-"""What stands around the operation of single nodes, and which nodes a call has recorded.
+"""Wrappers around the operations of single nodes, and the nodes that a call has recorded.
 
-A node whose backward pass is to do more than its operation is given another operation, which does so and calls the one
-inside. Nodes without know nothing of it.
+A node whose backward pass does more than its operation has a wrapper as its operation, which calls the wrapped one.
+Other nodes are not affected.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.node import Differentiable, Node, Output
 from dispatchkit.graph.storage import Storage
+from dispatchkit.tree import Item, leaves, sequence_items
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Around", "is_around", "recorded"]
+__all__ = ["NodeWrapper", "is_wrapped_by", "recorded"]
 
 
-class Around:
-    """Stands around the operation of a node.
+class NodeWrapper:
+    """Wraps the operation of a node.
 
     Parameters
     ----------
@@ -56,10 +56,10 @@ class Around:
         return self.inner.pull_live(node, g)
 
 
-def is_around(cls: type[Around], node: Node) -> bool:
-    """Return whether one of a class stands around the operation of a node."""
+def is_wrapped_by(cls: type[NodeWrapper], node: Node) -> bool:
+    """Return whether a wrapper of a class is around the operation of a node."""
     operation: Any = node.operation
-    while isinstance(operation, Around):
+    while isinstance(operation, NodeWrapper):
         if isinstance(operation, cls):
             return True
         operation = operation.inner
@@ -79,7 +79,7 @@ def recorded(
     -------
     each node with the tensors of the result that are its outputs, by their index
     """
-    fields = operation.protocol.records
+    fields = operation.protocol.types
     before = {
         _main(tensor)
         for _, value in operation.parameters.values(args, kwargs)
@@ -100,16 +100,12 @@ def _main(tensor: Storage) -> Any:
 
 def _tensors(records: Any, value: Any) -> Iterator[Storage]:
     """Yield the tensors of a result: its own, its members', and those in the fields of array types."""
-    if isinstance(value, Storage):
-        if not value.lifted:
-            yield value
-    elif isinstance(value, (list, tuple)):
-        for member in value:
-            yield from _tensors(records, member)
-    elif records.participates(type(value)):
-        try:
-            names = records.fields_of(value)
-        except RegistrationError:  # a type that has no fields at all
-            return
-        for name in names:
-            yield from _tensors(records, getattr(value, name))
+
+    def items(part: Any) -> Sequence[Item] | None:
+        if isinstance(part, Storage):
+            return None
+        return sequence_items(part) if isinstance(part, (list, tuple)) else records.items_of(part, strict=False)
+
+    for leaf in leaves(items, value):
+        if isinstance(leaf, Storage) and not leaf.is_tracer:
+            yield leaf

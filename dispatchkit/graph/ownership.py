@@ -1,8 +1,8 @@
-"""Whose memory a gradient is: what a sweep stores or returns shares memory with nothing that anybody else holds.
+"""Who owns the memory of a gradient: what a sweep stores or returns shares memory with no other array.
 
-The rules of this library keep no gradient, and give new arrays or views of their cotangent; a test holds them to it.
-So the memory of a gradient is the sweep's own unless it came from outside, went outside, or another gradient of the
-sweep looks at it, too.
+The rules of this library keep no gradient, and give new arrays or views of their cotangent; a test holds them to it. So
+a sweep owns the memory of a gradient unless the gradient came from outside, went outside, or shares memory with another
+gradient of the sweep.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def owned(g: Any, pending: Mapping[Vertex, Any], outside: list[Any], known: set[
 
 
 def separate(found: dict[Vertex, Any], outside: Sequence[Any]) -> None:
-    """Clone those gradients, tensors, that share memory with another one or with what is outside."""
+    """Clone the gradients, which are tensors, that share memory with another one or with a tensor outside."""
     taken = {key for one in outside for key in _keys(one)}
     for vertex, g in found.items():
-        if not g.lifted and (not taken.isdisjoint(_keys(g)) or _is_read_only(g.array)):
+        if not g.is_tracer and (not taken.isdisjoint(_keys(g)) or _is_read_only(g.array)):
             found[vertex] = g.clone()
         taken.update(_keys(g))
 
@@ -62,7 +62,7 @@ def copied(g: Any) -> Any:
 
 
 def _owner(g: Any) -> Any:
-    """Return the array whose memory an array looks at."""
+    """Return the array that owns the memory of an array."""
     if type(g) is ndarray and g.base is None:
         return g
     while isinstance(base := getattr(g, "base", None), ndarray):
@@ -71,13 +71,13 @@ def _owner(g: Any) -> Any:
 
 
 def _is_whole(g: np.ndarray[Any, Any], owner: Any) -> bool:
-    """Return whether an array is all of the one whose memory it looks at, perhaps in another shape, and ordinary."""
+    """Return whether an array is all of its owner, perhaps in another shape, contiguous and writeable."""
     whole = type(owner) is ndarray and owner.base is None and owner.nbytes == g.nbytes
     return whole and g.flags.forc and g.flags.writeable
 
 
 def _looked_at(owner: Any, pending: Mapping[Vertex, Any]) -> bool:
-    """Return whether a pending gradient looks at the memory of an array."""
+    """Return whether a pending gradient uses the memory of an array."""
     return any(_owner(part) is owner for one in pending.values() for part in _parts(one))
 
 
@@ -87,7 +87,7 @@ def _parts(g: Any) -> Sequence[Any]:
 
 
 def _keys(tensor: Storage) -> set[int]:
-    """Return what tensors have in common if they are one or look at the same memory."""
+    """Return keys that two tensors share if they are the same or use the same memory."""
     return {id(tensor)} if tensor._memory is None else {id(tensor), id(tensor._memory.version)}
 
 

@@ -18,7 +18,7 @@ is_grad_enabled = _enabled.get
 
 
 class set_grad_enabled:  # noqa: N801  # PyTorch's name
-    """Switch recording on or off: at once, and back on leaving when used with `with` or as a decorator.
+    """Switch recording on or off at once; `with` and a decorated function switch it back on leaving.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class set_grad_enabled:  # noqa: N801  # PyTorch's name
         _enabled.set(mode)
 
     def __call__(self, func: F) -> F:
-        """Decorate a function: the mode holds inside it, and what was set at once is taken back."""
+        """Decorate a function: the mode holds inside it, and no longer outside."""
         _enabled.set(self._outer[0])
         mode = self.mode
 
@@ -91,7 +91,7 @@ class no_grad(ContextDecorator):  # noqa: N801  # PyTorch's name
 
 
 class enable_grad(no_grad):  # noqa: N801  # PyTorch's name
-    """Record a graph inside a `with` block, also where recording is off around it.
+    """Record a graph inside a `with` block, even where recording is off outside.
 
     Examples
     --------

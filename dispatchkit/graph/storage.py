@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 from weakref import ref
 
 from dispatchkit.backends.arrays import ArrayHolder
 
-if TYPE_CHECKING:
-    from dispatchkit.graph.node import Extras
-
-__all__ = ["Memory", "Storage", "Vertex", "memory_of", "share_memory", "version_of", "vertex_of"]
+__all__ = [
+    "Memory",
+    "Storage",
+    "Vertex",
+    "VertexExtras",
+    "extras_of",
+    "memory_of",
+    "share_memory",
+    "version_of",
+    "vertex_of",
+]
 
 
 class Memory:
-    """A piece of memory as one family of views sees it, and how often it was changed in place.
+    """The memory of one family of views, and the number of its changes in place.
 
     Parameters
     ----------
@@ -49,7 +57,7 @@ class Memory:
 
     @property
     def version(self) -> Memory:
-        """What counts the changes: itself, or that of a family looking at the same memory that `detach` left."""
+        """The memory that counts the changes: this one, or that of the family that `detach` left, which shares it."""
         return self if self._version is None else self._version
 
     @property
@@ -84,7 +92,7 @@ class Memory:
     def up_to_date(self) -> list[Storage]:
         """Return the living tensors of the family whose vertices are up to date.
 
-        The others are put apart, so that each is met once however many changes follow.
+        The others move to `behind`, so that each is visited once however many changes follow.
         """
         found: list[Storage] = []
         views: list[ref[Storage]] = []
@@ -113,6 +121,37 @@ class Memory:
         return tensor if tensor is not None and tensor._memory is self else None
 
 
+class VertexExtras:
+    """What few vertices have.
+
+    Attributes
+    ----------
+    versions : for each saved argument the number of changes of its memory when it was saved, by its id
+    shared : version counter of each output's memory and its count when it came to be shared, by index
+    hooks : called with the gradient, in order; a result replaces it
+    after : called once a leaf's gradient was accumulated
+    retains : whether `grad` is kept
+    grad : the gradient: accumulated of a leaf, retained of another
+    """
+
+    __slots__ = ("after", "grad", "hooks", "retains", "shared", "versions")
+
+    def __init__(self) -> None:
+        self.versions: dict[int, int] = {}
+        self.shared: dict[int, tuple[Memory, int]] = {}
+        self.hooks: dict[int, Callable[[Any], Any]] = {}
+        self.after: dict[int, Callable[[Any], Any]] = {}
+        self.retains = False
+        self.grad: Any = None
+
+    def give_gradient(self, vertex: Vertex) -> None:
+        """Move the gradient, and whether it is retained, to another vertex."""
+        if self.retains or self.grad is not None:
+            other = extras_of(vertex)
+            other.grad, other.retains = self.grad, self.retains
+            self.grad, self.retains = None, False
+
+
 class Vertex:
     """A point of the graph that gradients arrive at.
 
@@ -132,17 +171,24 @@ class Vertex:
 
     shape: tuple[int, ...]
     dtype: Any
-    extras: Extras | None
+    extras: VertexExtras | None
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
 
-    def watch(self, memory: Memory) -> None:
+    def track_memory(self, memory: Memory) -> None:
         """Note that the memory of the value is shared from now on."""
 
     def current(self, tensor: Storage) -> Vertex:
         """Return the vertex of a tensor that has this one: this one, unless the tensor is behind."""
         return self
+
+
+def extras_of(vertex: Vertex) -> VertexExtras:
+    """Return the extras of a vertex, made if needed."""
+    if vertex.extras is None:
+        vertex.extras = VertexExtras()
+    return vertex.extras
 
 
 class Storage(ArrayHolder):
@@ -154,11 +200,11 @@ class Storage(ArrayHolder):
     _node : its vertex in the graph, None where no gradient flows; who makes it part of the graph asks `vertex_of`
     _memory : None until something shares it or changes it in place
     _grad : gradient of a tensor that has no vertex; unset where there is none
-    lifted : whether a transformation put it in the place of another tensor; then it has no raw array
+    is_tracer : whether a transformation put it in the place of another tensor; then it has no raw array
     """
 
     __slots__ = ("__weakref__", "_grad", "_memory", "_node", "array")
-    lifted: ClassVar[bool] = False
+    is_tracer: ClassVar[bool] = False
 
     array: Any
     _node: Vertex | None
@@ -166,22 +212,22 @@ class Storage(ArrayHolder):
     _grad: Any
 
     def _innermost(self) -> Storage:
-        """Return the tensor whose array is computed on: this one, unless a transformation looks into it."""
+        """Return the tensor that holds the array: this one, or what is inside a tracer."""
         return self
 
 
 def memory_of(tensor: Storage) -> Memory:
-    """Return the memory of a tensor, made if nobody asked before."""
+    """Return the memory of a tensor, made on first use."""
     memory = tensor._memory
     if memory is None:
         memory = tensor._memory = Memory(tensor)
         if tensor._node is not None:
-            tensor._node.watch(memory)
+            tensor._node.track_memory(memory)
     return memory
 
 
 def vertex_of(tensor: Storage) -> Vertex | None:
-    """Return the vertex of a tensor as the graph is to refer to it: of a view that was changed, taken anew."""
+    """Return the present vertex of a tensor: a view whose memory was changed is taken from its base anew."""
     vertex = tensor._node
     return vertex if vertex is None else vertex.current(tensor)
 
@@ -192,7 +238,7 @@ def version_of(tensor: Storage) -> int:
 
 
 def share_memory(view: Storage, base: Storage, *, family: bool = True) -> None:
-    """Note that two tensors look at the same memory.
+    """Note that two tensors share memory.
 
     A view outside the graph of a tensor in it, made while recording was off, starts a family of its own.
 
@@ -218,4 +264,4 @@ def share_memory(view: Storage, base: Storage, *, family: bool = True) -> None:
         before = -1 if view._memory is None and view._node is None else version_of(view)
         view._memory = Memory(view, memory.version, max(0, before + 1 - memory.version.changes))
     if view._node is not None and not view._node.is_leaf:
-        view._node.watch(view._memory)
+        view._node.track_memory(view._memory)

@@ -15,11 +15,11 @@ import numpy as np
 
 from dispatchkit.backends.arrays import namespace_of, project, raw_array, same_dtype
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.node import CallNode, Extras, Output
+from dispatchkit.graph.node import CallNode, Output
 from dispatchkit.graph.ownership import Ownership, copied, owned, separate
 from dispatchkit.graph.recording import no_grad
-from dispatchkit.graph.storage import Storage, Vertex, memory_of
-from dispatchkit.protocol.observers import live, tell_of_sweep
+from dispatchkit.graph.storage import Storage, Vertex, VertexExtras, memory_of
+from dispatchkit.protocol.observers import live, notify_backward
 
 __all__ = ["FREED", "reachable", "sweep"]
 
@@ -28,7 +28,7 @@ accumulating = threading.RLock()
 FREED = "the graph of {name} was freed by an earlier backward pass; pass retain_graph=True there to go through it again"
 
 
-def sweep(  # noqa: C901, PLR0915  # the loop is written out: each call in it would cost a tenth of a pass
+def sweep(  # noqa: C901  # the loop is written out: each call in it would cost a tenth of a pass
     roots: Sequence[tuple[Vertex, Any]],
     wrap: Any,
     *,
@@ -58,17 +58,10 @@ def sweep(  # noqa: C901, PLR0915  # the loop is written out: each call in it wo
     InplaceError : if a value that a rule reads was changed in place
     """
     wanted = None if inputs is None else set(inputs)
-    pending = reachable([vertex for vertex, _ in roots])
-    if live:
-        tell_of_sweep(pending)
-    needed = None if wanted is None else _on_a_path(pending, wanted)
-    grads: dict[Vertex, Any] = {}
+    pending, needed, grads = _start(roots, wanted)
     found: dict[Vertex, Any] = {}
-    outside: list[Any] = []
+    outside = [g for _, g in roots]
     ownership: Ownership = grads, outside, set()
-    for vertex, g in roots:
-        outside.append(g)
-        _deposit(grads, vertex, g)
     ready = [vertex for vertex in grads if pending[vertex] == 0]
     while ready:
         vertex = ready.pop()
@@ -79,10 +72,7 @@ def sweep(  # noqa: C901, PLR0915  # the loop is written out: each call in it wo
                 g = _arrived(vertex, g, wrap, create_graph, outside)
         if vertex.is_leaf:
             if g is not None and (wanted is None or vertex in wanted):
-                if accumulate:
-                    _accumulate(vertex, g, wrap, create_graph, ownership)
-                else:
-                    found[vertex] = g if create_graph else owned(g, *ownership)
+                _deliver(vertex, g, wrap, create_graph, ownership, None if accumulate else found)
             continue
         if wanted is not None and not accumulate and g is not None and vertex in wanted:
             found[vertex] = g if create_graph else copied(g)
@@ -95,12 +85,9 @@ def sweep(  # noqa: C901, PLR0915  # the loop is written out: each call in it wo
             if vertex.saved is None:  # type: ignore[attr-defined]  # leaves and outputs were dealt with
                 raise AutogradError(FREED.format(name=vertex.name))
             operation = vertex.operation  # type: ignore[attr-defined]
-            if create_graph:
-                incoming = operation.pull_live(vertex, g)
-            else:
-                incoming = operation.pull_raw(vertex, g)
-                if not operation.trusted:
-                    outside += (g, *incoming)
+            incoming = operation.pull_live(vertex, g) if create_graph else operation.pull_raw(vertex, g)
+            if not (create_graph or operation.trusted):
+                outside += (g, *incoming)
             if not retain_graph:
                 vertex.saved = vertex.output = None  # type: ignore[attr-defined]
         for edge, g in zip(edges, incoming):  # noqa: B905  # one each, and this is the hot loop
@@ -111,13 +98,25 @@ def sweep(  # noqa: C901, PLR0915  # the loop is written out: each call in it wo
                     _deposit(grads, edge, g)
                 else:
                     grads[edge] = g
-            count = pending[edge] - 1
-            pending[edge] = count
+            pending[edge] = count = pending[edge] - 1
             if count == 0:
                 ready.append(edge)
     if create_graph and found:
         separate(found, outside)
     return found
+
+
+def _start(
+    roots: Sequence[tuple[Vertex, Any]], wanted: set[Vertex] | None
+) -> tuple[dict[Vertex, int], set[Vertex] | None, dict[Vertex, Any]]:
+    """Return the number of edges to each vertex, the vertices on a path to a wanted one, and the first cotangents."""
+    pending = reachable([vertex for vertex, _ in roots])
+    if live:
+        notify_backward(pending)
+    grads: dict[Vertex, Any] = {}
+    for vertex, g in roots:
+        _deposit(grads, vertex, g)
+    return pending, None if wanted is None else _on_a_path(pending, wanted), grads
 
 
 def reachable(roots: Iterable[Vertex]) -> dict[Vertex, int]:
@@ -190,7 +189,7 @@ def _arrived(vertex: Vertex, g: Any, wrap: Any, create_graph: bool, outside: lis
 
 
 def _hook_mode(create_graph: bool) -> Any:
-    """Return the context that hooks run in: nothing is recorded in a pass that is not itself."""
+    """Return the context that hooks run in: it records only where the pass itself is recorded."""
     return nullcontext() if create_graph else no_grad()
 
 
@@ -205,8 +204,16 @@ def _check_replacement(vertex: Vertex, replaced: Any) -> None:
         )
 
 
-def _accumulate(leaf: Vertex, g: Any, wrap: Any, create_graph: bool, ownership: Ownership) -> None:
-    """Add a gradient to what its leaf has: in place, unless the sum is part of a graph or cannot be written there."""
+def _deliver(
+    leaf: Vertex, g: Any, wrap: Any, create_graph: bool, ownership: Ownership, found: dict[Vertex, Any] | None
+) -> None:
+    """Put the gradient of a leaf among those found, or add it to the one that the leaf has.
+
+    It is added in place, unless the sum is part of a graph or cannot be written there.
+    """
+    if found is not None:
+        found[leaf] = g if create_graph else owned(g, *ownership)
+        return
     extras = leaf.extras
     assert extras is not None
     with accumulating:  # threads may go backwards through graphs of the same leaves
@@ -221,18 +228,18 @@ def _accumulate(leaf: Vertex, g: Any, wrap: Any, create_graph: bool, ownership: 
                 hook(leaf)
 
 
-def _add_anew(extras: Extras, g: Any, wrap: Any, create_graph: bool) -> None:
+def _add_anew(extras: VertexExtras, g: Any, wrap: Any, create_graph: bool) -> None:
     """Replace the gradient that a vertex has by the sum with another."""
     before = extras.grad
     if create_graph:
         extras.grad = before + g
     else:
-        extras.grad = before + wrap(g) if before.lifted else wrap(raw_array(before.array + g))
+        extras.grad = before + wrap(g) if before.is_tracer else wrap(raw_array(before.array + g))
 
 
 def _add_in_place(before: Storage, g: Any) -> bool:
     """Add a raw gradient to one that a leaf has; return whether that could be done in its memory."""
-    if before.lifted:
+    if before.is_tracer:
         return False
     array = before.array
     if array.shape != g.shape or array.dtype != g.dtype:

@@ -1,11 +1,11 @@
-"""Lets einops' own functions take tensors; imported for its effect.
+"""Lets einops' own functions take tensors and array types.
 
-einops finds its backends among the subclasses of a class of its own. `einops.array_api` needs none of this.
+einops finds its backends among the subclasses of a class of its own. A program that imports einops imports this module
+with it. `einops.array_api` needs none of this.
 
 Examples
 --------
 >>> import dispatchkit as dk
->>> import dispatchkit.interop.einops  # doctest: +SKIP
 >>> import einops  # doctest: +SKIP
 >>> einops.rearrange(dk.ones((6, 4)), "(a b) c -> a c b", a=2).shape  # doctest: +SKIP
 (2, 4, 3)
@@ -16,8 +16,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.tensor import Tensor
+from dispatchkit.protocol.instance import tensor_protocol
 
 try:
     from einops._backends import AbstractBackend
@@ -33,16 +35,16 @@ class DispatchkitBackend(AbstractBackend):  # type: ignore[misc]  # `Any` where 
     framework_name = "dispatchkit"
 
     def is_appropriate_type(self, tensor: Any) -> bool:
-        """Return whether a value is a tensor."""
-        return isinstance(tensor, Tensor)
+        """Return whether a value is a tensor, or of an array type."""
+        return tensor_protocol.types.participates(type(tensor))
 
     def from_numpy(self, x: Any) -> Any:
         """Return a NumPy array as a tensor."""
         return tensor_namespace.asarray(x)
 
     def to_numpy(self, x: Any) -> Any:
-        """Return a tensor as a NumPy array."""
-        return x.detach().numpy()
+        """Return an array as NumPy's."""
+        return np.asarray(x.detach())
 
     def arange(self, start: int, stop: int) -> Any:
         """Return consecutive integers."""

@@ -6,7 +6,7 @@ In ``pyproject.toml``::
     plugins = ["dispatchkit.mypy_plugin"]
 
 Decorated classes have their operators and methods, operations on them have the results that the registered handlers
-are annotated with, and a handler that does not fit its operation is reported where it stands.
+are annotated with, and a handler that does not fit its operation is reported at its definition.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "mypy":
         raise
     raise ModuleNotFoundError(
-        "dispatchkit.mypy_plugin is a plugin of mypy, which is not installed beside dispatchkit: pip install mypy",
+        "dispatchkit.mypy_plugin is a plugin of mypy, which is not installed: pip install mypy",
         name=error.name,
     ) from error
 

@@ -65,7 +65,7 @@ def _hint(function: FuncDef, types: list[Type | None], array: ArrayParameter) ->
 
 
 def _classes(hint: Type | None, form: Form) -> list[TypeInfo | None]:
-    """Return the classes that an annotation stands for; None for any, and for what names no class."""
+    """Return the classes that an annotation names; None for any, and for what names no class."""
     typ = None if hint is None else get_proper_type(hint)
     match typ:
         case UnionType():

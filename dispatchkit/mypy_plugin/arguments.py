@@ -1,4 +1,4 @@
-"""What the arguments of a call count as: array types, plain arrays and scalars, or strangers."""
+"""What the arguments of a call count as: array types, plain arrays and scalars, or foreign values."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Role(Enum):
     PLAIN = "a plain array or a scalar"
     NONE = "left out"
     STRANGER = "no array"
-    UNKNOWN = "not told by its type"
+    UNKNOWN = "not known from its type"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class Argument:
         return self.role is Role.TYPE or (self.info is not None and self.info.fullname == TENSOR)
 
 
-# What stands in one array position: one argument, or the members of a sequence.
+# The arguments of one array position: one, or the members of a sequence.
 Entry = tuple[Argument, ...]
 
 

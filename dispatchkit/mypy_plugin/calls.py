@@ -25,7 +25,7 @@ from mypy.nodes import (
 from mypy.operators import op_methods
 from mypy.plugin import AttributeContext, FunctionContext, MethodContext, MethodSigContext
 from mypy.typeops import make_simplified_union
-from mypy.types import AnyType, CallableType, FunctionLike, Instance, Parameters, Type, get_proper_type
+from mypy.types import AnyType, CallableType, FunctionLike, Instance, Parameters, Type, TypeType, get_proper_type
 
 from dispatchkit.errors import ForeignArgumentError, NoImplementationError
 from dispatchkit.mypy_plugin.arguments import Entry, Role, combinations
@@ -41,6 +41,9 @@ from dispatchkit.protocol.parameters import ArrayParameter, Form
 __all__ = ["Calls"]
 
 Given = tuple[ArrayParameter, list[Type]]
+
+# Operations that answer their first argument alone by another one.
+ALONE = frozenset({"dispatchkit.where"})
 
 
 class Calls:
@@ -82,6 +85,8 @@ class Calls:
     def _checked(self, api: Any, bound: CallableType, call: CallExpr) -> Type:
         callee = call.callee
         target = self.program.target(callee.fullname) if isinstance(callee, RefExpr) else None
+        if target is not None and target.key in ALONE and len(call.args) == 1:
+            return unknown()
         bare = _relaxed(bound, target)
         if isinstance(callee, (NameExpr, MemberExpr)):
             bare = bare.copy_modified(name=callee.name, definition=None)
@@ -123,8 +128,8 @@ class Calls:
         """Return the result of a method or operator that views an operation."""
         found = member(name)
         target = None if found is None else self.program.of_member(found)
-        if target is None:
-            return ctx.default_return_type
+        if target is None or isinstance(get_proper_type(ctx.type), FunctionLike | TypeType):
+            return ctx.default_return_type  # also of a class, as in ``Tensor | None``
         plain = self.program.annotated_result(target)
         if plain is None:
             return ctx.default_return_type
@@ -174,7 +179,7 @@ class Calls:
     # Functions made overridable.
 
     def function(self, ctx: FunctionContext, target: Target) -> Type:
-        """Return the result of a function that somebody made overridable."""
+        """Return the result of a function made overridable."""
         given: list[Given] = []
         names = list(target.parameters.signature.parameters)
         for p in target.parameters.arrays:
@@ -229,9 +234,9 @@ class Calls:
         call = Call(target, plain, view, names, count, infer)
         found: list[Type] = []
         for entries in key:
-            strange = self._stranger(api, target, given, entries, context, operator)
-            if strange is not None:
-                found.append(strange)
+            foreign = self._foreign(api, target, given, entries, context, operator)
+            if foreign is not None:
+                found.append(foreign)
                 continue
             answer = call.result(entries)
             if answer is None:
@@ -242,7 +247,7 @@ class Calls:
             found.append(answer)
         return make_simplified_union(found)
 
-    def _stranger(
+    def _foreign(
         self,
         api: Any,
         target: Target,
@@ -269,7 +274,7 @@ class Calls:
                 left, right = (entry[0].typ for entry in entries)
                 api.msg.unsupported_operand_types(sign, left, right, context)
             else:
-                error = ForeignArgumentError(target.shown, p.name, argument.name, tensor_protocol.advice)
+                error = ForeignArgumentError(target.shown, p.name, argument.name, tensor_protocol.types.advice)
                 api.fail(str(error), context, code=CALL)
             return unknown()
         return None

@@ -24,7 +24,7 @@ from dispatchkit.mypy_plugin.names import TENSOR
 from dispatchkit.mypy_plugin.operations import Target
 from dispatchkit.mypy_plugin.program import View
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.type_registry import RESULTS
+from dispatchkit.protocol.types.array_types import RESULTS
 
 __all__ = ["Call", "unknown"]
 
@@ -63,7 +63,7 @@ class Call:
 
         Parameters
         ----------
-        key : what stands in each array position
+        key : the arguments of each array position
         depth : how often arguments have been replaced by dense ones
         """
         arguments = [a for entry in key for a in entry]
@@ -79,9 +79,9 @@ class Call:
             for answer in self._by_rules(key, candidate):
                 if answer is None:
                     return unknown()
-                settled = _without_declining(answer)
-                found += [] if settled is None else [settled]
-                if settled is answer:
+                answering = _without_declining(answer)
+                found += [] if answering is None else [answering]
+                if answering is answer:
                     return _union(found)
         rest = self._default(key, order) or self._by_fallback(key, order, depth)
         return _union([*found, rest]) if rest is not None else _union(found) if found else None
@@ -181,6 +181,8 @@ class Call:
 
     def _by_fallback(self, key: Sequence[Entry], order: Sequence[Argument], depth: int) -> Type | None:
         for candidate in order:
+            if self.target.by_fields is not False:
+                return replaced(self.plain, candidate.typ) if self.target.by_fields else unknown()
             for part in self.fallback(candidate.info):
                 answer = self._by_part(part, key, candidate, order, depth)
                 if answer is not None:
@@ -188,7 +190,7 @@ class Call:
         return None
 
     def fallback(self, info: TypeInfo | None) -> list[str]:
-        """Return the names of the ways to answer that a class declares or inherits."""
+        """Return the names of the fallbacks that a class declares or inherits."""
         for base in [] if info is None else info.mro:
             declared = self.view.declared.get(base.fullname)
             if declared is not None and declared.fallback is not None:
@@ -228,7 +230,7 @@ def _is_tensor(info: TypeInfo | None) -> bool:
 
 
 def _names_results(info: TypeInfo | None) -> bool:
-    """Return whether a subclass of Tensor says itself of which class its results are."""
+    """Return whether a subclass of Tensor names the class of its results."""
     return info is not None and any(RESULTS in base.names for base in info.mro if base.fullname != TENSOR)
 
 
@@ -279,7 +281,7 @@ def _dominates(near: tuple[int, ...], far: tuple[int, ...], rule: Rule, other: R
 
 
 def _without_declining(typ: Type) -> Type | None:
-    """Return a handler's result where it does not decline: the very same type for one that never does."""
+    """Return a handler's result where it does not decline: the same object for one that never does."""
     proper = get_proper_type(typ)
     if _declines(proper):
         return None
@@ -298,7 +300,7 @@ def _union(types: Sequence[Type]) -> Type:
 
 
 def replaced(typ: Type, new: Type) -> Type:
-    """Return a type with another in the place of plain tensors."""
+    """Return a type with plain tensors replaced by another."""
     proper = get_proper_type(typ)
     match proper:
         case Instance():

@@ -1,4 +1,4 @@
-"""What a module registers, in a form that lives on in mypy's cache.
+"""What a module registers, in a form that mypy's cache keeps.
 
 mypy forgets the code of a module once it is checked, and reads only its names from the cache when nothing changed. So
 the facts are kept as one of its names: a variable whose type is a literal string. When they change, mypy sees the
@@ -25,8 +25,8 @@ class Rule:
 
     Attributes
     ----------
-    target : ``"op:"`` and the operation's key, ``"kind:"`` and a kind's name, or ``"?"`` where it cannot be told
-    types : full names of classes, None for any; None where they cannot be told
+    target : ``"op:"`` and the operation's key, ``"kind:"`` and a kind's name, or ``"?"`` where it is not known
+    types : full names of classes, None for any; None where they are not known
     anywhere : whether the single type may stand in any position
     handler : full name of the function; "" where it has none that can be looked up
     """
@@ -43,7 +43,7 @@ class Declared:
 
     Attributes
     ----------
-    fallback : names of the ways to answer, in order; None where it is inherited, ``["?"]`` where it cannot be told
+    fallback : names of fallbacks, in order; None where it is inherited, ``["?"]`` where it is not known
     dense : whether a function that makes it dense is given
     priority : None where it is inherited
     """
@@ -60,7 +60,7 @@ class UserOperation:
     Attributes
     ----------
     declared : whether `operation` declares it, by a body that takes a namespace first
-    kind : name of its kind; "" where it cannot be told
+    kind : name of its kind; "" where it is not known
     arrays : names of the parameters that decide who answers; None for all, or those annotated with arrays
     method : by which types take part in its protocol
     """
@@ -73,7 +73,7 @@ class UserOperation:
 
 @dataclass
 class Facts:
-    """All of it, for one module.
+    """What one module registers.
 
     Attributes
     ----------

@@ -66,12 +66,13 @@ class Target:
 
     Attributes
     ----------
-    key : tells it from others
+    key : its unique name
     shown : how messages name it
     parameters : its signature, and which parameters are arrays
-    kinds : names of its kind and of those around it, the narrowest first; empty where they cannot be told
-    decomposes : whether its body may answer; None where that cannot be told
-    method : by which types take part in its protocol; "" where that cannot be told
+    kinds : names of its kind and of those around it, the narrowest first; empty where they are not known
+    decomposes : whether its body may answer; None where it is not known
+    method : by which types take part in its protocol; "" where it is not known
+    by_fields : whether types without a rule have it by their fields: always, never, or (None) by values
     """
 
     key: str
@@ -80,6 +81,7 @@ class Target:
     kinds: tuple[str, ...]
     decomposes: bool | None
     method: str = tensor_protocol.method
+    by_fields: bool | None = False
 
     def __repr__(self) -> str:
         return f"<operation {self.shown}>"
@@ -98,6 +100,7 @@ def built_in(operation: Overridable) -> Target:
         operation.parameters,
         tuple(kind.name for kind in operation.kind.lineage()),
         operation.decomposition() is not None,
+        by_fields=(operation.by_fields_always or None) if operation.by_fields else False,
     )
 
 
@@ -133,7 +136,7 @@ def signature_of(function: FuncDef, skip: int = 0) -> inspect.Signature:
         if kind.is_optional():
             default = literal(None if own is None else own.initializer)
         form = inspect.Parameter.POSITIONAL_ONLY if absolute else KINDS[kind.name]
-        # mypy keeps no names of what goes by position alone but in the code.
+        # mypy keeps the names of positional-only parameters in the code alone.
         written = f"_{index}" if own is None else own.variable.name
         parameters.append(inspect.Parameter(name or written, form, default=default))
     return inspect.Signature(parameters[skip:])

@@ -63,7 +63,7 @@ class Program:
         self.consulted: dict[str, set[str]] = {}
 
     def find(self, fullname: str) -> SymbolNode | None:
-        """Return what a full name stands for, None where it stands for nothing."""
+        """Return the node of a full name, None if there is none."""
         symbol = lookup_fully_qualified(fullname, self.modules)
         return None if symbol is None else symbol.node
 
@@ -123,7 +123,7 @@ class Program:
         return lookup(fullname) or self._user_target(fullname)
 
     def overridden(self, fullname: str) -> Target | None:
-        """Return a function that somebody made overridable, None for others and for operations."""
+        """Return a function made overridable, None for others and for operations."""
         module = self._module_of(fullname)
         noted = self.facts(module).operations.get(fullname) if module else None
         return None if noted is None or noted.declared else self._user_target(fullname)
@@ -151,7 +151,7 @@ class Program:
         around = tuple(kind.name for kind in getattr(kinds, noted.kind).lineage()) if noted.kind else ()
         return Target(fullname, f"{place}.{function.name}", parameters, around, None, noted.method)
 
-    # Who sees what.
+    # Visibility.
 
     def view(self, module: str) -> View:
         """Return what a module sees."""

@@ -103,7 +103,7 @@ class Reader:
         return None
 
     def _protocol(self, expr: RefExpr) -> str | None:
-        """Return the method of the protocol that a variable holds, "" where it cannot be told; None for others."""
+        """Return the method of the protocol that a variable holds, "" where it is not known; None for others."""
         if expr.fullname in self.protocols:
             return self.protocols[expr.fullname]
         typ = None if not isinstance(expr.node, Var) or expr.node.type is None else get_proper_type(expr.node.type)
@@ -114,7 +114,7 @@ class Reader:
     # The walk through the code, in order.
 
     def read(self, statements: Iterable[Statement]) -> None:
-        """Collect the facts of some statements, and of those inside them."""
+        """Collect the facts of statements, including nested ones."""
         for statement in statements:
             self._read_one(statement)
 
@@ -145,7 +145,7 @@ class Reader:
         self.depth -= 1
 
     def _read_assignment(self, o: AssignmentStmt) -> None:
-        """Note variables that hold protocols, or registering functions under another name."""
+        """Record variables that hold protocols, or registering functions under another name."""
         if len(o.lvalues) == 1 and isinstance(o.lvalues[0], NameExpr):
             name, value = o.lvalues[0].fullname, o.rvalue
             if isinstance(value, CallExpr) and isinstance(value.callee, RefExpr) and value.callee.fullname == PROTOCOL:
@@ -158,7 +158,7 @@ class Reader:
     # Classes.
 
     def _read_class(self, o: ClassDef) -> None:
-        """Note a class that is decorated as an array type."""
+        """Record a class that is decorated as an array type."""
         for decorator in o.decorators:
             if isinstance(decorator, CallExpr) and (found := self.registering(decorator.callee)) is not None:
                 name, method = found
@@ -187,7 +187,7 @@ class Reader:
     # Functions.
 
     def _read_decorated(self, o: Decorator) -> None:
-        """Note what a function is made by its decorators, the innermost first."""
+        """Record what the decorators of a function make it, the innermost first."""
         for decorator in reversed(o.original_decorators):
             call = decorator if isinstance(decorator, CallExpr) else None
             found = self.registering(decorator if call is None else call.callee)
@@ -200,7 +200,7 @@ class Reader:
                 self._register(call, o.func, o.func)
 
     def _read_call(self, o: CallExpr) -> None:
-        """Note what is registered by a call: ``implements(operation, Type)(handler)``."""
+        """Record what is registered by a call: ``implements(operation, Type)(handler)``."""
         if isinstance(o.callee, CallExpr) and len(o.args) == 1:
             found = self.registering(o.callee.callee)
             if found is not None and found[0] == "implements" and o.callee.args:
@@ -229,7 +229,7 @@ class Reader:
         return None
 
     def target(self, expr: Expression) -> Target | None:
-        """Return the operation that an expression is, None where that cannot be told."""
+        """Return the operation that an expression is, None where it is not known."""
         if not isinstance(expr, RefExpr):
             return None
         if isinstance(expr, MemberExpr) and isinstance(expr.expr, RefExpr) and isinstance(expr.expr.node, TypeInfo):
@@ -241,14 +241,14 @@ class Reader:
     # Handlers.
 
     def _register(self, call: CallExpr, handler: FuncDef | Expression, where: Context) -> None:
-        """Note a handler, and what is wrong with it."""
+        """Record a handler, and what is wrong with it."""
         function = handler if isinstance(handler, FuncDef) else _function(handler)
         kind, target = self.kind(call.args[0]), self.target(call.args[0])
         explicit = len(call.args) > 1
         method = tensor_protocol.method if target is None else target.method
         declared = self.facts.types.keys() | self.program.declared_before(self.tree)
         found = self._signatures(call, function, kind, target)
-        # Of the members of unions those combinations count that name a type of one's own.
+        # Of the combinations of union members, those count that name a type besides plain arrays.
         signatures = [types for types in found if fit.own_types(types, declared, method)] or found[:1]
         fatal = False
         if target is not None and function is not None:
@@ -274,7 +274,7 @@ class Reader:
     def _signatures(
         self, call: CallExpr, function: FuncDef | None, kind: str | None, target: Target | None
     ) -> list[list[TypeInfo | None]]:
-        """Return the types that a handler is for, one signature for each choice; none where that cannot be told."""
+        """Return the types that a handler is for, one signature for each choice; none where it is not known."""
         given = [_class(arg) for arg in call.args[1:]]
         if given:
             return [] if None in given else [given]
@@ -323,7 +323,7 @@ def _is_none(expr: Expression) -> bool:
 
 
 def _class(expr: Expression) -> TypeInfo | None:
-    """Return the class that an expression names, None where that cannot be told."""
+    """Return the class that an expression names, None where it is not known."""
     node: SymbolNode | None = expr.node if isinstance(expr, RefExpr) else None
     if isinstance(node, TypeAlias):
         target = get_proper_type(node.target)
@@ -332,7 +332,7 @@ def _class(expr: Expression) -> TypeInfo | None:
 
 
 def _function(expr: Expression) -> FuncDef | None:
-    """Return the function that an expression names, None for a lambda and what cannot be told."""
+    """Return the function that an expression names, None for a lambda and what is not known."""
     if isinstance(expr, LambdaExpr) or not isinstance(expr, RefExpr):
         return None
     if isinstance(expr.node, Decorator):

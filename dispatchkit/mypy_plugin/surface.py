@@ -52,14 +52,17 @@ def give_surface(info: TypeInfo, lookup: Lookup) -> None:
     Parameters
     ----------
     info : the class
-    lookup : finds what a full name stands for
+    lookup : finds the node of a full name
     """
     for member in tensor_protocol.surface:
-        if member.operation is not None and not _defined(info, member.name):
-            if member.name in PROPERTIES:
-                _add_property(info, member.name, _any())
-            else:
-                _add_method(info, member, lookup)
+        if _defined(info, member.name):
+            continue
+        if member.operation is None:
+            _add_function(info, member, lookup)
+        elif member.name in PROPERTIES:
+            _add_property(info, member.name, _any())
+        else:
+            _add_method(info, member, lookup)
     whole = _instance(lookup, "builtins.int")
     shape = _instance(lookup, "builtins.tuple").copy_modified(args=[whole])
     derived: dict[str, Type] = {"shape": shape, "dtype": _any(), "ndim": whole, "size": whole, "device": _any()}
@@ -88,6 +91,20 @@ def _add_property(info: TypeInfo, name: str, typ: Type) -> None:
     var.is_property = True
     var._fullname = f"{info.fullname}.{name}"
     info.names[name] = SymbolTableNode(MDEF, var, plugin_generated=True)
+
+
+def _add_function(info: TypeInfo, member: Member, lookup: Lookup) -> None:
+    """Add a method that calls no single operation, such as `__len__`, as the function behind it is annotated."""
+    function = lookup(f"{member.value.__module__}.{member.value.__qualname__}")
+    typ = function.type if isinstance(function, FuncDef) else None
+    if not isinstance(typ, CallableType):
+        return
+    formals = [
+        (name or f"x{place}", kind, formal, name is None)
+        for place, (name, kind, formal) in enumerate(zip(typ.arg_names, typ.arg_kinds, typ.arg_types, strict=True))
+    ]
+    made = _function(info, member.name, formals[1:], lookup, typ.ret_type)
+    info.names[member.name] = SymbolTableNode(MDEF, made, plugin_generated=True)
 
 
 def _add_method(info: TypeInfo, member: Member, lookup: Lookup) -> None:
@@ -135,7 +152,9 @@ def _written(operation: Overridable, lookup: Lookup) -> list[Type]:
     return body.type.arg_types[1:]
 
 
-def _function(info: TypeInfo, name: str, formals: Sequence[Formal], lookup: Lookup) -> FuncDef:
+def _function(
+    info: TypeInfo, name: str, formals: Sequence[Formal], lookup: Lookup, result: Type | None = None
+) -> FuncDef:
     fallback = _instance(lookup, "builtins.function")
     own = fill_typevars(info)
     parts: list[Formal] = [("self", ARG_POS, own, True), *formals]
@@ -146,7 +165,7 @@ def _function(info: TypeInfo, name: str, formals: Sequence[Formal], lookup: Look
         argument.variable.info = info
     function = FuncDef(name, arguments, Block([]))
     function.info = info
-    function.type = CallableType(types, kinds, names, _any(), fallback, name=f"{name} of {info.name}")
+    function.type = CallableType(types, kinds, names, result or _any(), fallback, name=f"{name} of {info.name}")
     function.type.definition = function
     function._fullname = f"{info.fullname}.{name}"
     function.line = info.line

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 from typing_extensions import override
 
 from dispatchkit.declare.inplace import apply_in_place
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.nn import functional
+from dispatchkit.nn.declared import Declared, declared
 from dispatchkit.nn.module import Module
 from dispatchkit.nn.parameter import Parameter
 from dispatchkit.ops.creation.creation import full
@@ -28,22 +28,8 @@ __all__ = [
 ]
 
 
-class Activation(Module):
-    """What the activations share: options that are attributes, handed to a functional.
-
-    Attributes
-    ----------
-    function : the functional
-    options : names of the attributes that it is given
-    inplace : whether the input is overwritten with the result
-    """
-
-    function: ClassVar[Callable[..., Any]]
-    options: ClassVar[tuple[str, ...]] = ()
-
-    def __init__(self, *, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
+class Activation(Declared):
+    """What the activations share: options handed to a functional, and the input overwritten where that is asked for."""
 
     def forward(self, x: Any) -> Any:
         """Apply the functional.
@@ -57,8 +43,8 @@ class Activation(Module):
         AutogradError : with `inplace`, for a leaf that requires a gradient
         """
         own = self.__dict__
-        kwargs = {name: own[name] for name in self.options}
-        if not self.inplace:
+        kwargs = {name: own[name] for name in self.options if name != "inplace"}
+        if not own.get("inplace"):
             return self.function(x, **kwargs)
         operation = tensor_protocol.operation(self.function)
         assert isinstance(operation, DeclaredOperation)
@@ -67,85 +53,55 @@ class Activation(Module):
     @override
     def extra_repr(self) -> str:
         """Return the options, as PyTorch shows them."""
-        shown = [f"{name}={getattr(self, name)!r}" for name in self.options]
-        return ", ".join([*shown, "inplace=True"] if self.inplace else shown)
+        shown = {name: getattr(self, name) for name in self.options}
+        return ", ".join(f"{name}={value!r}" for name, value in shown.items() if name != "inplace" or value)
 
 
+@declared(functional.relu)
 class ReLU(Activation):
     """Replace negative elements by zero.
 
-    Parameters
-    ----------
-    inplace : whether the input is overwritten with the result
-
-    Notes
-    -----
-    See `dispatchkit.nn.functional.relu`. Source: PyTorch, `torch.nn.ReLU`.
-
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.ReLU()(dk.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
 
-    function = staticmethod(functional.relu)
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__(inplace=inplace)
+    inplace: bool = False
 
 
+@declared(functional.relu6)
 class ReLU6(Activation):
     """Bring each element into the range from 0 to 6.
 
-    Parameters
-    ----------
-    inplace : whether the input is overwritten with the result
-
-    Notes
-    -----
-    See `dispatchkit.nn.functional.relu6`. Source: PyTorch, `torch.nn.ReLU6`.
-
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.ReLU6()(dk.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
 
-    function = staticmethod(functional.relu6)
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__(inplace=inplace)
+    inplace: bool = False
 
 
+@declared(functional.leaky_relu)
 class LeakyReLU(Activation):
     """Multiply negative elements by a slope.
 
     Parameters
     ----------
     negative_slope : factor of negative elements
-    inplace : whether the input is overwritten with the result
-
-    Notes
-    -----
-    See `dispatchkit.nn.functional.leaky_relu`. Source: PyTorch, `torch.nn.LeakyReLU`.
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.LeakyReLU()(dk.tensor([-1.0, 2.0]))
     tensor([-0.0100,  2.0000])
     """
 
-    function = staticmethod(functional.leaky_relu)
-    options = ("negative_slope",)
-
-    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
-        super().__init__(inplace=inplace)
-        self.negative_slope = negative_slope
+    negative_slope: float = 0.01
+    inplace: bool = False
 
 
+@declared(functional.hardtanh)
 class Hardtanh(Activation):
     """Bring each element into the range between two numbers.
 
@@ -153,76 +109,45 @@ class Hardtanh(Activation):
     ----------
     min_val : the lower bound
     max_val : the upper bound
-    inplace : whether the input is overwritten with the result
-
-    Notes
-    -----
-    See `dispatchkit.nn.functional.hardtanh`. Source: PyTorch, `torch.nn.Hardtanh`.
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.Hardtanh()(dk.tensor([-1.0, 2.0]))
     tensor([-1.,  1.])
     """
 
-    function = staticmethod(functional.hardtanh)
-    options = ("min_val", "max_val")
-
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
-        super().__init__(inplace=inplace)
-        self.min_val = min_val
-        self.max_val = max_val
+    min_val: float = -1.0
+    max_val: float = 1.0
+    inplace: bool = False
 
 
+@declared(functional.hardsigmoid)
 class Hardsigmoid(Activation):
     """Approximate the logistic function by a line between -3 and 3.
 
-    Parameters
-    ----------
-    inplace : whether the input is overwritten with the result
-
-    Notes
-    -----
-    See `dispatchkit.nn.functional.hardsigmoid`. Source: PyTorch, `torch.nn.Hardsigmoid`.
-
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.Hardsigmoid()(dk.tensor([-1.0, 2.0]))
     tensor([0.3333, 0.8333])
     """
 
-    function = staticmethod(functional.hardsigmoid)
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__(inplace=inplace)
+    inplace: bool = False
 
 
+@declared(functional.hardswish)
 class Hardswish(Activation):
     """Multiply each element by its `Hardsigmoid`.
 
-    Parameters
-    ----------
-    inplace : whether the input is overwritten with the result
-
-    Notes
-    -----
-    See `dispatchkit.nn.functional.hardswish`. Source: PyTorch, `torch.nn.Hardswish`.
-
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.Hardswish()(dk.tensor([-1.0, 2.0]))
     tensor([-0.3333,  1.6667])
     """
 
-    function = staticmethod(functional.hardswish)
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__(inplace=inplace)
+    inplace: bool = False
 
 
+@declared(functional.threshold)
 class Threshold(Activation):
     """Replace what is not above a threshold by a value.
 
@@ -230,26 +155,16 @@ class Threshold(Activation):
     ----------
     threshold : what elements must exceed to stay
     value : what replaces the others
-    inplace : whether the input is overwritten with the result
-
-    Notes
-    -----
-    See `dispatchkit.nn.functional.threshold`. Source: PyTorch, `torch.nn.Threshold`.
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.Threshold(0.5, -1.0)(dk.tensor([-1.0, 2.0]))
     tensor([-1.,  2.])
     """
 
-    function = staticmethod(functional.threshold)
-    options = ("threshold", "value")
-
-    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
-        super().__init__(inplace=inplace)
-        self.threshold = threshold
-        self.value = value
+    threshold: float
+    value: float
+    inplace: bool = False
 
 
 class PReLU(Module):

@@ -1,10 +1,11 @@
-"""What tells a module's backward hooks of gradients: identities over its inputs and outputs, which the sweep passes."""
+"""Identities over a module's inputs and outputs, whose backward calls the module's backward hooks."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from enum import Enum
+from typing import Any, Protocol
 
 from dispatchkit.backends.arrays import namespace_of
 from dispatchkit.declare.namespace import tensor_namespace
@@ -15,15 +16,22 @@ from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-
-if TYPE_CHECKING:
-    from dispatchkit.nn.hooks import Hook
-    from dispatchkit.nn.module import Module
+from dispatchkit.tree import with_members
 
 __all__ = ["Boundary"]
 
 Gradients = tuple[Any, ...]
 Spec = tuple[Any, tuple[int, ...], Any]
+
+
+class BackwardHook(Protocol):
+    """A function that is called with gradients, and its kind, whose value messages name."""
+
+    @property
+    def kind(self) -> Enum: ...
+
+    @property
+    def call(self) -> Callable[..., Any]: ...
 
 
 class Boundary:
@@ -36,7 +44,7 @@ class Boundary:
     hooks : called with the gradients of the inputs and outputs
     """
 
-    def __init__(self, module: Module, pre_hooks: Sequence[Hook], hooks: Sequence[Hook]) -> None:
+    def __init__(self, module: object, pre_hooks: Sequence[BackwardHook], hooks: Sequence[BackwardHook]) -> None:
         self.module = module
         self.pre_hooks, self.hooks = pre_hooks, hooks
         self.inputs = 0
@@ -69,7 +77,7 @@ class Boundary:
         tracked = [i for i, x in enumerate(values) if isinstance(x, Tensor) and x.requires_grad]
         if not tracked or not is_grad_enabled():
             return values, False
-        if any(values[i].lifted for i in tracked):
+        if any(values[i].is_tracer for i in tracked):
             raise TransformError(
                 f"{type(self.module).__name__}: backward hooks cannot see gradients inside vmap or jvp; remove the "
                 f"hooks, or call the module outside"
@@ -78,7 +86,7 @@ class Boundary:
         identity = Identity(self.module, tracked, act, missing)
         for i, y in zip(tracked, identity.over([values[i] for i in tracked]), strict=True):
             made[i] = y
-        return (type(values)(*made) if hasattr(values, "_fields") else tuple(made)), True
+        return with_members(values, made), True
 
     def _at_outputs(self, grads: Gradients) -> Gradients:
         """Run the pre-hooks on the gradients of the outputs, and keep them for the hooks."""
@@ -108,7 +116,7 @@ class Boundary:
         return grads
 
 
-def _replaced(module: Module, hook: Hook, found: Any, grads: Gradients, what: str) -> Gradients:
+def _replaced(module: object, hook: BackwardHook, found: Any, grads: Gradients, what: str) -> Gradients:
     """Return the gradients that a hook has given, the ones before where it gave None.
 
     Raises
@@ -143,7 +151,7 @@ class Identity:
 
     def __init__(
         self,
-        module: Module,
+        module: object,
         places: Sequence[int],
         act: Callable[[Gradients], Gradients],
         missing: Sequence[Spec | None],
@@ -162,7 +170,7 @@ class Identity:
         n.outputs = [(shape, dtype) for _, shape, dtype in self.specs]
         made = []
         for index, x in enumerate(tensors):
-            y = x.as_subclass(tensor_protocol.results_of(type(x)))
+            y = x.as_subclass(tensor_protocol.types.results_of(type(x)))
             y._node = Output(n, index, *n.outputs[index])
             made.append(y)
         return made
@@ -198,7 +206,7 @@ class Identity:
 
 def _spec(value: Any) -> Any:
     """Return library, shape and dtype of a tensor, None of anything else."""
-    if not isinstance(value, Storage) or value.lifted:
+    if not isinstance(value, Storage) or value.is_tracer:
         return None
     return namespace_of(value.array), tuple(value.array.shape), value.array.dtype
 

@@ -27,7 +27,7 @@ class Holder(Module):
 
     @property
     def _names(self) -> dict[str, Any]:
-        """The names of what it consists of, in order."""
+        """The names of the members, in order."""
         names: dict[str, Any] = self.__dict__[self.holds]
         return names
 
@@ -35,7 +35,7 @@ class Holder(Module):
         return len(self._names)
 
     def _checked(self, value: Any) -> Any:
-        """Return what is to be held; raise if it cannot be."""
+        """Return a value as it is held; raise if it cannot be."""
         if value is not None and not isinstance(value, Members):
             raise TypeError(f"{type(self).__name__}: {type(value).__name__} is not a Module subclass")
         return value
@@ -97,7 +97,7 @@ class Listing(Holder):
         return self
 
     def insert(self, index: int, value: Any) -> Self:
-        """Put one before that at an index, which counts from the end where it is negative.
+        """Insert a member before an index, which counts from the end where it is negative.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class Listing(Holder):
         return names[place]
 
     def _renumber(self, named: list[tuple[str, Any]]) -> None:
-        """Hold other members; those named by numbers are counted anew."""
+        """Replace the members; those of a list are numbered anew."""
         for name in list(self._names):
             delattr(self, name)
         for number, (name, value) in enumerate(named):

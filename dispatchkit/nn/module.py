@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Module", "indented"]
 
 
-class Module(HookMethods, StateMethods):
+class Module(HookMethods, StateMethods["Module"]):
     """Base of everything that has parameters and is called.
 
     A class derived from it calls ``super().__init__()`` first, assigns parameters and modules to attributes, which
@@ -133,7 +133,7 @@ class Module(HookMethods, StateMethods):
     # Conversion.
 
     def _apply(self, fn: Callable[[Any], Any]) -> Self:
-        """Give every parameter, its gradient, every constant inside and buffer what a function makes of it."""
+        """Replace every parameter, its gradient, every constant inside and every buffer by a function of it."""
         with no_grad():
             # All is computed before anything is changed.
             new = [(p, fn(p.data), None if p.grad is None else fn(p.grad.data)) for p in self.parameters()]
@@ -230,12 +230,12 @@ class _Place(str):
 
 
 def _note_place(module: Module, error: Exception) -> None:
-    """Have an error say in which module it was raised, with the path to it from the outermost one called."""
+    """Add to an error a note of the module that raised it and the path from the outermost module called."""
     notes: list[str] = getattr(error, "__notes__", [])
     before = next((note for note in notes if isinstance(note, _Place)), None)
     inner = module if before is None else before.module
     path = next((name for name, found in module.named_modules() if found is inner), "")
-    place = _Place(_told(inner) + (f", module '{path}' of {type(module).__name__}" if path else ""))
+    place = _Place(_described(inner) + (f", module '{path}' of {type(module).__name__}" if path else ""))
     place.module = inner
     if before is None:
         error.add_note(place)
@@ -243,10 +243,10 @@ def _note_place(module: Module, error: Exception) -> None:
         notes[notes.index(before)] = place
 
 
-def _told(module: Module) -> str:
-    """Return the class of a module, with what it says of itself where that fits into a line."""
+def _described(module: Module) -> str:
+    """Return the class of a module, with its `extra_repr` where that fits into a line."""
     try:
         extra = module.extra_repr()
-    except Exception:  # noqa: BLE001  # an error on the way is the one to be told of
+    except Exception:  # noqa: BLE001  # the error in progress is the one to report
         extra = ""
     return f"in {type(module).__name__}" + (f"({extra})" if extra and "\n" not in extra else "")

@@ -191,7 +191,7 @@ class LayerNorm(Module):
     normalized_shape : lengths of the axes, one or several
     eps : added to the variance
     elementwise_affine : whether there are a weight and a bias
-    bias : whether there is a bias beside the weight
+    bias : whether there is a bias in addition to the weight
     device, dtype : of the parameters; the default floating-point dtype if None
 
     Attributes

@@ -11,9 +11,8 @@ from typing_extensions import override
 
 from dispatchkit.errors import RegistrationError, TransformError
 from dispatchkit.func.containers import (
-    is_array,
     is_floating,
-    parts_of,
+    items_of,
     variables_in,
     variables_of,
     with_constants,
@@ -23,16 +22,17 @@ from dispatchkit.func.containers import (
 from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
+from dispatchkit.tree import leaves_with_paths
 
 __all__ = ["Parameter", "is_declared", "named_tensors", "tensors_of"]
 
 
-# Most attributes of modules are of these types, which are told apart at once.
+# Most attributes of modules are of these types, which an `isinstance` recognizes at once.
 NO_ARRAYS = (Storage, np.ndarray, np.generic, int, float, str, type(None))
 
 
 class ParameterType(type):
-    """What makes `Parameter` hold more than plain arrays: it decides what a call gives, and who counts as one."""
+    """The metaclass of `Parameter`: parameters may also be array types and instances of subclasses of `Tensor`."""
 
     def __call__(cls, data: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Make a parameter of what `data` is."""
@@ -106,7 +106,7 @@ def is_declared(value: Any) -> bool:
     """Return whether a value is an instance of an array type that is no tensor."""
     if isinstance(value, NO_ARRAYS):
         return False
-    return tensor_protocol.records.participates(type(value))
+    return tensor_protocol.types.participates(type(value))
 
 
 def named_tensors(name: str, value: Any, *, trained: bool = False) -> Iterator[tuple[str, Any]]:
@@ -114,12 +114,9 @@ def named_tensors(name: str, value: Any, *, trained: bool = False) -> Iterator[t
 
     With `trained`, those that are constants inside an array type are left out.
     """
-    if is_array(value):
-        if isinstance(value, Storage) and not (trained and not is_floating(value)):
-            yield name, value
-        return
-    for key, part in (variables_of(value) if trained else parts_of(value)) or ():
-        yield from named_tensors(f"{name}.{key}", part, trained=trained)
+    for path, leaf in leaves_with_paths(variables_of if trained else items_of, value, (name,)):
+        if isinstance(leaf, Storage) and not (trained and not is_floating(leaf)):
+            yield ".".join(map(str, path)), leaf
 
 
 def tensors_of(name: str, parameters: Any) -> list[Any]:
@@ -143,7 +140,7 @@ def _holds_parameters(value: Any) -> bool:
     try:
         floating = list(variables_in(value))
     except RegistrationError:
-        # Its fields cannot be told.
+        # Its fields are unknown.
         return False
     return bool(floating) and all(issubclass(type(x), Parameter) for x in floating)
 
@@ -161,7 +158,7 @@ def _declared(data: Any, requires_grad: bool = True) -> Any:
 
     made = with_constants(as_constant, with_variables(as_parameter, with_floats(data)))
     if not _holds_parameters(made):
-        fields = ", ".join(tensor_protocol.records.fields_of(data)) or "none"
+        fields = ", ".join(tensor_protocol.types.fields_of(data)) or "none"
         raise TypeError(
             f"Parameter: {type(data).__name__} holds no floating-point numbers in its fields ({fields}) to train"
         )
@@ -170,7 +167,7 @@ def _declared(data: Any, requires_grad: bool = True) -> Any:
 
 def _subclass(data: Any, requires_grad: bool = True) -> Any:
     """Return a parameter that is an instance of the tensor's own class, too."""
-    if data.lifted:
+    if data.is_tracer:
         raise TransformError(
             f"Parameter: a tensor inside {data.transformation} cannot be one; make parameters outside, and use "
             f"functional_call to put such tensors in their places"

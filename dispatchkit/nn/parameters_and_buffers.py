@@ -1,32 +1,31 @@
-"""What a module consists of: parameters, buffers and child modules, registered by name and found in order.
+"""Parameters, buffers and child modules of a module, registered by name and found in order.
 
-The values are ordinary attributes of the instance; beside them stand the names of each kind in the order of their
-registration. So reading a parameter costs what reading any attribute costs.
+The values are ordinary attributes of the instance; tables hold the names of each kind in the order of their
+registration. So reading a parameter costs as much as reading any attribute.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from typing_extensions import override
 
-from dispatchkit.func.containers import parts_of
+from dispatchkit.func.containers import items_of
 from dispatchkit.graph.storage import Storage
 from dispatchkit.nn.parameter import Parameter, is_declared, named_tensors
-
-if TYPE_CHECKING:
-    from dispatchkit.nn.module import Module
 
 __all__ = ["Members"]
 
 TABLES = ("_parameter_names", "_buffer_names", "_module_names")
 Named = Iterator[tuple[str, Any]]
+# The class of the modules: `Module`, which derives from `Members`.
+M = TypeVar("M", bound="Members[Any]")
 
 
-class Members:
-    """Attributes of a module that are registered by what they are.
+class Members(Generic[M]):
+    """The attributes of a module that are registered, by their kinds.
 
     Attributes
     ----------
@@ -123,7 +122,7 @@ class Members:
         self._check_buffer(name, tensor)
         self._enter("_buffer_names", name, tensor, persistent)
 
-    def add_module(self, name: str, module: Module | None) -> None:
+    def add_module(self, name: str, module: M | None) -> None:
         """Add a child module.
 
         Parameters
@@ -143,7 +142,7 @@ class Members:
         self._check_free(name, self._module_names)
         self._enter("_module_names", name, module)
 
-    def register_module(self, name: str, module: Module | None) -> None:
+    def register_module(self, name: str, module: M | None) -> None:
         """Add a child module, as `add_module` does."""
         self.add_module(name, module)
 
@@ -227,7 +226,7 @@ class Members:
 
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Module]]:
+    ) -> Iterator[tuple[str, M]]:
         """Yield this module and all below it, each with its path; one that is there twice comes once.
 
         Parameters
@@ -248,12 +247,12 @@ class Members:
             if module is not None:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
-    def modules(self) -> Iterator[Module]:
+    def modules(self) -> Iterator[M]:
         """Yield this module and all below it."""
         for _, module in self.named_modules():
             yield module
 
-    def named_children(self) -> Iterator[tuple[str, Module]]:
+    def named_children(self) -> Iterator[tuple[str, M]]:
         """Yield the child modules with their names."""
         seen = set()
         for name, module in self._modules.items():
@@ -261,7 +260,7 @@ class Members:
                 seen.add(module)
                 yield name, module
 
-    def children(self) -> Iterator[Module]:
+    def children(self) -> Iterator[M]:
         """Yield the child modules."""
         for _, module in self.named_children():
             yield module
@@ -323,7 +322,7 @@ class Members:
 
     # One of them.
 
-    def get_submodule(self, target: str) -> Module:
+    def get_submodule(self, target: str) -> M:
         """Return the module at a path such as ``"encoder.layers.0"``, this one for ``""``.
 
         Raises
@@ -374,7 +373,7 @@ class Members:
         if first not in module.__dict__[table]:
             raise AttributeError(f"{type(module).__name__}: `{first}` is not {what}")
         for index, key in enumerate(rest):
-            parts = {str(name): part for name, part in (parts_of(found) or ())}
+            parts = {str(name): part for name, part in (items_of(found) or ())}
             if key not in parts:
                 path = ".".join([first, *rest[:index]])
                 raise AttributeError(f"{type(module).__name__}: `{path}` has no part `{key}`")

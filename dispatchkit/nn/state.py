@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from typing_extensions import override
@@ -16,11 +16,8 @@ from dispatchkit.func.containers import as_array, as_array_like, mapped
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage
 from dispatchkit.nn.parameter import Parameter, named_tensors
-from dispatchkit.nn.parameters_and_buffers import Members
+from dispatchkit.nn.parameters_and_buffers import M, Members
 from dispatchkit.tensor.gradients import RemovableHandle
-
-if TYPE_CHECKING:
-    from dispatchkit.nn.module import Module
 
 __all__ = ["IncompatibleKeys", "StateMethods"]
 
@@ -47,7 +44,7 @@ class IncompatibleKeys(NamedTuple):
         return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
-class StateMethods(Members):
+class StateMethods(Members[M]):
     """How the state of a module is saved and loaded.
 
     A class may write `get_extra_state` and `set_extra_state`, and set ``_version``, which the saved dictionary keeps in
@@ -104,7 +101,7 @@ class StateMethods(Members):
         return destination
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        """Put the state of this module alone into a dictionary; to be overridden where it is of another kind."""
+        """Put the state of this module alone into a dictionary; subclasses with other state override it."""
         for name, tensor in self._own_state():
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
         if type(self).get_extra_state is not StateMethods.get_extra_state:
@@ -116,11 +113,11 @@ class StateMethods(Members):
             yield from named_tensors(name, self.__dict__[name])
 
     def get_extra_state(self) -> Any:
-        """Return what `state_dict` is to hold beside the tensors; to be overridden along with `set_extra_state`."""
+        """Return what `state_dict` holds in addition to the tensors; override it together with `set_extra_state`."""
         raise NotImplementedError(f"{type(self).__name__} has no get_extra_state")
 
     def set_extra_state(self, state: Any) -> None:
-        """Take what `get_extra_state` gave; to be overridden along with it."""
+        """Restore what `get_extra_state` gave; override the two together."""
         raise NotImplementedError(f"{type(self).__name__} has no set_extra_state")
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
@@ -215,8 +212,8 @@ class _Loading:
         self._missing: list[str] = []
         self._unexpected: list[str] = []
         self._copies: list[tuple[Any, Any]] = []
-        self._extras: list[tuple[Module, Any]] = []
-        self._modules: list[Module] = []
+        self._extras: list[tuple[StateMethods[Any], Any]] = []
+        self._modules: list[StateMethods[Any]] = []
 
     def compare(self, module: Any, prefix: str) -> None:
         """Look for the state of a module and those below."""

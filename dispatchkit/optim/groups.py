@@ -1,4 +1,4 @@
-"""What people hand to an optimiser: parameters in their various forms, and numbers that have a range."""
+"""The arguments of optimisers: parameters in their various forms, and options with a range."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import numpy as np
 from dispatchkit.func.containers import is_floating, variables_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
+from dispatchkit.tree import leaves_with_paths
 
 __all__ = ["as_entries", "check_not_negative", "is_structured", "number_of", "tensors_of"]
 
 
 def is_structured(value: Any) -> bool:
     """Return whether a value is of a declared array type that is no tensor."""
-    return not isinstance(value, Tensor) and tensor_protocol.records.participates(type(value))
+    return not isinstance(value, Tensor) and tensor_protocol.types.participates(type(value))
 
 
 def as_entries(params: Any, where: str) -> list[Any]:
@@ -79,7 +80,12 @@ def _opened(path: str, value: Any, where: str) -> Iterator[tuple[str, Tensor]]:
     if isinstance(value, Tensor):
         yield path, value
         return
-    found = list(_fields(path, value)) if is_structured(value) else []
+    found = []
+    if is_structured(value):
+        inside = leaves_with_paths(variables_of, value, (path,))
+        found = [
+            (".".join(map(str, keys)), part) for keys, part in inside if isinstance(part, Tensor) and is_floating(part)
+        ]
     if not found:
         reason = ", which holds no floating-point tensor" if is_structured(value) else ""
         raise TypeError(
@@ -87,14 +93,6 @@ def _opened(path: str, value: Any, where: str) -> Iterator[tuple[str, Tensor]]:
             f"({where})"
         )
     yield from found
-
-
-def _fields(path: str, value: Any) -> Iterator[tuple[str, Tensor]]:
-    for key, part in variables_of(value) or ():
-        if not isinstance(part, Tensor):
-            yield from _fields(f"{path}.{key}", part)
-        elif is_floating(part):
-            yield f"{path}.{key}", part
 
 
 def number_of(value: Any, what: str, where: str) -> float:

@@ -1,4 +1,4 @@
-"""`Optimizer`: groups of parameters with their options and state; optimisers say in `step` what to do with them."""
+"""`Optimizer`: groups of parameters with their options and state; subclasses define `step`."""
 
 from __future__ import annotations
 

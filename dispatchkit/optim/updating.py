@@ -1,4 +1,4 @@
-"""Changing parameters in place by a formula, on raw arrays wherever nobody has asked to see the operations.
+"""Changing parameters in place by a formula, on raw arrays unless a mode or a type observes the operations.
 
 A formula is ``formula(xp, p, g, *buffers, **options)``: it changes the parameter and its buffers by in-place
 operators where it can, leaves the gradient alone, and returns parameter and buffers, be they changed or new.
@@ -110,7 +110,7 @@ def directed(p: Any, g: Any, weight_decay: float, maximize: bool) -> Any:
 
 
 def _is_seen(cls: type) -> bool:
-    """Return whether a class of tensors has a protocol method of its own, which is to see the operations."""
+    """Return whether a class of tensors defines a protocol method, which then sees the operations."""
     if cls is Tensor:
         return False
     return getattr(cls.__tensor_function__, "__func__", None) is not _answers_by_rules  # type: ignore[attr-defined]

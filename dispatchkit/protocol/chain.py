@@ -1,52 +1,64 @@
-"""Who answers a call: the candidates in order, and the chain of answers they give.
-
-The chain depends on the types of the arguments alone, so it is built once for each combination of types. What it
-holds are steps: the methods and rules of the candidates first, then the default of the protocol's base type, then
-the fallbacks the candidates have declared.
-"""
+"""What answers calls of an operation with one combination of types: the chain of answers, tried in order."""
 
 from __future__ import annotations
 
+import ast
+import inspect
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from dispatchkit.errors import (
-    AnswerError,
-    ForeignArgumentError,
-    NoImplementationError,
-    UnsupportedArgumentError,
-)
-from dispatchkit.protocol.decline import take_mode_notes, take_reason
-from dispatchkit.protocol.handlers import type_name
-from dispatchkit.protocol.outcome import DEFAULT, FOREIGN, METHOD
-from dispatchkit.protocol.parameters import Form, Key, flatten
-from dispatchkit.protocol.specificity import Step, rule_steps
+from dispatchkit.errors import AnswerError, NoImplementationError, UnsupportedArgumentError
+from dispatchkit.protocol.decline import pop_decline_reason, pop_mode_declines
+from dispatchkit.protocol.handlers import Rule, Target, type_name
+from dispatchkit.protocol.outcome import FOREIGN, Outcome
+from dispatchkit.protocol.parameters import Form, Key
+from dispatchkit.protocol.types.array_types import ArrayTypes
+from dispatchkit.protocol.types.conversions import Conversion
 
-if TYPE_CHECKING:
-    from dispatchkit.protocol.overridable import Overridable
+__all__ = ["Chain", "OnStep", "Skipped", "Step", "public_path", "stub_for"]
 
-__all__ = [
-    "Chain",
-    "Passed",
-    "build_chain",
-    "build_plain_chain",
-    "candidates",
-    "default_chain",
-]
-
-# Told of the operation that is called, and of a step that is asked to answer.
-Asks: TypeAlias = "Callable[[Overridable, Step], None]"
+# Called with the operation, and with a step before it is asked to answer.
+OnStep: TypeAlias = "Callable[[Target, Step], None]"
 
 
 @dataclass(eq=False, slots=True)
-class Passed:
-    """An answer known beforehand not to come.
+class Step:
+    """One answer of a chain.
 
     Attributes
     ----------
-    cls : the type that does not give it
-    text : why
+    source : how it answers a call
+    cls : the type that gives it
+    call : takes the arguments as the caller wrote them
+    text : its description
+    rule : the rule that it calls, if any
+    error : makes the error of an ambiguity
+    rivals : the equally specific rules of an ambiguity
+    path : the conversions that it makes, in order
+    then : types of the call that it makes itself, with a plain array for the first field of a wrapper
+    """
+
+    source: Outcome
+    cls: type
+    call: Callable[..., Any]
+    text: str
+    rule: Rule | None = None
+    error: Callable[[], Exception] | None = None
+    rivals: tuple[Rule, ...] = ()
+    path: tuple[Conversion, ...] = ()
+    then: Key | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Skipped:
+    """An answer that is known not to come before it is asked.
+
+    Attributes
+    ----------
+    cls : the type that would give it
+    text : why it does not
     """
 
     cls: type
@@ -55,20 +67,20 @@ class Passed:
 
 @dataclass(eq=False, slots=True)
 class Chain:
-    """Everything known about calls with one combination of types.
+    """The answers to calls with one combination of types.
 
     Attributes
     ----------
     operation : the operation
     types : distinct types that take part, in signature order
     order : the candidates in the order they are asked
-    entries : the answers, and those known not to come, in order
+    entries : the answers and the skipped ones, in order
     """
 
-    operation: Overridable
+    operation: Target
     types: tuple[type, ...]
     order: list[type]
-    entries: list[Step | Passed] = field(default_factory=list)
+    entries: list[Step | Skipped] = field(default_factory=list)
 
     @property
     def steps(self) -> list[Step]:
@@ -76,13 +88,13 @@ class Chain:
         return [entry for entry in self.entries if isinstance(entry, Step)]
 
     @property
-    def passed(self) -> list[tuple[type, str]]:
-        """Type and reason of each answer known not to come."""
-        return [(entry.cls, entry.text) for entry in self.entries if isinstance(entry, Passed)]
+    def skipped(self) -> list[tuple[type, str]]:
+        """Type and reason of each skipped answer."""
+        return [(entry.cls, entry.text) for entry in self.entries if isinstance(entry, Skipped)]
 
     @property
     def foreign(self) -> bool:
-        """Whether an argument is a stranger to the protocol."""
+        """Whether an argument is neither an array nor mixes with arrays."""
         return any(step.source is FOREIGN for step in self.steps[:1])
 
     def head(self) -> Callable[..., Any]:
@@ -91,14 +103,15 @@ class Chain:
         return steps[0].call if steps else _nobody
 
     def attempt(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], start: int = 0, asks: Asks | None = None
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], start: int = 0, on_step: OnStep | None = None
     ) -> tuple[Any, list[tuple[type, str]]]:
-        """Return the first answer from step `start` on, NotImplemented where all decline, and who declined why.
+        """Return the first result from step `start` on and who declined, with reasons; NotImplemented if all decline.
 
         Parameters
         ----------
-        args, kwargs, start : the call, and the first step that is asked
-        asks : called with the operation and each step before it is asked
+        args, kwargs : of the call
+        start : number of the first step that is asked
+        on_step : called with the operation and each step before it is asked
         """
         parameters = self.operation.parameters
         if (kwargs or not parameters.least <= len(args) <= parameters.most) and not parameters.allows(args, kwargs):
@@ -106,15 +119,15 @@ class Chain:
         declined: list[tuple[type, str]] = []
         steps = self.steps
         if start and steps:
-            declined.append((steps[0].cls, _why(steps[0])))
+            declined.append((steps[0].cls, _reason(steps[0])))
         for step in steps[start:]:
-            take_reason()  # one that was given and thought better of
-            if asks is not None:
-                asks(self.operation, step)
+            pop_decline_reason()  # an earlier one, of a handler that answered after all
+            if on_step is not None:
+                on_step(self.operation, step)
             result = step.call(*args, **kwargs)
             if result is not NotImplemented:
                 return self.checked(step, result), declined
-            declined.append((step.cls, _why(step)))
+            declined.append((step.cls, _reason(step)))
         return NotImplemented, declined
 
     def checked(self, step: Step, result: Any) -> Any:
@@ -129,14 +142,14 @@ class Chain:
             raise AnswerError(self.operation.qualified_name, str(step.rule), problem)
         return result
 
-    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], start: int = 0, asks: Asks | None = None) -> Any:
-        """Return the first answer from step `start` on that does not decline; parameters as of `attempt`.
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], start: int = 0, on_step: OnStep | None = None) -> Any:
+        """Return the first result from step `start` on; parameters as of `attempt`.
 
         Raises
         ------
         NoImplementationError : if all decline
         """
-        result, declined = self.attempt(args, kwargs, start, asks)
+        result, declined = self.attempt(args, kwargs, start, on_step)
         if result is NotImplemented:
             raise self.error(args, kwargs, declined)
         return result
@@ -144,21 +157,23 @@ class Chain:
     def error(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], declined: list[tuple[type, str]]
     ) -> NoImplementationError:
-        """Return the error that tells who declined and what would help."""
+        """Return the error that says who declined and what would help."""
         operation = self.operation
-        told = dict(zip(map(id, self.steps), declined, strict=False))
-        asked = take_mode_notes()
+        reasons = dict(zip(map(id, self.steps), declined, strict=False))
+        asked = pop_mode_declines()
         for entry in self.entries:
-            cls, text = (entry.cls, entry.text) if isinstance(entry, Passed) else told.get(id(entry), (entry.cls, ""))
+            cls, text = (
+                (entry.cls, entry.text) if isinstance(entry, Skipped) else reasons.get(id(entry), (entry.cls, ""))
+            )
             if text:
                 asked.append(f"{type_name(cls)}: {text}")
         data: dict[str, Any] = {
             "function": operation.qualified_name,
-            "method": operation.protocol.method,
+            "method": operation.types.method,
             "types": [type_name(cls) for cls in self.types],
             "asked": asked,
             "nearest": _nearest(operation, self.types),
-            "stub": operation.protocol.stub(operation, operation.parameters.key(args, kwargs)),
+            "stub": stub_for(operation, operation.parameters.key(args, kwargs)),
         }
         refused = [step.rule.refusal(args, kwargs) for step in self.steps if step.rule is not None]
         arguments = [text for texts in refused for text in texts]
@@ -167,175 +182,76 @@ class Chain:
         return NoImplementationError(**data)
 
 
-def candidates(types: Sequence[type], priority: Callable[[type], float]) -> list[type]:
-    """Order types as they are asked: priority, then a subclass before its superclass, then left to right.
-
-    >>> class A: ...
-    >>> class B: ...
-    >>> class S(A): ...
-    >>> [cls.__name__ for cls in candidates([A, B, S], lambda cls: 0)]
-    ['S', 'A', 'B']
-    """
-    ranked: dict[float, list[type]] = {}
-    for cls in types:
-        order = ranked.setdefault(priority(cls), [])
-        place = next((i for i, other in enumerate(order) if issubclass(cls, other)), len(order))
-        order.insert(place, cls)
-    return [cls for rank in sorted(ranked, reverse=True) for cls in ranked[rank]]
+def _reason(step: Step) -> str:
+    reason = pop_decline_reason()
+    return f"{step.text} declined" + (f": {reason}" if reason else "")
 
 
-def build_chain(operation: Overridable, key: Key, without: type | None = None, limited: bool = False) -> Chain:
-    """Decide who answers calls of these types.
-
-    Parameters
-    ----------
-    operation : that is called
-    key : types of its array arguments
-    without : a type that is taken to have declined
-    limited : whether fallbacks after decomposition are off
-    """
-    protocol = operation.protocol
-    types = protocol.participating(key)
-    base = protocol.base
-    order = candidates([cls for cls in types if cls is not base], protocol.priority)
-    chain = Chain(operation, types, order)
-    stranger = _stranger(operation, key)
-    if stranger is not None:
-        chain.entries.append(stranger)
-        return chain
-    for cls in order:
-        if cls is without:
-            chain.entries.append(Passed(cls, "taken to have declined"))
-        else:
-            found = [*_own_method(operation, types, cls), *rule_steps(operation, key, cls)]
-            known = {id(step.rule) for step in chain.steps if step.rule is not None}
-            chain.entries += [step for step in found if step.rule is None or id(step.rule) not in known]
-            if not found:
-                chain.entries.append(Passed(cls, f"no rule for {operation.name}"))
-    default = _default(operation, key, order)
-    if default is not None:
-        chain.entries.append(default)
-        return chain
-    for cls in order:
-        protocol.fallback(cls).extend(chain, key, cls, limited)
-    return chain
+def _nobody(*args: Any, **kwargs: Any) -> Any:
+    return NotImplemented
 
 
-def _own_method(operation: Overridable, types: tuple[type, ...], cls: type) -> list[Step]:
-    """Return the step for a `__tensor_function__` that a type wrote itself, of calls with these types."""
-    protocol = operation.protocol
-    found = protocol.records.own_method(cls)
-    if found is None or protocol.records.is_generated(cls):
-        return []
-    function = operation.function
-    plain = not isinstance(found, (classmethod, staticmethod))
-    name = protocol.method
-
-    def own_method(*args: Any, **kwargs: Any) -> Any:
-        owner: Any = cls
-        if plain:
-            owner = next(v for _, v in operation.parameters.values(args, kwargs) if type(v) is cls)
-        return getattr(owner, name)(function, types, args, kwargs)
-
-    return [Step(METHOD, cls, own_method, f"{type_name(cls)}.{name}")]
-
-
-def _default(operation: Overridable, key: Key, order: Sequence[type]) -> Step | None:
-    """Return the default of the base type, where it computes every type of the call."""
-    protocol = operation.protocol
-    if not all(map(operation.computes, order)):
-        return None
-    results = [protocol.results_of(cls) for cls in order]
-    return _default_step(operation, key, next((cls for cls in results if cls is not protocol.base), protocol.base))
-
-
-def _default_step(operation: Overridable, key: Key, result: type | None) -> Step | None:
-    call = operation.default(key, result)
-    if call is None:
-        return None
-    base = operation.protocol.base
-    return Step(DEFAULT, result or object, call, "default" if base is None else f"default of {type_name(base)}")
-
-
-def default_chain(operation: Overridable, key: Key, cls: type) -> Chain:
-    """Return what the library's own protocol method of one type answers: its rules, default and fallback."""
-    protocol = operation.protocol
-    types = protocol.participating(key)
-    chain = Chain(operation, types, [cls], [*rule_steps(operation, key, cls)])
-    family = protocol.base is not None and all(map(operation.computes, types))
-    default = _default_step(operation, key, protocol.results_of(cls)) if family else None
-    if default is not None:
-        chain.entries.append(default)
-    elif not (protocol.base is not None and issubclass(cls, protocol.base)):
-        protocol.fallback(cls).extend(chain, key, cls, False)
-    return chain
-
-
-def build_plain_chain(operation: Overridable, key: Key) -> Chain:
-    """Return what answers where overrides are off: the default, if only the base type's family is there."""
-    protocol = operation.protocol
-    types = protocol.participating(key)
-    chain = Chain(operation, types, [])
-    stranger = _stranger(operation, key)
-    if stranger is not None:
-        chain.entries.append(stranger)
-        return chain
-    if protocol.base is None or all(map(operation.computes, types)):
-        default = _default_step(operation, key, protocol.base)
-        if default is not None:
-            chain.entries.append(default)
-    chain.entries += [Passed(cls, "overrides are switched off") for cls in types if cls is not protocol.base]
-    return chain
-
-
-def _stranger(operation: Overridable, key: Key) -> Step | None:
-    """Return a step that raises for the first argument that is no array."""
-    parameters, protocol = operation.parameters, operation.protocol
-    if not parameters.strict:
-        return None
-    for p, entry in zip(parameters.arrays, key, strict=True):
-        if p.form in (Form.INDEX, Form.LOOSE):
-            continue
-        optional = parameters.signature.parameters[p.name].default is None
-        for cls in flatten((entry,)):
-            if not protocol.admits(cls) and not (optional and cls is type(None)):
-                refusal = _refusal(operation, p.name, cls, isinstance(entry, tuple))
-                return Step(FOREIGN, cls, refusal, f"{cls.__name__} is no array")
-    return None
-
-
-def _refusal(operation: Overridable, parameter: str, cls: type, member: bool) -> Callable[..., Any]:
-    """Return an answer that raises for an argument that is no array, or is not there at all.
-
-    Parameters
-    ----------
-    operation, parameter : that the argument is for
-    cls : its type
-    member : whether it is one of several in a sequence
-    """
-    library = cls.__module__.partition(".")[0]
-    found = cls.__name__ if library in ("builtins", "__main__") else f"{library}.{cls.__name__}"
-
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        operation.check_call(args, kwargs)
-        advice = operation.protocol.advice
-        raise ForeignArgumentError(operation.qualified_name, parameter, found, advice, member=member)
-
-    return refuse
-
-
-def _nearest(operation: Overridable, types: Sequence[type]) -> list[str]:
-    """Return the rules of the same operation, and of the same types for its kind, that came closest."""
+def _nearest(operation: Target, types: Sequence[type]) -> list[str]:
+    """Return the rules of an operation whose types are closest to those of a call."""
     rules = [rule for reference in operation.rules if (rule := reference()) is not None]
     related = {ancestor for cls in types for ancestor in cls.__mro__ if ancestor is not object}
     rules.sort(key=lambda rule: -len(related.intersection(rule.types)))
     return [str(rule) for rule in rules[:3]]
 
 
-def _why(step: Step) -> str:
-    reason = take_reason()
-    return f"{step.text} declined" + (f": {reason}" if reason else "")
+def stub_for(operation: Target, key: Key) -> str:
+    """Return a handler to paste for calls with arguments of these types; "" where none of them takes part."""
+    types = operation.types
+    own = next((cls for cls in types.participating(key) if cls is not types.base), None)
+    if own is None:
+        return ""
+    named = operation.parameters.signature.parameters
+    hints = {
+        p.name: _hint(types, entry, p.form is Form.STAR)
+        for p, entry in zip(operation.parameters.arrays, key, strict=True)
+        if p.form is not Form.LOOSE or entry is own or named[p.name].default is inspect.Parameter.empty
+    }
+    parameters = [
+        p.replace(annotation=hints.get(p.name) or p.empty, default=_pasteable(p.default)) for p in named.values()
+    ]
+    # Annotations given as text print in quotes, which a stub does without.
+    signature = re.sub(r": '([^']*)'", r": \1", str(inspect.Signature(parameters)))
+    handler = f"{operation.name}_{own.__name__.lower()}"
+    decorator = "protocol" if types.base is None else "dk"
+    return f"@{decorator}.implements({public_path(operation)})\ndef {handler}{signature}:\n    ..."
 
 
-def _nobody(*args: Any, **kwargs: Any) -> Any:
-    return NotImplemented
+def _hint(types: ArrayTypes, entry: Any, spread: bool = False) -> str:
+    """Return the annotation that the types of an argument give its parameter."""
+    if isinstance(entry, tuple):
+        hints = " | ".join(_hint(types, one) for one in entry)
+        return hints if spread or not hints else f"list[{hints}]"
+    if entry is type(None):
+        return ""
+    if types.base is not None and (entry is types.base or types.wrapped_always(entry)):
+        return f"dk.{types.base.__name__}"
+    return str(entry.__name__)
+
+
+def public_path(operation: Target) -> str:
+    """Return an operation as users write it: ``dk.linalg.inv``."""
+    prefix, _, path = operation.qualified_name.partition(".")
+    return f"dk.{path}" if prefix == "dispatchkit" else operation.name
+
+
+class _Ellipsis:
+    """Prints as ``...``, for a default that has no literal."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+def _pasteable(default: Any) -> Any:
+    """Return a default that prints as valid Python."""
+    if default is inspect.Parameter.empty:
+        return default
+    try:
+        ast.literal_eval(repr(default))
+    except (ValueError, SyntaxError):
+        return _Ellipsis()
+    return default

@@ -1,7 +1,7 @@
 """Declining a call with a reason.
 
-A handler declines by returning `NotImplemented`, which a call can recognise at the price of one comparison. The
-reason travels beside it in a context variable, and is read by whoever goes on with the call.
+A handler declines by returning `NotImplemented`, which a call recognises by one comparison. The reason is kept in a
+context variable, where the code that continues the call reads it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from types import NotImplementedType
 
-__all__ = ["decline", "note_mode", "take_mode_notes", "take_reason"]
+__all__ = ["decline", "pop_decline_reason", "pop_mode_declines", "record_mode_decline"]
 
 _reason: ContextVar[str] = ContextVar("dispatchkit.decline", default="")
 
@@ -19,8 +19,8 @@ def decline(reason: str) -> NotImplementedType:
 
     Parameters
     ----------
-    reason : why, shown by `explain` and by the error when everybody declines; a handler that gives a reason and
-        then answers after all may find it in a later message
+    reason : why, shown by `explain` and by the error when all decline; where a handler gives a reason and then
+        answers after all, a later message may show it
 
     Returns
     -------
@@ -33,25 +33,25 @@ def decline(reason: str) -> NotImplementedType:
     return NotImplemented  # type: ignore[no-any-return]  # typeshed has no type for it
 
 
-def take_reason() -> str:
-    """Return the reason given with the last decline of this context, and forget it."""
+def pop_decline_reason() -> str:
+    """Return the reason of the last decline in this context, and forget it."""
     reason = _reason.get()
     if reason:
         _reason.set("")
     return reason
 
 
-_mode_notes: ContextVar[tuple[str, ...]] = ContextVar("dispatchkit.mode_notes", default=())
+_mode_declines: ContextVar[tuple[str, ...]] = ContextVar("dispatchkit.mode_declines", default=())
 
 
-def note_mode(text: str) -> None:
-    """Remember that a mode declined the call that is being answered."""
-    _mode_notes.set((*_mode_notes.get(), text))
+def record_mode_decline(text: str) -> None:
+    """Remember that a mode declined the current call."""
+    _mode_declines.set((*_mode_declines.get(), text))
 
 
-def take_mode_notes() -> list[str]:
-    """Return which modes declined, and forget it."""
-    notes = _mode_notes.get()
-    if notes:
-        _mode_notes.set(())
-    return list(notes)
+def pop_mode_declines() -> list[str]:
+    """Return which modes declined the current call, and forget it."""
+    declines = _mode_declines.get()
+    if declines:
+        _mode_declines.set(())
+    return list(declines)

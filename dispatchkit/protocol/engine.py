@@ -1,28 +1,28 @@
-"""`DispatchProtocol`: the engine, and what the layers above and other libraries use of it."""
+"""`DispatchProtocol`: the parts of a protocol, and what libraries and users ask of it."""
 
 from __future__ import annotations
 
-import ast
-import inspect
-import re
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar, overload
 
-from dispatchkit.errors import NoImplementationError, RegistrationError
-from dispatchkit.protocol.annotations import signature_of
-from dispatchkit.protocol.array_type import check_operators, decorate
-from dispatchkit.protocol.chain import Chain, build_chain, build_plain_chain, candidates, default_chain
-from dispatchkit.protocol.declarations import checked_declaration
-from dispatchkit.protocol.decline import decline
+from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.chain import Chain
 from dispatchkit.protocol.explain import Explanation, explain_call
-from dispatchkit.protocol.fallbacks import Fallback
-from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.handlers import Handlers
+from dispatchkit.protocol.journal import Journal
 from dispatchkit.protocol.kinds import Kind, kinds
-from dispatchkit.protocol.overridable import Overridable, of
-from dispatchkit.protocol.parameters import Form, Key, Parameters
-from dispatchkit.protocol.registry import Registry
-from dispatchkit.protocol.targets import public_path
-from dispatchkit.protocol.type_registry import Declaration
+from dispatchkit.protocol.members import Surface
+from dispatchkit.protocol.operations import Operations, overridable_function
+from dispatchkit.protocol.overridable import Overridable, operation_of
+from dispatchkit.protocol.parameters import Form, Key
+from dispatchkit.protocol.registration.array_type import array_type, register_type
+from dispatchkit.protocol.registration.implementing import converts, implements
+from dispatchkit.protocol.registration.targets import target_of
+from dispatchkit.protocol.resolution import build_chain, build_plain_chain, remembered
+from dispatchkit.protocol.types.array_types import ArrayTypes
+from dispatchkit.protocol.types.conversions import Conversions
+from dispatchkit.protocol.types.declaration import Declaration, Fallback
 
 __all__ = ["DispatchProtocol"]
 
@@ -30,13 +30,22 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T", bound=type)
 
 
-class DispatchProtocol(Registry):
-    """A `__torch_function__`-style protocol under a method name of one's own.
+class DispatchProtocol:
+    """A protocol like `__torch_function__`, under a method name of your choice.
 
     Parameters
     ----------
     name : name of the method by which types take part, such as ``"__units_function__"``
     namespace : printed before the names of functions; the defining module by default
+
+    Attributes
+    ----------
+    types : which types take part, and what they declare
+    conversions : the declared conversions between types
+    handlers : the registered rules
+    operations : the functions that can be overridden, by qualified name
+    surface : the operators, methods and properties that array types get
+    journal : what registrations change, and how they are undone
 
     Examples
     --------
@@ -56,65 +65,29 @@ class DispatchProtocol(Registry):
     """
 
     def __init__(self, name: str, namespace: str | None = None) -> None:
-        super().__init__(name)
         self.namespace = namespace
+        self.journal = Journal()
+        self.types = ArrayTypes(name)
+        self.conversions = Conversions(self.types.records)
+        self.handlers = Handlers(self.types)
+        self.operations = Operations(self.journal)
+        self.surface = Surface()
 
     def __repr__(self) -> str:
         return f"DispatchProtocol({self.method!r})"
 
-    def chain(self, operation: Overridable, key: Key) -> Chain:
-        """Return who answers calls of an operation with arguments of these types."""
-        return self._remembered(operation, operation.chains, key, lambda: build_chain(operation, key))
+    @property
+    def method(self) -> str:
+        """Name of the method by which types take part."""
+        return self.types.method
 
-    def _remembered(
-        self, operation: Overridable, memory: dict[Any, Chain], key: Any, build: Callable[[], Chain]
-    ) -> Chain:
-        """Return a chain from memory, or build it and keep it unless something was registered meanwhile."""
-        found = memory.get(key)
-        if found is None:
-            generation = self.generation
-            found = build()
-            with self.lock:
-                if generation == self.generation:
-                    memory[key] = found
-                    self.decided.add(operation)
-        return found
-
-    def limited_chain(self, operation: Overridable, key: Key) -> Chain:
-        """Return who answers inside a decomposition, where later fallbacks are off."""
-        return build_chain(operation, key, limited=True)
-
-    def plain_chain(self, operation: Overridable, key: Key) -> Chain:
-        """Return what answers where overrides are off: the default alone."""
-        return self._remembered(operation, operation.defaults, (object, key), lambda: build_plain_chain(operation, key))
-
-    def adopt(self, operation: Overridable) -> Callable[..., Any]:
-        """Make the public function of an operation, which is not listed and lives as long as somebody uses it."""
-        call = operation.make_function()
-        operation.function = call
-        call.__overridable__ = operation  # type: ignore[attr-defined]
-        with self.lock:
-            self._known.add(operation)
-        return call
-
-    def add(self, operation: Overridable) -> Callable[..., Any]:
-        """Take in an operation, list it, and return its public function."""
-        call = self.adopt(operation)
-        with self.lock:
-            name = operation.qualified_name
-            known = self.operations.get(name)
-            anew = known is not None and known.place == operation.place and "<locals>" not in known.place
-            if anew:
-                del self.operations[name]  # defined anew, as in a notebook
-            self.operations[name if name not in self.operations else f"{name}#{len(self.operations)}"] = operation
-
-        def undo() -> None:
-            self.forget(operation)
-            if anew and known is not None:
-                self.operations[name] = known
-
-        self.on_undo(undo)
-        return call
+    def set_base(
+        self, base: type, arrays: tuple[type, ...], scalars: tuple[type, ...], wrap: Callable[..., Any], advice: str
+    ) -> None:
+        """Name the plain array type; parameters as of `ArrayTypes.set_base`."""
+        self.types.set_base(base, arrays, scalars, wrap, advice)
+        self.operations.refresh()
+        self.journal.changed()
 
     @overload
     def overridable(self, function: F, /) -> F: ...
@@ -131,7 +104,7 @@ class DispatchProtocol(Registry):
         arrays: tuple[str, ...] | None = None,
         namespace: str | None = None,
     ) -> Any:
-        """Make a function overridable: one's own by decorator, a third party's by call.
+        """Make a function overridable: your own by decorator, one of another library by call.
 
         Parameters
         ----------
@@ -143,37 +116,14 @@ class DispatchProtocol(Registry):
 
         Returns
         -------
-        a function of the same signature; its own body is what `fallback.decompose` runs
+        a function of the same signature; the body of the original is what `fallback.decompose` runs
         """
 
-        def make(fn: F) -> Any:
-            if not callable(fn):
-                raise RegistrationError(f"overridable takes a function, not {fn!r}; write @overridable above one")
-            if isinstance(arrays, str):
-                raise RegistrationError(f"overridable: arrays={arrays!r} is text; write arrays=({arrays!r},)")
-            if not isinstance(kind, Kind):
-                raise RegistrationError(f"overridable: kind={kind!r} is no kind; write one such as dk.kinds.function")
-            forms = None if arrays is None else dict.fromkeys(arrays, Form.LOOSE)
-            signature = signature_of(fn, "overridable")
-            unknown = [name for name in arrays or () if name not in signature.parameters]
-            if unknown:
-                raise RegistrationError(f"overridable: {fn.__name__} has no parameter '{unknown[0]}'")
-            place = namespace or self.namespace or fn.__module__
-            entry = Overridable(self, fn.__name__, place, kind, Parameters(signature, forms), fn)
-            call = self.add(entry)
-            for name in ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"):
-                if hasattr(fn, name):
-                    setattr(call, name, getattr(fn, name))
-            call.__signature__ = signature  # type: ignore[attr-defined]
-            return call
+        def make(original: F) -> Any:
+            place = namespace or self.namespace
+            return self.operations.add(overridable_function(self, original, kind, arrays, place))
 
         return make if function is None else make(function)
-
-    def forget(self, operation: Overridable) -> None:
-        """Take an operation off the list of overridable functions; calls of it still work."""
-        for name, known in list(self.operations.items()):
-            if known is operation:
-                del self.operations[name]
 
     def array_type(
         self,
@@ -192,8 +142,8 @@ class DispatchProtocol(Registry):
 
         Parameters
         ----------
-        fallback : what answers where it has no rule; inherited, `fallback.refuse` if nobody declares one
-        priority : types with a higher one are asked first; inherited, 0 if nobody declares one
+        fallback : what answers where it has no rule; inherited, `fallback.refuse` if no superclass declares one
+        priority : types with a higher one are asked first; inherited, 0 if no superclass declares one
         fields : names of the attributes that hold its content, the wrapped array first; by default a
             dataclass's fields, else the constructor's parameters. A dictionary gives a `dk.field` with each name
         dense : the method that makes a plain array, ``"to_dense"`` by default, or a function of the instance
@@ -204,15 +154,7 @@ class DispatchProtocol(Registry):
         """
         if cls is not None:
             raise RegistrationError("array_type takes what it declares; write @array_type()")
-        declaration = Declaration(fallback, priority, fields, dense)
-
-        def make(cls: T) -> T:
-            if not isinstance(cls, type):
-                raise RegistrationError(f"array_type decorates a class, not {cls!r}; write @array_type()")
-            decorate(self, cls, declaration)
-            return cls
-
-        return make
+        return array_type(self, Declaration(fallback, priority, fields, dense))
 
     def register_type(
         self,
@@ -223,7 +165,7 @@ class DispatchProtocol(Registry):
         priority: float | None = None,
         fields: tuple[str, ...] | Mapping[str, Any] | None = None,
     ) -> None:
-        """Let a class take part that one does not own; nothing visible is added to it.
+        """Let a class of another library take part; it gets no new attributes that users see.
 
         Parameters
         ----------
@@ -236,79 +178,45 @@ class DispatchProtocol(Registry):
         RegistrationError : if `cls` is no class, mixes with arrays anyway, or has the operators of a builtin; if a
             declaration does not fit it
         """
-        if not isinstance(cls, type):
-            raise RegistrationError(f"register_type takes a class, not {cls!r}")
-        if cls in (self.base, type(None)) or self.is_companion(cls):
-            raise RegistrationError(f"register_type: {cls.__name__} mixes with arrays as it is")
-        check_operators("register_type", self, cls, foreign=True)
-        declared = Declaration(fallback, priority, fields, to_dense)
-        self.declare(cls, checked_declaration(self, cls, declared, "register_type"))
+        register_type(self, cls, Declaration(fallback, priority, fields, to_dense))
 
-    def answer_by_rules(
-        self, cls: type, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Any:
-        """Answer a call as the library's own protocol method of a type does; NotImplemented where it cannot.
-
-        The type's rules come first, then for the base type's family its default, then the declared fallback.
-        """
-        operation = self.operation(function)
-        keywords = dict(kwargs)
-        key = operation.parameters.key(args, keywords)
-        chain = self._remembered(operation, operation.defaults, (cls, key), lambda: default_chain(operation, key, cls))
-        result, declined = chain.attempt(args, keywords)
-        if result is NotImplemented:
-            return decline("; ".join([reason for _, reason in declined] + [text for _, text in chain.passed]))
-        return result
-
-    def map_arguments(
-        self,
-        function: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
-        change: Callable[[str, Any], Any],
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments of a call with each array put through ``change(parameter name, array)``.
+    def implements(self, target: Callable[..., Any] | Kind, *types: type) -> Callable[[F], F]:
+        """Register a handler for an operation, or for a whole kind.
 
         Parameters
         ----------
-        function : an overridable function
-        args, kwargs : of the call; members of lists and tuples, and of indices, are changed one by one
-        change : gives what takes the array's place; of an index it is given the arrays alone, no int, slice or None
-        """
-        parameters = self.operation(function).parameters
-        indices = {p.name for p in parameters.arrays if p.form is Form.INDEX}
+        target : an overridable function, one of its methods, or a kind; the handler of a kind receives the operation
+            first
+        types : one type that may stand in any position, or one for each array parameter; by default the
+            handler's annotations name them
 
-        def changed(name: str, value: Any) -> Any:
-            if name not in indices or self.records.participates(type(value)) or getattr(value, "ndim", 0) > 0:
-                return change(name, value)
-            return value
-
-        return parameters.replace(args, kwargs, changed)
-
-    def ask(
-        self,
-        function: Callable[..., Any],
-        relevant: tuple[Any, ...],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-    ) -> Any:
-        """Ask the types of some values to answer a call of a function that dispatches by hand.
+        Returns
+        -------
+        a decorator that gives the handler back
 
         Raises
         ------
-        NoImplementationError : if all decline
+        RegistrationError : if the target is not overridable, no type takes part, or the handler cannot be called
         """
-        types = self.participating(tuple(map(type, relevant)))
-        for cls in candidates([t for t in types if t is not self.base], self.priority):
-            owner: Any = cls
-            if not isinstance(self.records.own_method(cls), (classmethod, staticmethod)):
-                owner = next(value for value in relevant if type(value) is cls)
-            if of(function) is not None or not self.records.is_generated(cls):
-                result = getattr(owner, self.method)(function, types, args, kwargs)
-                if result is not NotImplemented:
-                    return result
-        name = f"{function.__module__}.{getattr(function, '__qualname__', function)}"
-        raise NoImplementationError(name, self.method, [type_name(cls) for cls in types])
+        return implements(self, target_of(self, target), types)
+
+    def converts(self, cost: float = 1, lossy: bool = False) -> Callable[[F], F]:
+        """Declare a conversion: ``@converts() def dense_of(x: A) -> B``.
+
+        Parameters
+        ----------
+        cost : what a path pays for this edge; the cheapest path is taken
+        lossy : whether something is lost; among paths of equal cost one without loss goes first
+
+        Raises
+        ------
+        RegistrationError : if the annotations do not name two classes, or the cost is negative
+        """
+        return converts(self, cost, lossy)
+
+    def local_registrations(self) -> AbstractContextManager[None]:
+        """Undo on leaving what is registered inside the block."""
+        return self.journal.local_registrations()
 
     def redispatch(
         self,
@@ -332,7 +240,7 @@ class DispatchProtocol(Registry):
         return build_chain(operation, key, without=without).run(args, keywords)
 
     def explain(self, function: Callable[..., Any], /, *args: Any, run: bool = False, **kwargs: Any) -> Explanation:
-        """Tell who answers a call, in which order, and why the others do not; nothing is called.
+        """Show who answers a call, in which order, and why the others do not; nothing is called.
 
         Parameters
         ----------
@@ -353,57 +261,41 @@ class DispatchProtocol(Registry):
         ------
         TypeError : if the function is not overridable in this protocol
         """
-        found = of(function)
-        if found is None or found.protocol is not self:
-            name = getattr(function, "__qualname__", repr(function))
-            raise TypeError(f"{name} is not overridable by {self.method}")
-        return found
+        return operation_of(self, function)
 
-    def stub(self, operation: Overridable, key: Key) -> str:
-        """Return a handler to paste for calls with arguments of these types; "" where none of them is one's own."""
-        own = next((cls for cls in self.participating(key) if cls is not self.base), None)
-        if own is None:
-            return ""
-        named = operation.parameters.signature.parameters
-        hints = {
-            p.name: self._hint(entry, p.form is Form.STAR)
-            for p, entry in zip(operation.parameters.arrays, key, strict=True)
-            if p.form is not Form.LOOSE or entry is own or named[p.name].default is inspect.Parameter.empty
-        }
-        parameters = [
-            p.replace(annotation=hints.get(p.name) or p.empty, default=_pasteable(p.default)) for p in named.values()
-        ]
-        # Annotations that are text print in quotes; a stub has them bare.
-        signature = re.sub(r": '([^']*)'", r": \1", str(inspect.Signature(parameters)))
-        handler = f"{operation.name}_{own.__name__.lower()}"
-        decorator = "protocol" if self.base is None else "dk"
-        return f"@{decorator}.implements({public_path(operation)})\ndef {handler}{signature}:\n    ..."
+    def map_arguments(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        change: Callable[[str, Any], Any],
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments of a call with each array put through ``change(parameter name, array)``.
 
-    def _hint(self, entry: Any, spread: bool = False) -> str:
-        """Return the annotation of an array parameter for the types it was given."""
-        if isinstance(entry, tuple):
-            hints = " | ".join(map(self._hint, entry))
-            return hints if spread or not hints else f"list[{hints}]"
-        if entry is type(None):
-            return ""
-        if self.base is not None and (entry is self.base or self.wrapped_always(entry)):
-            return f"dk.{self.base.__name__}"
-        return str(entry.__name__)
+        Parameters
+        ----------
+        function : an overridable function
+        args, kwargs : of the call; members of lists and tuples, and of indices, are changed one by one
+        change : gives what takes the array's place; of an index it is given the arrays alone, no int, slice or None
+        """
+        parameters = self.operation(function).parameters
+        indices = {p.name for p in parameters.arrays if p.form is Form.INDEX}
 
+        def changed(name: str, value: Any) -> Any:
+            if name not in indices or self.types.participates(type(value)) or getattr(value, "ndim", 0) > 0:
+                return change(name, value)
+            return value
 
-class _Ellipsis:
-    """Stands for a default in a stub that cannot be written down."""
+        return parameters.replace(args, kwargs, changed)
 
-    def __repr__(self) -> str:
-        return "..."
+    def chain(self, operation: Overridable, key: Key, /) -> Chain:
+        """Return who answers calls of an operation with arguments of these types."""
+        return remembered(operation, operation.chains, key, lambda: build_chain(operation, key))
 
+    def chain_without_later_fallbacks(self, operation: Overridable, key: Key, /) -> Chain:
+        """Return who answers inside a decomposition, where the fallbacks declared after it are off."""
+        return build_chain(operation, key, later_fallbacks=False)
 
-def _pasteable(default: Any) -> Any:
-    """Return a default as a stub can have it."""
-    if default is inspect.Parameter.empty:
-        return default
-    try:
-        ast.literal_eval(repr(default))
-    except (ValueError, SyntaxError):
-        return _Ellipsis()
-    return default
+    def plain_chain(self, operation: Overridable, key: Key, /) -> Chain:
+        """Return what answers where overrides are off: the default alone."""
+        return remembered(operation, operation.type_chains, (object, key), lambda: build_plain_chain(operation, key))

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import DispatchError
-from dispatchkit.protocol.chain import Chain, Passed
-from dispatchkit.protocol.decline import take_mode_notes, take_reason
+from dispatchkit.protocol.chain import Chain, Skipped, Step
+from dispatchkit.protocol.decline import pop_decline_reason, pop_mode_declines
 from dispatchkit.protocol.explain_html import explanation_html
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.modes import answer_by_modes, current
 from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN, METHOD
-from dispatchkit.protocol.specificity import Step
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
@@ -88,7 +87,7 @@ def explain_call(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str
         for entry in key
         if entry is not type(None)
     )
-    base = operation.protocol.base
+    base = operation.protocol.types.base
     order = [type_name(cls) for cls in chain.order]
     if base is not None and base in chain.types:
         order.append(type_name(base))
@@ -100,7 +99,7 @@ def explain_call(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str
             found.outcome = f"{AT_RUN_TIME}, else {found.outcome}"
         return found
     answer = answer_by_modes(operation, args, kwargs)
-    declined = take_mode_notes()
+    declined = pop_mode_declines()
     if answer is NotImplemented:
         found.lines[:] = [Line(*note.partition(": ")[::2], "") for note in declined]
         _run(chain, args, kwargs, found)
@@ -121,13 +120,13 @@ def _active(operation: Overridable) -> list[Any]:
     return modes
 
 
-def foretold(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[Step | Passed, str]]:
+def foretold(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[Step | Skipped, str]]:
     """Return each entry of a chain with its verdict on a call, nothing being called."""
-    found: list[tuple[Step | Passed, str]] = []
+    found: list[tuple[Step | Skipped, str]] = []
     decided = False
     for entry in chain.entries:
         refused = entry.rule.refusal(args, kwargs) if isinstance(entry, Step) and entry.rule is not None else []
-        if isinstance(entry, Passed):
+        if isinstance(entry, Skipped):
             verdict = ""
         elif refused:
             verdict = f"passed over: it cannot be called with {', '.join(refused)}"
@@ -165,7 +164,7 @@ def _run(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any], found: 
                 verdict = f"raised {type(error).__name__}"
                 found.outcome = str(error).partition("\n")[0]
             else:
-                reason = take_reason()
+                reason = pop_decline_reason()
                 if result is NotImplemented:
                     verdict = f"declined: {reason}" if reason else "declined"
                 else:

@@ -1,4 +1,4 @@
-"""Where in the program of its users the library was called from."""
+"""Stack frames: where a program calls the library, and tracebacks without the library's frames."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["caller", "hide_frames", "stack"]
 PACKAGE = f"{Path(__file__).parent.parent}{os.sep}"
 # Whether tracebacks show the library's frames, too.
 FULL = os.environ.get("DISPATCHKIT_TRACEBACK") == "full"
-# What the library does not mean to raise: where it does, its frames are what is asked for.
-UNMEANT = (AssertionError, AttributeError, KeyError, NameError)
+# Errors that the library never raises on purpose: a traceback of one keeps the library's frames.
+UNINTENDED = (AssertionError, AttributeError, KeyError, NameError)
 
 
 def _is_own(frame: FrameType) -> bool:
@@ -24,12 +24,12 @@ def _is_own(frame: FrameType) -> bool:
 
 
 def hide_frames(error: BaseException) -> None:
-    """Take the library's frames out of the traceback of an error that leaves one of its functions.
+    """Remove the library's frames from the traceback of an error that leaves one of its functions.
 
-    The function has to raise the error again by a bare ``raise``, which does not put its own frame back. Frames of
-    users, of their handlers and bodies, stay.
+    The function must raise the error again by a bare ``raise``, which does not add its frame. Frames of users, of
+    their handlers and bodies, stay.
     """
-    if FULL or (isinstance(error, UNMEANT) and _is_own(_innermost(error))):
+    if FULL or (isinstance(error, UNINTENDED) and _is_own(_innermost(error))):
         return
     error.__traceback__ = _outside(error.__traceback__)
     for earlier in (error.__cause__, error.__context__):

@@ -1,48 +1,62 @@
-"""Rules: handlers registered for an operation or a kind, and which of them fits a call best."""
+"""Rules: handlers registered for an operation or a kind, with the types they answer for."""
 
 from __future__ import annotations
 
-import difflib
 import inspect
-import numbers
 import types
-from abc import ABC, ABCMeta
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from dispatchkit.protocol.hints import ELSEWHERE
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.parameters import Key, Parameters
-
-if TYPE_CHECKING:
-    from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.types.array_types import ArrayTypes
+from dispatchkit.protocol.types.declaration import Declaration
+from dispatchkit.protocol.types.records import Record, Undo
 
 __all__ = [
+    "ANY",
+    "Handlers",
     "Rule",
-    "departures",
-    "is_structural",
+    "Target",
+    "function_name",
     "location_of",
-    "never_called",
-    "never_found",
-    "no_arrays",
-    "no_own_type",
     "position_distance",
-    "stands_for_nothing",
     "type_name",
     "written",
-    "wrong_count",
 ]
 
 ANY = object
-POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-# The built-in numbers that a scalar, of any library, counts as beside its own classes.
-WIDENING: dict[type, tuple[type, ...]] = {
-    numbers.Integral: (int, float, complex),
-    numbers.Real: (float, complex),
-    numbers.Complex: (complex,),
-}
+
+
+class Target(Protocol):
+    """What rules and chains ask of the operation that they answer for.
+
+    Attributes
+    ----------
+    name : without its namespace
+    parameters : its signature
+    rules : the rules registered for it, held weakly: the types own them
+    may_give_none : whether None can be the result of a call, rather than that of a rule without ``return``
+    """
+
+    name: str
+    parameters: Parameters
+    rules: list[weakref.ref[Rule]]
+    may_give_none: bool
+
+    @property
+    def qualified_name(self) -> str:
+        """The name with its namespace, as messages print it."""
+
+    @property
+    def types(self) -> ArrayTypes:
+        """The types of its protocol."""
+
+    def check_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Raise if the arguments do not fit the signature."""
 
 
 @dataclass(eq=False)
@@ -59,7 +73,7 @@ class Rule:
     fingerprint : of the operation's signature when the handler was registered, "" for a kind
     """
 
-    target: Overridable | Kind
+    target: Target | Kind
     types: tuple[type, ...]
     anywhere: bool
     handler: Callable[..., Any]
@@ -73,7 +87,7 @@ class Rule:
 
     @property
     def types_text(self) -> str:
-        """The types as people write them."""
+        """The types as users write them."""
         names = ", ".join(map(type_name, self.types))
         return f"{names} in any position" if self.anywhere else names
 
@@ -86,7 +100,7 @@ class Rule:
         return f"{self.title} at {self.location}"
 
     def refusal(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
-        """Return what the handler cannot be given of a call's arguments; empty when it can be called."""
+        """Return which arguments of a call the handler does not take; empty when it can be called."""
         try:
             self.takes.bind(*args, **kwargs)
         except TypeError as error:
@@ -110,7 +124,7 @@ class Rule:
         return refused
 
     def takes_everything(self, parameters: Parameters) -> bool:
-        """Return whether every call of the operation can be passed on as it is."""
+        """Return whether the handler takes the arguments of every call of the operation."""
         own = list(parameters.signature.parameters.values())
         first = [p for p in own if p.kind is p.POSITIONAL_ONLY]
         either = [p for p in own if p.kind is p.POSITIONAL_OR_KEYWORD]
@@ -127,7 +141,7 @@ class Rule:
             ([*least, *[None] * len(needed)], demanded),
             ([None] * (len(first) + len(either)) + spread, by_name),
         ]
-        # Each of the parameters that go either way by position or by name, the ones before it by position.
+        # Each parameter that may be passed by position or by name, once by name, those before it by position.
         for count in range(len(either) + 1):
             named = {p.name: None for p in either[count:]}
             least_named = {p.name: None for p in either[count:] if p.default is p.empty}
@@ -145,7 +159,7 @@ class Rule:
     ) -> tuple[int, ...] | None:
         """Return how far the rule's types are from a call's, position by position; None where it does not fit.
 
-        A position without a demand is infinitely far, told as a large number.
+        The distance of a position without a demand is a large number.
         """
         if self.anywhere:
             near = position_distance(asked, self.types[0], order)
@@ -167,11 +181,11 @@ class Rule:
         return tuple(found)
 
     def demands(self) -> int:
-        """Return how many positions the rule speaks about."""
+        """Return how many positions the rule names a type for."""
         return sum(cls is not ANY for cls in self.types)
 
     def serves(self, asked: type, order: Callable[[type], Sequence[type]]) -> bool:
-        """Return whether one of the rule's own types is the asked one or a superclass of it."""
+        """Return whether one of the rule's types is the asked one or a superclass of it."""
         return any(cls is not ANY and position_distance(asked, cls, order) is not None for cls in self.types)
 
 
@@ -188,7 +202,7 @@ def position_distance(found: type, wanted: type, order: Callable[[type], Sequenc
 
 
 def written(handler: Callable[..., Any]) -> Any:
-    """Return the function whose code a call of a handler runs: of a partial, a wrapper, a class, an object."""
+    """Return the function whose code runs when a handler is called: inside a partial, a wrapper, a class, an object."""
     found: Any = inspect.unwrap(handler)
     while isinstance(found, partial):
         found = inspect.unwrap(found.func)
@@ -203,116 +217,72 @@ def location_of(function: Callable[..., Any]) -> str:
     return "built in" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
 
 
+def function_name(function: Any) -> str:
+    """Return the name of a function for messages, what prints of another object."""
+    return str(getattr(function, "__qualname__", repr(function)))
+
+
 def type_name(cls: type) -> str:
     """Name a type as in a message: built-in ones by name, others with their module's last part."""
     return "any" if cls is ANY else cls.__qualname__.replace("<locals>.", "")
 
 
-def departures(takes: inspect.Signature, parameters: Parameters) -> tuple[list[str], list[str]]:
-    """Compare a handler's signature with its operation's.
+class Handlers:
+    """The rules registered with a protocol.
 
-    Returns
-    -------
-    faults : what makes it impossible to call the handler at all
-    remarks : where its results would differ from what the operation's signature promises
+    The youngest of its types owns a rule, so that both are collected together; operations and kinds refer to it weakly.
+
+    Parameters
+    ----------
+    types : of the protocol
     """
-    theirs = parameters.signature.parameters
-    return _faults(takes, list(theirs.values())), _remarks(takes, list(theirs.values()))
 
+    def __init__(self, types: ArrayTypes) -> None:
+        self._types = types
+        self._by_kind: dict[Kind, list[weakref.ref[Rule]]] = {}
 
-def never_called(handler: str, operation: str, parameters: Parameters, faults: Sequence[str]) -> str:
-    """Say that a handler can never be called for its operation, and why."""
-    return f"{handler} can never be called for {operation}{parameters.signature}: {'; '.join(faults)}"
+    def of(self, target: Target | Kind) -> list[weakref.ref[Rule]]:
+        """Return the rules registered for an operation or a kind."""
+        return self._by_kind.setdefault(target, []) if isinstance(target, Kind) else target.rules
 
+    def of_kinds(self) -> list[Rule]:
+        """Return the rules registered for kinds."""
+        references = [reference for held in list(self._by_kind.values()) for reference in held]
+        return [rule for reference in references if (rule := reference()) is not None]
 
-def no_arrays(handler: str, operation: str, parameters: Parameters) -> str:
-    """Say that a handler can never be called for an operation that takes no arrays."""
-    first = next(iter(parameters.signature.parameters), "x")
-    return (
-        f"{handler} can never be called for {operation}: it has no array parameters; name them where it is declared, "
-        f"as in operation(arrays=('{first}',))"
-    )
+    def replaced_by(self, rule: Rule) -> list[tuple[Record, Rule]]:
+        """Return the rules of the same target and types as a new one, each with the record that owns it."""
+        found: list[tuple[Record, Rule]] = []
+        for reference in self.of(rule.target):
+            old = reference()
+            if old is not None and (old.types, old.anywhere) == (rule.types, rule.anywhere):
+                records = [self._types.records.find(cls) for cls in old.types]
+                found += [(holder, old) for holder in records if holder is not None and old in holder.owned][:1]
+        return found
 
+    def add(self, rule: Rule) -> Undo:
+        """Store a rule in place of those it replaces; return what restores the state before."""
+        references, records = self.of(rule.target), self._types.records
+        own = self._types.named_own(rule.types)
+        known = [cls for cls in own if records.find(cls) is not None] or own
+        record = records.make(max(known, key=lambda cls: records.make(cls).serial))
+        replaced = self.replaced_by(rule)
+        gone = [old for _, old in replaced]
+        undos = [records.declare(cls, Declaration()) for cls in own if not self._types.participates(cls)]
+        for holder, old in replaced:
+            holder.owned.remove(old)
+        record.owned.append(rule)
+        # In one assignment: a call in another thread finds the old rule or the new one.
+        kept = [reference for reference in references if (found := reference()) is not None and found not in gone]
+        references[:] = [*kept, weakref.ref(rule)]
 
-def no_own_type(handler: str, found: Sequence[str]) -> str:
-    """Say that the types of a handler do not tell whom it is for."""
-    return (
-        f"{handler} names no type of its own (found: {', '.join(found) or 'nothing'}); annotate the array parameters, "
-        f"as in def handler(x: MyType), or pass the type: implements(operation, MyType)"
-    )
+        def undo() -> None:
+            record.owned.remove(rule)
+            for holder, old in replaced:
+                holder.owned.append(old)
+            left = [reference for reference in references if reference() is not rule]
+            references[:] = [*left, *(weakref.ref(old) for _, old in replaced)]
+            for undo_declaration in undos:
+                undo_declaration()
 
-
-def stands_for_nothing(cls: type) -> bool:
-    """Return whether no object has a class in its MRO: an abstract one of which nothing concrete is derived."""
-    if cls.__module__ == "numbers":
-        return True  # Python's numbers are registered, not derived
-    bare = type(cls) is ABCMeta and cls.__bases__ in ((object,), (ABC,)) and "__init__" not in cls.__dict__
-    abstract = is_structural(cls) or inspect.isabstract(cls) or bare
-    return abstract and all(map(stands_for_nothing, cls.__subclasses__()))
-
-
-def is_structural(cls: type) -> bool:
-    """Return whether a class is a `typing.Protocol`, or one of the abstract numbers that Python's register with."""
-    return bool(getattr(cls, "_is_protocol", False)) or cls.__module__ == "numbers"
-
-
-def never_found(handler: str, cls: type) -> str:
-    """Say that a class is never found where a handler names it, and what to name instead."""
-    kind = "protocol" if is_structural(cls) else "abstract base class"
-    own = "int, float or complex" if cls.__module__ == "numbers" else "the classes themselves, as in A | B"
-    declare = "" if is_structural(cls) else f", or declare {type_name(cls)} an array type first"
-    return (
-        f"{handler} can never be called for {type_name(cls)}: rules are looked up by the MRO, and no class is derived "
-        f"from this {kind}; write {own}{declare}"
-    )
-
-
-def wrong_count(given: int, target: object, count: int) -> str:
-    """Say that as many types fit no call of an operation."""
-    return (
-        f"implements: {given} types for {target!r}, which has {count} array parameters; give one type "
-        f"for any position, or {count}"
-    )
-
-
-def _faults(takes: inspect.Signature, theirs: Sequence[inspect.Parameter]) -> list[str]:
-    own = list(takes.parameters.values())
-    passed = [p for p in theirs if p.kind in POSITIONAL]
-    positional = [p for p in own if p.kind in POSITIONAL]
-    faults: list[str] = []
-    required = sum(p.default is p.empty and p.kind is p.POSITIONAL_ONLY for p in passed)
-    if len(positional) < required and not any(p.kind is p.VAR_POSITIONAL for p in own):
-        faults.append(f"it takes {len(positional)} positional arguments, the operation passes {required}")
-    endless = any(p.kind is p.VAR_POSITIONAL for p in theirs)
-    names = {p.name for p in theirs}
-    any_keyword = any(p.kind is p.VAR_KEYWORD for p in theirs)
-    for index, p in enumerate(own):
-        if p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
-            continue
-        by_position = p.kind in POSITIONAL and (index < len(passed) or endless)
-        if not (by_position or p.name in names or any_keyword):
-            meant = next((f"; did you mean '{one}'?" for one in ELSEWHERE.get(p.name, ()) if one in names), "")
-            faults.append(f"it requires '{p.name}', which the operation never passes{meant}")
-    return faults
-
-
-def _remarks(takes: inspect.Signature, theirs: Sequence[inspect.Parameter]) -> list[str]:
-    spare = [
-        p.name for p in takes.parameters.values() if p.default is not p.empty and p.name not in {t.name for t in theirs}
-    ]
-    remarks: list[str] = []
-    for their in theirs:
-        elsewhere = [one for one in spare if their.name in ELSEWHERE.get(one, ())]
-        if their.default is their.empty and not elsewhere:
-            continue
-        mine = takes.parameters.get(their.name)
-        if mine is None:
-            near = elsewhere or difflib.get_close_matches(their.name, spare, n=1)
-            remarks += [f"'{one}' is never passed; did you mean '{their.name}'?" for one in near]
-        elif mine.default not in (mine.empty, ...) and not _same(mine.default, their.default):
-            remarks.append(f"'{mine.name}' is {mine.default!r} by default here, {their.default!r} in the operation")
-    return remarks
-
-
-def _same(left: Any, right: Any) -> bool:
-    return left is right or (type(left) is type(right) and bool(left == right))
+        return undo

@@ -1,4 +1,4 @@
-"""The protocol of this library's own operations, and the modes over it."""
+"""The protocol of this library's operations, and its modes."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ Kind.listed = tensor_protocol.operations
 
 
 class FunctionMode(Mode):
-    """A mode that answers through the method its protocol is named after."""
+    """A mode that answers by the method of its protocol's name."""
 
-    told = True
+    of_users = True
 
     @override
     def answer(
@@ -45,7 +45,7 @@ class FunctionMode(Mode):
         args: tuple[Any, ...],
         kwargs: Mapping[str, Any],
     ) -> Any:
-        return getattr(self, operation.protocol.method)(operation.function, types, args, kwargs)
+        return getattr(self, operation.types.method)(operation.function, types, args, kwargs)
 
 
 class TensorFunctionMode(FunctionMode):
@@ -79,8 +79,7 @@ class TensorFunctionMode(FunctionMode):
 class disable_dispatch(Mode):  # noqa: N801  # used like a function, in `with`
     """Switch overrides off inside a `with` block: subclasses of `Tensor` are computed as plain tensors.
 
-    Types that are no tensors have nothing to fall back on there, and raise. Modes are not asked, those entered inside
-    neither.
+    Calls with other array types raise. Modes are not asked, not even those entered inside.
 
     Examples
     --------
@@ -111,7 +110,7 @@ class disable_dispatch(Mode):  # noqa: N801  # used like a function, in `with`
     ) -> Any:
         keywords = dict(kwargs)
         chain = operation.protocol.plain_chain(operation, operation.parameters.key(args, keywords))
-        return chain.run(args, keywords, asks=note_asked)
+        return chain.run(args, keywords, on_step=note_asked)
 
 
 array_type = tensor_protocol.array_type

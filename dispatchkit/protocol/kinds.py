@@ -18,7 +18,7 @@ class _Member(_Protocol):
 
 
 class Kind:
-    """A family of operations, itself inside a wider one or in none.
+    """A family of operations, which may be part of a wider one.
 
     Iterating over a kind gives its overridable functions, those of the kinds inside it, too.
 
@@ -52,7 +52,7 @@ class Kind:
         return iter([member.function for member in self.listed.values() if self in member.kind.lineage()])
 
     def lineage(self) -> tuple[Kind, ...]:
-        """Return the kind and those around it, the narrowest first."""
+        """Return the kind and the wider ones that it is part of, the narrowest first."""
         return (self,) if self.parent is None else (self, *self.parent.lineage())
 
 

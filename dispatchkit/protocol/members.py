@@ -1,6 +1,6 @@
-"""The one table of operators, methods and properties that view operations.
+"""The table of the operators, methods and properties that call operations.
 
-Operations enter their names here as they are declared. The base type of a protocol takes its surface from the
+Operations add their names when they are declared. The base type of a protocol takes its surface from the
 table, and `array_type` gives it to the classes it decorates.
 """
 
@@ -31,7 +31,7 @@ REFLECTED = {
 
 
 class Property:
-    """An attribute that calls an operation; an instance attribute of the same name goes first."""
+    """An attribute that calls an operation; an instance attribute of the same name is found first."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -49,9 +49,9 @@ class Member:
     Attributes
     ----------
     name : of the attribute on the class
-    operation : that it views; None for an attribute that views several
-    value : what stands on the class
-    varargs : the parameter that a method also takes spread out, if there is one
+    operation : that it calls; None for an attribute that calls several
+    value : what the class gets
+    varargs : the parameter that a method also takes as several arguments, if any
     """
 
     name: str
@@ -71,7 +71,7 @@ class Surface:
         return iter(self.members.values())
 
     def add_operator(self, name: str, operation: Overridable) -> None:
-        """Enter an operator, and with it the reflected one where Python has one."""
+        """Add an operator, and the reflected one if Python has one."""
         if operation.parameters.binary:
             self._enter(name, operation, _named(operation.make_operator(REFLECTED.get(name, name)), name, operation))
             if name in REFLECTED:
@@ -81,13 +81,13 @@ class Surface:
             self._enter(name, operation, operation.function)
 
     def add_method(self, name: str, operation: Overridable, varargs: str | None = None) -> None:
-        """Enter a method: the operation with the instance as its first array.
+        """Add a method: the operation with the instance as its first array.
 
         Parameters
         ----------
         name : of the method
-        operation : that it views
-        varargs : a parameter that the method also takes spread out, as in ``x.view(2, 2)``
+        operation : that it calls
+        varargs : a parameter that the method also takes as several arguments, as in ``x.view(2, 2)``
         """
         parameters = operation.parameters
         spread = any(p.kind is p.VAR_POSITIONAL for p in parameters.signature.parameters.values())
@@ -99,15 +99,15 @@ class Surface:
             self._enter(name, operation, method, varargs)
 
     def add_property(self, name: str, operation: Overridable) -> None:
-        """Enter a property: the operation on the instance alone."""
+        """Add a property: the operation on the instance alone."""
         self._enter(name, operation, Property(operation.function))
 
     def forget(self, cls: type) -> None:
-        """Give a class no members that are still to come."""
+        """Stop giving a class the members that are added later."""
         self._classes.pop(cls, None)
 
     def add_attribute(self, name: str, value: Any) -> None:
-        """Enter something that views no single operation."""
+        """Add an attribute that calls no single operation."""
         self._enter(name, None, value)
 
     def _enter(self, name: str, operation: Overridable | None, value: Any, varargs: str | None = None) -> None:
@@ -116,12 +116,12 @@ class Surface:
             _give(cls, member, keep)
 
     def install(self, cls: type, keep: tuple[str, ...] = ()) -> None:
-        """Give a class every member that neither it nor a superclass defines, and those still to come.
+        """Give a class every member that neither it nor a superclass defines, including those added later.
 
         Parameters
         ----------
         cls : the class
-        keep : names that are left alone, such as those of instance attributes
+        keep : names that are not replaced, such as those of instance attributes
         """
         for member in self:
             _give(cls, member, keep)
@@ -129,21 +129,21 @@ class Surface:
 
 
 def _give(cls: type, member: Member, keep: tuple[str, ...]) -> None:
-    """Put a member on a class where neither it nor a superclass has the name."""
+    """Set a member on a class if neither it nor a superclass has the name."""
     defined = any(member.name in ancestor.__dict__ for ancestor in cls.__mro__ if ancestor is not object)
     if not defined and member.name not in keep:
         setattr(cls, member.name, member.value)
 
 
 def method_signature(operation: Overridable) -> inspect.Signature:
-    """Return the signature of a method that views an operation: keywords go by position, too, as in ``x.sum(0)``."""
+    """Return the signature of a method: it takes the operation's keywords by position, too, as in ``x.sum(0)``."""
     found = [SELF]
     kind: inspect._ParameterKind = FREE
     optional = False
     for p in list(operation.parameters.signature.parameters.values())[1:]:
         if p.kind is KEYWORD:
             if optional and p.default is p.empty:
-                # None without a default follows one with a default, but by keyword.
+                # A parameter without a default can follow one with a default by keyword alone.
                 kind = KEYWORD
             found.append(p.replace(kind=kind))
         else:
@@ -160,7 +160,7 @@ def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
     named = [p.name for p in signature.parameters.values() if p.kind is not p.POSITIONAL_ONLY]
     fixed = len(signature.parameters) - len(named) - 1
     names = frozenset(signature.parameters)
-    # The commonest calls give one argument, which is this one: `x.sum(0)`, `x.reshape(4)`.
+    # Most calls give one argument, which is this one: `x.sum(0)`, `x.reshape(4)`.
     first = named[0] if named and not fixed else None
     spreads = varargs is not None and varargs == first
 

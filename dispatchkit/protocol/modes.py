@@ -1,4 +1,4 @@
-"""Modes: who is asked before the types, by way of a context variable.
+"""Modes: what is asked before the types, kept in a context variable.
 
 Their stack is an immutable linked list held by a context variable, so threads and tasks do not see each other's. While
 `live`, which counts its cells, is empty, a call need not even read the variable.
@@ -10,14 +10,12 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dispatchkit.errors import ModeError
-from dispatchkit.protocol.decline import note_mode, take_mode_notes, take_reason
-from dispatchkit.protocol.observers import Seen, is_observed, live, note_asked, observe
-
-if TYPE_CHECKING:
-    from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.decline import pop_decline_reason, pop_mode_declines, record_mode_decline
+from dispatchkit.protocol.observers import CallEvent, is_observed, live, note_asked, observe
+from dispatchkit.protocol.overridable import Overridable
 
 __all__ = ["Cell", "Mode", "answer_by_modes", "ask_modes", "current", "live"]
 
@@ -49,17 +47,17 @@ current = _stack.get
 
 
 class Mode:
-    """What enters and leaves the stack; the protocol's own modes and the public ones derive from it.
+    """Base of the library's modes and of the public ones.
 
     Attributes
     ----------
     protocol : whose calls it sees
-    told : whether messages tell that it declined
+    of_users : whether users enter it: messages and records name it, and `switches_off` of another mode applies to it
     switches_off : whether modes of users that are entered inside are not asked
     """
 
     protocol: Any = None
-    told = False
+    of_users = False
     switches_off = False
 
     def answer(
@@ -69,7 +67,7 @@ class Mode:
         args: tuple[Any, ...],
         kwargs: Mapping[str, Any],
     ) -> Any:
-        """Return the result of a call, or NotImplemented to pass it on."""
+        """Return the result of a call, or NotImplemented to decline it."""
         raise AssertionError("a mode answers")
 
     def stays_on(self) -> bool:
@@ -91,38 +89,38 @@ class Mode:
             inner = "no mode is active here" if cell is None else f"{type(cell.mode).__name__} is innermost"
             raise ModeError(f"{type(self).__name__} was left out of order: {inner}; leave modes innermost first")
         _stack.set(cell.below)
-        take_mode_notes()
+        pop_mode_declines()
 
 
-# Whether the call that comes next is the one that is being observed, on its way to who answers it.
-_on_its_way: ContextVar[bool] = ContextVar("dispatchkit.observed", default=False)
+# Whether the next call is the second one that `ask_modes` makes of an observed call.
+_is_observed_already: ContextVar[bool] = ContextVar("dispatchkit.observed", default=False)
 
 
 def ask_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Ask the active modes for the result of a call; NotImplemented when none answers.
 
-    Where there are observers, the call is made here, and comes back once to be answered.
+    Where there are observers, this function makes the call under observation, and is called a second time to answer it.
     """
     if is_observed() is not None:
-        if _on_its_way.get():
-            _on_its_way.set(False)
-        elif not (operation.parameters.binary and any(operation.protocol.is_stranger(type(arg)) for arg in args)):
+        if _is_observed_already.get():
+            _is_observed_already.set(False)
+        elif not (operation.parameters.binary and any(operation.types.is_foreign(type(arg)) for arg in args)):
             return observe(
-                Seen(operation.qualified_name, operation, args, kwargs), partial(_answer, operation, args, kwargs)
+                CallEvent(operation.qualified_name, operation, args, kwargs), partial(_answer, operation, args, kwargs)
             )
     return answer_by_modes(operation, args, kwargs)
 
 
 def _answer(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    _on_its_way.set(True)
+    _is_observed_already.set(True)
     try:
         return operation.function(*args, **kwargs)
     finally:
-        _on_its_way.set(False)
+        _is_observed_already.set(False)
 
 
 def answer_by_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return what the innermost mode answers that does; NotImplemented when none does.
+    """Return the answer of the innermost mode that does not decline; NotImplemented when all do.
 
     Parameters
     ----------
@@ -131,11 +129,11 @@ def answer_by_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[
     cell = _stack.get()
     if cell is None:
         return NotImplemented
-    take_mode_notes()
+    pop_mode_declines()
     types = operation.participating(args, kwargs)
     while cell is not None:
         mode = cell.mode
-        if mode.protocol is operation.protocol and not (mode.told and mode.protocol in cell.off):
+        if mode.protocol is operation.protocol and not (mode.of_users and mode.protocol in cell.off):
             token = None if mode.stays_on() else _stack.set(cell.below)
             try:
                 result = mode.answer(operation, types, args, kwargs)
@@ -143,11 +141,11 @@ def answer_by_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[
                 if token is not None:
                     _stack.reset(token)
             if result is not NotImplemented:
-                if mode.told:
+                if mode.of_users:
                     note_asked(operation, mode)
                 return result
-            reason = take_reason()
-            if mode.told:
-                note_mode(f"{type(mode).__name__}: declined" + (f": {reason}" if reason else ""))
+            reason = pop_decline_reason()
+            if mode.of_users:
+                record_mode_decline(f"{type(mode).__name__}: declined" + (f": {reason}" if reason else ""))
         cell = cell.below
     return NotImplemented

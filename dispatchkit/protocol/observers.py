@@ -1,9 +1,8 @@
 """Observers: they see every call and every backward pass of a context, and change neither.
 
-What an observer sees is held by a context variable, so threads and tasks do not see each other's. A call is timed
-around the call itself: what observers do with it counts for nobody. `live` counts the stacks of modes and the watches
-that exist anywhere in the process: while it is empty, no context can hold any, and a call need not even read the
-context variables.
+The observers are kept in a context variable, so threads and tasks have their own. The time of a call excludes what
+observers do with it. `live` has an entry for each stack of modes and each tuple of observers in the
+process: while it is empty, a call need not read the context variables.
 """
 
 from __future__ import annotations
@@ -12,24 +11,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from threading import get_ident
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.overridable import Overridable
 
 __all__ = [
+    "CallEvent",
     "Observer",
-    "Seen",
     "active_observer",
     "is_observed",
     "live",
     "note_asked",
     "note_dense",
+    "notify_backward",
     "observe",
     "observed_by",
     "observers",
     "set_observers",
-    "tell_of_sweep",
 ]
 
 ObserverT = TypeVar("ObserverT", bound="Observer")
@@ -38,20 +36,20 @@ T = TypeVar("T")
 live: list[None] = []
 
 
-class Seen:
+class CallEvent:
     """A call that observers see, or a step of a backward pass.
 
     Attributes
     ----------
     name : of the operation, qualified; of the node, such as ``AddBackward``
-    operation : None of a step of a backward pass
+    operation : None for a step of a backward pass
     args, kwargs : of the call
-    outer : the one that it is part of, in the same thread
-    asked : the step of a chain, or the mode, that was asked last; None where it was the first of the chain
-    thread : the thread it is made in
+    outer : the call of the same thread that it is part of
+    asked : the step of a chain, or the mode, that was asked last; None if only the first of the chain was
+    thread : identifier of its thread
     started, ended : nanoseconds on the clock of `time.perf_counter_ns`; `ended` is 0 while it is under way
-    inside : nanoseconds that calls inside took, with what observers did meanwhile
-    dense, dense_inside : bytes that became dense, in the call itself and in those inside
+    inside : nanoseconds that inner calls took, including what observers did
+    dense, dense_inside : bytes that became dense, in the call itself and in inner calls
     """
 
     __slots__ = (
@@ -80,26 +78,26 @@ class Seen:
         self.operation = operation
         self.args = args
         self.kwargs = kwargs or {}
-        self.outer: Seen | None = None
+        self.outer: CallEvent | None = None
         self.asked: Any = None
         self.thread = get_ident()
         self.started = self.ended = self.inside = self.dense = self.dense_inside = 0
 
 
 class Observer:
-    """What sees every call; each of its methods may be left as it is. Calls made in them are not observed."""
+    """Base of observers; its methods do nothing by default. Calls made in them are not observed."""
 
-    def begins(self, call: Seen) -> None:
-        """Take note of a call that is about to be made."""
+    def on_start(self, call: CallEvent) -> None:
+        """Do something before a call is made."""
 
-    def ends(self, call: Seen, result: Any, error: BaseException | None) -> None:
-        """Take note of what came of a call: a result, or an error."""
+    def on_end(self, call: CallEvent, result: Any, error: BaseException | None) -> None:
+        """Do something after a call, which gave a result or raised an error."""
 
-    def saw(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
-        """Take note of a call of an operation that succeeded, after everybody took note that it ended."""
+    def on_result(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+        """Do something after a call that succeeded, once `on_end` of all observers has returned."""
 
-    def sweeps(self, vertices: Iterable[Any]) -> None:
-        """Take note of the vertices that a backward pass is about to visit."""
+    def on_backward(self, vertices: Iterable[Any]) -> None:
+        """Do something before a backward pass visits these vertices."""
 
 
 class _Watch:
@@ -118,7 +116,7 @@ class _Watch:
 _watch: ContextVar[_Watch | None] = ContextVar("dispatchkit.observers", default=None)
 is_observed = _watch.get
 # The observed call that is being made.
-_under_way: ContextVar[Seen | None] = ContextVar("dispatchkit.seen", default=None)
+_under_way: ContextVar[CallEvent | None] = ContextVar("dispatchkit.seen", default=None)
 
 
 def observers() -> tuple[Observer, ...]:
@@ -133,22 +131,22 @@ def set_observers(found: Sequence[Observer]) -> None:
 
 
 def observed_by(observer: Observer) -> tuple[Observer, ...]:
-    """Return the observers of this context with another one in the place of any of its class."""
+    """Return the observers of this context with another one, which replaces any of its class."""
     return (*(one for one in observers() if type(one) is not type(observer)), observer)
 
 
 def active_observer(cls: type[ObserverT]) -> ObserverT | None:
-    """Return an observer of a class that this context has, None where it has none."""
+    """Return this context's observer of a class, None if it has none."""
     return next((one for one in observers() if isinstance(one, cls)), None) if live else None
 
 
-def observe(call: Seen, make: Callable[[], T]) -> T:
-    """Make a call, and tell the observers of this context."""
+def observe(call: CallEvent, make: Callable[[], T]) -> T:
+    """Make a call, and notify the observers of this context."""
     entered = perf_counter_ns()
     outer = _under_way.get()
     if outer is not None and outer.thread == call.thread and not outer.ended:
         call.outer = outer
-    _tell(lambda observer: observer.begins(call), observers())
+    _notify(lambda observer: observer.on_start(call), observers())
     token = _under_way.set(call)
     result = failure = None
     call.started = perf_counter_ns()
@@ -162,47 +160,47 @@ def observe(call: Seen, make: Callable[[], T]) -> T:
         call.ended = perf_counter_ns()
         _under_way.reset(token)
         _end(call, result, failure, entered)
-        failure = None  # an error that is held by a frame of its own traceback is freed late
+        failure = None  # an error that a frame of its traceback refers to would be freed late
 
 
-def _end(call: Seen, result: Any, error: BaseException | None, entered: int) -> None:
-    told = observers()[::-1]
-    _tell(lambda observer: observer.ends(call, result, error), told)
+def _end(call: CallEvent, result: Any, error: BaseException | None, entered: int) -> None:
+    innermost_first = observers()[::-1]
+    _notify(lambda observer: observer.on_end(call, result, error), innermost_first)
     operation, outer = call.operation, call.outer
     try:
         if operation is not None and error is None:
-            _tell(lambda observer: observer.saw(operation, call.args, call.kwargs, result), told)
+            _notify(lambda observer: observer.on_result(operation, call.args, call.kwargs, result), innermost_first)
     finally:
         if outer is not None:
             outer.inside += perf_counter_ns() - entered
             outer.dense_inside += call.dense + call.dense_inside
 
 
-def _tell(what: Callable[[Observer], None], told: Sequence[Observer]) -> None:
-    """Tell observers something; what they call meanwhile nobody sees."""
+def _notify(notify: Callable[[Observer], None], found: Sequence[Observer]) -> None:
+    """Notify observers; the calls that they make meanwhile are not observed."""
     watch = _watch.get()
     _watch.set(None)
     try:
-        for observer in told:
-            what(observer)
+        for observer in found:
+            notify(observer)
     finally:
         _watch.set(watch)
 
 
-def tell_of_sweep(vertices: Iterable[Any]) -> None:
-    """Tell the observers of this context of a backward pass."""
-    _tell(lambda observer: observer.sweeps(vertices), observers())
+def notify_backward(vertices: Iterable[Any]) -> None:
+    """Notify the observers of this context of a backward pass."""
+    _notify(lambda observer: observer.on_backward(vertices), observers())
 
 
-def note_asked(operation: Overridable, who: Any) -> None:
-    """Note who is asked to answer a call, where it is not the first of its chain."""
+def note_asked(operation: object, who: object) -> None:
+    """Record which step or mode is asked to answer a call, unless it is the first step of its chain."""
     call = _under_way.get()
     if call is not None and call.operation is operation and _watch.get() is not None:
         call.asked = who
 
 
 def note_dense(nbytes: int) -> None:
-    """Note that the call under way made a dense copy."""
+    """Record that the current call made a dense copy."""
     call = _under_way.get()
     if call is not None and _watch.get() is not None:
         call.dense += nbytes

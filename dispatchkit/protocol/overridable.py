@@ -1,7 +1,7 @@
 """The record behind every function that types can override.
 
-One `Overridable` stands behind the function, its operators, its methods and its aliases. It holds what decides a
-call (signature, kind, rules) and the tables in which decisions are kept.
+A function, its operators, its methods and its aliases share one `Overridable`. It holds what decides a call (signature,
+kind, rules) and the tables in which decisions are kept.
 """
 
 from __future__ import annotations
@@ -9,23 +9,49 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from dispatchkit.protocol.callers import make_function, make_operator
-from dispatchkit.protocol.hints import call_meant
-from dispatchkit.protocol.modes import ask_modes
-from dispatchkit.protocol.observers import note_asked
-from dispatchkit.protocol.parameters import Key, Parameters, flatten
+from dispatchkit.protocol.chain import Chain
+from dispatchkit.protocol.frames import hide_frames
+from dispatchkit.protocol.handlers import Handlers, Rule, function_name
+from dispatchkit.protocol.journal import Journal
+from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.parameters import Key, Parameters, call_meant, flatten
+from dispatchkit.protocol.types.array_types import ArrayTypes
+from dispatchkit.protocol.types.conversions import Conversions
 
-if TYPE_CHECKING:
-    from dispatchkit.protocol.chain import Chain
-    from dispatchkit.protocol.engine import DispatchProtocol
-    from dispatchkit.protocol.handlers import Rule
-    from dispatchkit.protocol.kinds import Kind
-
-__all__ = ["Overridable", "of"]
+__all__ = ["Dispatcher", "Overridable", "of", "operation_of"]
 
 Handler = Callable[..., Any]
+
+
+class Dispatcher(Protocol):
+    """What operations, and the code that decides their calls, ask of the protocol."""
+
+    @property
+    def types(self) -> ArrayTypes:
+        """Which types take part, and what they declare."""
+
+    @property
+    def handlers(self) -> Handlers:
+        """The rules that are registered."""
+
+    @property
+    def conversions(self) -> Conversions:
+        """The conversions that are declared."""
+
+    @property
+    def journal(self) -> Journal:
+        """The registrations, as far as they affect decisions."""
+
+    def chain(self, operation: Overridable, key: Key, /) -> Chain:
+        """Return who answers calls of an operation with arguments of these types."""
+
+    def chain_without_later_fallbacks(self, operation: Overridable, key: Key, /) -> Chain:
+        """Return who answers inside a decomposition."""
+
+    def plain_chain(self, operation: Overridable, key: Key, /) -> Chain:
+        """Return what answers where overrides are off."""
 
 
 class Overridable:
@@ -38,23 +64,27 @@ class Overridable:
     kind : the family it is in
     parameters : its signature
     function : the public function
-    body : what computes it; None where there is nothing to decompose into
-    table : first answers by type, in the nesting the function's call form reads
+    body : computes it; None if it has no decomposition
+    table : the first answer by types, nested as the public function reads it
     chains : all answers by key
-    defaults : what the library's own protocol method of a type answers, by type and key
+    type_chains : what the library's protocol method of a type answers, by type and key
     rules : the rules registered for it, held weakly: the types own them
-    may_give_none : whether None can be the result of a call, rather than that of a rule without ``return``
+    may_give_none : whether None can be a result; otherwise it means a rule without ``return``
     changes : name of the array argument that a call changes in place, "" for none
-    hint : what the error for arguments that do not fit says last
+    by_fields : computes it field by field, for types that have no rule; None for most operations
+    by_fields_always : whether it does so whatever the values; a type that refuses all else then has it, too
+    hint : end of the error for arguments that do not fit
     """
 
     may_give_none = True
     changes = ""
+    by_fields: Handler | None = None
+    by_fields_always = False
     hint = ""
 
     def __init__(
         self,
-        protocol: DispatchProtocol,
+        protocol: Dispatcher,
         name: str,
         namespace: str,
         kind: Kind,
@@ -67,12 +97,12 @@ class Overridable:
         self.kind = kind
         self.parameters = parameters
         for parameter in parameters.arrays:
-            parameter.whole = protocol.records.participates
+            parameter.whole = protocol.types.participates
         self.body = body
         self.function: Handler = _unset
         self.table: dict[Any, Any] = {}
         self.chains: dict[Key, Chain] = {}
-        self.defaults: dict[tuple[type, Key], Chain] = {}
+        self.type_chains: dict[tuple[type, Key], Chain] = {}
         self.rules: list[weakref.ref[Rule]] = []
 
     def __repr__(self) -> str:
@@ -82,6 +112,11 @@ class Overridable:
     def qualified_name(self) -> str:
         """The name with its namespace, as messages print it."""
         return f"{self.namespace}.{self.name}"
+
+    @property
+    def types(self) -> ArrayTypes:
+        """The types of its protocol."""
+        return self.protocol.types
 
     @property
     def source(self) -> Any:
@@ -94,54 +129,65 @@ class Overridable:
         return f"{getattr(self.source, '__module__', '')}.{getattr(self.source, '__qualname__', self.name)}"
 
     def default(self, key: Key, result: type | None) -> Handler | None:
-        """Return what answers a call among the protocol's base type and its subclasses.
+        """Return what computes arrays of the protocol's base type and its subclasses.
 
         Parameters
         ----------
         key : types of the array arguments
-        result : the class that the result is to have, None where no argument says
+        result : class of the result, None if no argument determines it
         """
         return self.body
 
     def computes(self, cls: type) -> bool:
-        """Return whether the default answers calls with arrays of a type: of the base type and its subclasses."""
-        return self.protocol.takes_default(cls)
+        """Return whether the default computes arrays of a type: the base type and its subclasses."""
+        return self.types.takes_default(cls)
 
     def loses_change(self, key: Key, copied: Collection[type]) -> bool:
-        """Return whether a call would change a copy, if arguments of some types were replaced by copies."""
+        """Return whether a call would change a copy if arguments of some types were copied."""
         entries = [entry for p, entry in zip(self.parameters.arrays, key, strict=True) if p.name == self.changes]
         return any(cls in copied for cls in flatten(tuple(entries)))
 
     def decomposition(self) -> Handler | None:
-        """Return what computes the function by way of others; None where there is none."""
+        """Return what computes the function by calling others; None if there is none."""
         return self.body
 
     def transformed(self, top: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the result of a call under a transformation; NotImplemented to have it follow from rules and body.
+        """Return the result of a call under a transformation; NotImplemented to compute it by rules and body.
 
         Parameters
         ----------
-        top : the argument that the transformation has put in the place of another
+        top : the argument that the transformation has replaced
         args, kwargs : of the call
         """
         return NotImplemented
 
     def make_function(self) -> Handler:
         """Return the public function."""
-        return make_function(self)
+        raise NotImplementedError
 
     def make_operator(self, reflected: str) -> Handler:
-        """Return the method behind the operator that the function is.
+        """Return the method behind the binary operator that the function is, such as `__add__` of `add`.
 
         Parameters
         ----------
-        reflected : name of the method that Python asks next
+        reflected : name of the method that Python calls next, where the operator leaves a foreign operand to it
         """
-        return make_operator(self, reflected)
+        function, types = self.function, self.types
+
+        def operator(x1: Any, x2: Any, /) -> Any:
+            try:
+                if types.leaves(type(x2), reflected):
+                    return NotImplemented
+                return function(x1, x2)
+            except Exception as error:
+                hide_frames(error)
+                raise
+
+        return operator
 
     def participating(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[type, ...]:
         """Return the distinct types of a call that take part in the protocol, in signature order."""
-        return self.protocol.participating(self.parameters.key(args, kwargs))
+        return self.types.participating(self.parameters.key(args, kwargs))
 
     def check_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Raise if the arguments do not fit the signature.
@@ -164,17 +210,10 @@ class Overridable:
         """Forget every decision."""
         self.table.clear()
         self.chains.clear()
-        self.defaults.clear()
+        self.type_chains.clear()
 
-    def settle(self) -> None:
-        """Take note of the protocol's base type; there is nothing to note for a function that reads the table alone."""
-
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Answer a call by the long way, modes included."""
-        result = ask_modes(self, args, kwargs)
-        if result is not NotImplemented:
-            return result
-        return self.protocol.chain(self, self.parameters.key(args, kwargs)).run(args, kwargs, asks=note_asked)
+    def refresh(self) -> None:
+        """Bring what depends on the protocol's base type up to date; nothing does, unless a subclass says so."""
 
 
 def _unset(*args: Any, **kwargs: Any) -> Any:
@@ -182,6 +221,19 @@ def _unset(*args: Any, **kwargs: Any) -> Any:
 
 
 def of(function: Any) -> Overridable | None:
-    """Return the record behind a function or a method that views one; None where it is not overridable."""
+    """Return the record behind a function or one of its methods; None where it is not overridable."""
     found = getattr(function, "__overridable__", None)
     return found if isinstance(found, Overridable) else None
+
+
+def operation_of(protocol: Dispatcher, function: Callable[..., Any]) -> Overridable:
+    """Return the record behind an overridable function.
+
+    Raises
+    ------
+    TypeError : if the function is not overridable in this protocol
+    """
+    found = of(function)
+    if found is None or found.protocol is not protocol:
+        raise TypeError(f"{function_name(function)} is not overridable by {protocol.types.method}")
+    return found

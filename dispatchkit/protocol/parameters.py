@@ -1,22 +1,39 @@
-"""What a signature says about a call: which arguments are arrays, and how their types are read."""
+"""Signatures of operations: which arguments are arrays, their types, and what a call that does not fit meant."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import Enum
 from functools import partial
 from typing import Any
 
-__all__ = ["ArrayParameter", "Form", "Key", "Parameters", "flatten"]
+from dispatchkit.errors import RegistrationError
+from dispatchkit.tree import with_members
+
+__all__ = ["ELSEWHERE", "ArrayParameter", "Form", "Key", "Parameters", "call_meant", "flatten", "signature_of"]
 
 # The types of the array parameters of a call, in signature order: one type each, and for a parameter that takes
 # several arrays the tuple of the distinct types among them.
 Key = tuple[Any, ...]
 
 ABSOLUTE = inspect.Parameter.POSITIONAL_ONLY
+# What a keyword of PyTorch's or NumPy's is called here: the first that an operation has.
+ELSEWHERE = {
+    "dim": ("axis", "axes"),
+    "dims": ("axes", "axis", "shift"),
+    "keepdim": ("keepdims",),
+    "input": ("x", "x1"),
+    "other": ("x2",),
+    "unbiased": ("correction",),
+    "ddof": ("correction",),
+    "size": ("shape",),
+}
+# Parameters that take a tuple of ints.
+TUPLES = frozenset({"shape", "axes", "repetitions"})
 
 
 def _never(cls: type) -> bool:
@@ -46,8 +63,8 @@ class ArrayParameter:
     name : of the parameter
     position : among the positional ones; None where it is keyword-only
     form : what it takes
-    default : what an absent argument counts as, where an operation takes one array there
-    whole : tells the types whose instances are arrays themselves, though they are lists or tuples, too
+    default : what an absent argument counts as, if the parameter takes one array
+    whole : whether instances of a class of lists or tuples are arrays themselves
     """
 
     name: str
@@ -64,7 +81,7 @@ class ArrayParameter:
         return isinstance(value, (list, tuple)) and not self.whole(cls)
 
     def find(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Return the argument of a call, the default where it is absent."""
+        """Return the argument of a call, the default if it is absent."""
         position = self.position
         if position is not None:
             if self.form is Form.STAR:
@@ -93,13 +110,10 @@ class ArrayParameter:
             yield from value
 
     def replace(self, value: Any, change: Callable[[Any], Any]) -> Any:
-        """Return the argument with `change` made to each of its arrays, a list staying a list."""
+        """Return the argument with `change` made to each of its arrays; a list stays a list."""
         if self.form is Form.ONE or not self.holds_several(value):
             return change(value)
-        members = [change(member) for member in value]
-        if isinstance(value, tuple):
-            return type(value)(*members) if hasattr(value, "_fields") else tuple(members)
-        return members
+        return with_members(value, [change(member) for member in value])
 
 
 class Parameters:
@@ -108,7 +122,7 @@ class Parameters:
     Parameters
     ----------
     signature : of the public function
-    forms : what each array parameter takes, by name; None means every parameter, loosely
+    forms : what each array parameter takes, by name; None means every parameter, as `Form.LOOSE`
     """
 
     __slots__ = (
@@ -150,7 +164,7 @@ class Parameters:
 
     @property
     def fingerprint(self) -> str:
-        """The signature as text, by which a later one is told from it: names, kinds and defaults."""
+        """The signature as text (names, kinds and defaults), for comparison with a later one."""
         bare = [p.replace(annotation=p.empty) for p in self.signature.parameters.values()]
         return re.sub(r" at 0x[0-9a-fA-F]+", "", str(inspect.Signature(bare)))
 
@@ -158,7 +172,7 @@ class Parameters:
         return all(p.kind is p.POSITIONAL_ONLY for p in self.signature.parameters.values())
 
     def allows(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Return whether number of arguments and names of keywords are among those the signature allows."""
+        """Return whether the signature allows the number of arguments and the names of keywords."""
         count = len(args)
         return count <= self.most and count + len(kwargs) >= self.least and (not kwargs or self.knows(kwargs))
 
@@ -215,3 +229,58 @@ def _array_parameters(signature: inspect.Signature, forms: Mapping[str, Form] | 
             yield ArrayParameter(p.name, None, form, default)
         elif p.kind is not p.VAR_KEYWORD:
             yield ArrayParameter(p.name, position, form, default)
+
+
+def call_meant(name: str, signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """Return what to write for a call that does not fit a signature; "" if that cannot be guessed.
+
+    Parameters
+    ----------
+    name : of the function
+    signature : of the function
+    args, kwargs : of the call
+    """
+    parameters = signature.parameters.values()
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
+        return ""
+    named = [p.name for p in parameters if p.kind is not p.POSITIONAL_ONLY]
+    for keyword in kwargs:
+        if keyword not in named and (near := _keyword_meant(keyword, [one for one in named if one not in kwargs])):
+            return f"did you mean '{near}'?"
+    places = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    several = len(args) - len(places) + 1
+    for start, place in enumerate(places):
+        spread = args[start : start + several]
+        if place in TUPLES and several > 1 and all(isinstance(one, int) for one in spread):
+            shown = [*places[:start], str(tuple(spread)), *places[start + 1 :]]
+            return f"give the {place} as a tuple: {name}({', '.join(shown)})"
+    return ""
+
+
+def _keyword_meant(keyword: str, named: Collection[str]) -> str:
+    elsewhere = [one for one in ELSEWHERE.get(keyword, ()) if one in named]
+    return next(iter(elsewhere or get_close_matches(keyword, named, n=1)), "")
+
+
+def signature_of(function: Callable[..., Any], use: str) -> inspect.Signature:
+    """Return the signature of a function that a decorator or `implements` got.
+
+    Parameters
+    ----------
+    function : to read
+    use : name of the decorator, for the message
+
+    Raises
+    ------
+    RegistrationError : if it cannot be called, or has no signature that Python can read
+    """
+    try:
+        return inspect.signature(function)
+    except TypeError as error:
+        raise RegistrationError(f"{use}: {function!r} is not callable") from error
+    except ValueError as error:
+        name = function.__qualname__ if isinstance(function, type) else repr(function)
+        raise RegistrationError(
+            f"{use}: {name} has no signature that could be read; give it one by a function around it, as in "
+            f"def handler(x: MyType, /): return {name}(x)"
+        ) from error

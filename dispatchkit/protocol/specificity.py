@@ -1,65 +1,34 @@
-"""Which rules answer for a type, the most specific first, and how a handler is called."""
+"""Which rules answer for a type, the most specific first, and how their handlers are called."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dispatchkit.errors import AmbiguousImplementationError
+from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.handlers import ANY, Rule, type_name
 from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.outcome import AMBIGUOUS, KIND, RULE, Outcome
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, flatten
+from dispatchkit.protocol.types.array_types import ArrayTypes
 
-if TYPE_CHECKING:
-    from dispatchkit.protocol.conversions import Conversion
-    from dispatchkit.protocol.engine import DispatchProtocol
-    from dispatchkit.protocol.overridable import Overridable
-
-__all__ = ["Step", "rule_steps"]
-
-
-@dataclass(eq=False, slots=True)
-class Step:
-    """One answer of a chain.
-
-    Attributes
-    ----------
-    source : how a call is answered by it
-    cls : the type that gives it
-    call : takes the arguments as the caller wrote them
-    text : what it is, in words
-    rule : the rule behind it, if one is
-    error : makes what it raises, where it is an ambiguity
-    rivals : the rules that are equally specific, where it is an ambiguity
-    path : the conversions that it makes, in order
-    then : types of the call that it makes in its turn, the first field of a wrapper taken for a plain array
-    """
-
-    source: Outcome
-    cls: type
-    call: Callable[..., Any]
-    text: str
-    rule: Rule | None = None
-    error: Callable[[], Exception] | None = None
-    rivals: tuple[Rule, ...] = ()
-    path: tuple[Conversion, ...] = ()
-    then: Key | None = None
+__all__ = ["rule_steps"]
 
 
 def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:
-    """Return the rules by which a type answers, the most specific first; those for kinds after the others."""
+    """Return the rules by which a type answers, the most specific first, rules for kinds last."""
     steps = _ranked(operation, key, cls, operation.rules, RULE)
     for kind in operation.kind.lineage():
-        steps += _ranked(operation, key, cls, operation.protocol.kind_rules(kind), KIND)
+        steps += _ranked(operation, key, cls, operation.protocol.handlers.of(kind), KIND)
     return steps
 
 
 def _ranked(operation: Overridable, key: Key, cls: type, rules: Iterable[Any], source: Outcome) -> list[Step]:
-    order = operation.protocol.counts_as
+    order = operation.types.counts_as
     fitting: list[tuple[tuple[int, ...], Rule]] = []
     for reference in list(rules):
         rule = reference()
@@ -74,7 +43,7 @@ def _ranked(operation: Overridable, key: Key, cls: type, rules: Iterable[Any], s
         rivals = [
             other
             for other_far, other in fitting[index + 1 :]
-            if other.takes is not rule.takes  # the members of a union do not rival one another
+            if other.takes is not rule.takes  # the members of a union are no rivals of each other
             and other.demands() == rule.demands()
             and not _dominates(far, other_far, rule, other)
         ]
@@ -116,15 +85,15 @@ def _wrapped_positions(operation: Overridable, key: Key, rule: Rule) -> list[boo
 
     Arrays of the base type's library always do; scalars where the handler asks for the base type.
     """
-    protocol = operation.protocol
-    if protocol.base is None:
+    types = operation.types
+    base = types.base
+    if base is None:
         return []
     asked = rule.types if not rule.anywhere and len(rule.types) == len(key) else [ANY] * len(key)
     return [
         wanted not in (int, float, complex)
         and any(
-            protocol.wrapped_always(cls) or (issubclass(wanted, protocol.base) and protocol.is_companion(cls))
-            for cls in flatten((entry,))
+            types.wrapped_always(cls) or (issubclass(wanted, base) and types.is_raw(cls)) for cls in flatten((entry,))
         )
         for entry, wanted in zip(key, asked, strict=True)
     ]
@@ -133,10 +102,9 @@ def _wrapped_positions(operation: Overridable, key: Key, rule: Rule) -> list[boo
 def _wrapping(
     operation: Overridable, key: Key, handler: Callable[..., Any], change: Sequence[bool]
 ) -> Callable[..., Any]:
-    protocol = operation.protocol
-    parameters = operation.parameters
+    types, parameters = operation.types, operation.parameters
     if parameters.binary and parameters.least == 2:
-        return _wrapping_operands(protocol, key, handler, change)
+        return _wrapping_operands(types, key, handler, change)
     names = {p.name for p, wanted in zip(parameters.arrays, change, strict=True) if wanted}
     indices = {p.name for p in parameters.arrays if p.form is Form.INDEX}
     # Python's numbers are weak. Where arrays are not promoted to one dtype, an int may be an index or a count.
@@ -144,11 +112,11 @@ def _wrapping(
 
     def with_wrapped_arrays(*args: Any, **kwargs: Any) -> Any:
         def wrap(name: str, value: Any) -> Any:
-            if name not in names or not protocol.is_companion(type(value)):
+            if name not in names or not types.is_raw(type(value)):
                 return value
             if type(value) not in weak or name in indices:
-                return protocol.wrap(value)
-            return protocol.wrap(value, [one for p, one in parameters.values(args, kwargs) if p.name not in indices])
+                return types.wrap(value)
+            return types.wrap(value, [one for p, one in parameters.values(args, kwargs) if p.name not in indices])
 
         args, kwargs = parameters.replace(args, kwargs, wrap)
         return handler(*args, **kwargs)
@@ -157,11 +125,11 @@ def _wrapping(
 
 
 def _wrapping_operands(
-    protocol: DispatchProtocol, key: Key, handler: Callable[..., Any], change: Sequence[bool]
+    types: ArrayTypes, key: Key, handler: Callable[..., Any], change: Sequence[bool]
 ) -> Callable[..., Any]:
     """Wrap the operands of a function of two arrays, whose types are those of the key."""
-    wrap = protocol.wrap
-    left, right = (wanted and protocol.is_companion(cls) for cls, wanted in zip(key, change, strict=True))
+    wrap = types.wrap
+    left, right = (wanted and types.is_raw(cls) for cls, wanted in zip(key, change, strict=True))
     weak_left, weak_right = (cls in (int, float, complex) for cls in key)
 
     def with_wrapped_operands(x1: Any, x2: Any, /) -> Any:
@@ -172,7 +140,7 @@ def _wrapping_operands(
 
 
 def _guarded(rule: Rule, handler: Callable[..., Any]) -> Callable[..., Any]:
-    # By the number of arguments and the names of keywords, on which it depends alone.
+    # The refusal depends on the number of arguments and the names of keywords alone.
     known: dict[tuple[Any, ...], list[str]] = {}
 
     def where_accepted(*args: Any, **kwargs: Any) -> Any:
@@ -188,7 +156,7 @@ def _guarded(rule: Rule, handler: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _ambiguous(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule]) -> Step:
-    settled = [
+    resolving = [
         min((rule.types[i] for rule in rules), key=lambda t: -len(t.__mro__))
         for i in range(min(len(rule.types) for rule in rules))
     ]
@@ -197,14 +165,14 @@ def _ambiguous(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule
         operation.qualified_name,
         [type_name(t) for entry in key for t in (entry if isinstance(entry, tuple) else (entry,))],
         [str(rule) for rule in rules],
-        ", ".join(map(type_name, settled)),
+        ", ".join(map(type_name, resolving)),
     )
     text = "ambiguous: " + "; ".join(map(str, rules))
     return Step(AMBIGUOUS, cls, _raising(error), text, error=error, rivals=tuple(rules))
 
 
 def _raising(error: Callable[[], Exception]) -> Callable[..., Any]:
-    """Return an answer that raises an error made anew each time."""
+    """Return an answer that raises a new error each time."""
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise error()

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from dispatchkit.protocol.engine import DispatchProtocol
-from dispatchkit.protocol.handlers import Rule, departures
+from dispatchkit.protocol.handlers import Rule
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.registration.mismatches import departures
 from dispatchkit.report.loading import import_named
 
 __all__ = ["Drifted", "Fingerprint", "add_arguments", "drifted", "fingerprints", "main"]
@@ -142,7 +143,7 @@ def _current(rule: Rule, protocol: DispatchProtocol) -> str:
 
 
 def _rules(modules: Sequence[str], protocol: DispatchProtocol) -> list[Rule]:
-    return [rule for rule in protocol.rules() if _within(rule.handler.__module__, modules)]
+    return [rule for rule in protocol.operations.rules() if _within(rule.handler.__module__, modules)]
 
 
 def _within(module: str, modules: Sequence[str]) -> bool:

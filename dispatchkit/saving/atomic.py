@@ -1,4 +1,4 @@
-"""Writing a file in one piece: whoever looks sees the old contents or the new ones, never a part."""
+"""Writing a file atomically: readers see the old contents or the new ones, never a part."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _in_use: set[Path] = set()
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Have a file written beside its place, and put it there once it is on disk.
+    """Have a file written under another name in the same folder, and rename it once it is on disk.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     """
     try:
         target = path.resolve()
-        with _folder_beside(target) as folder:
+        with _folder_next_to(target) as folder:
             made = folder / target.name
             made.touch()
             mode = (target if target.exists() else made).stat().st_mode
@@ -54,8 +54,8 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
 
 
 @contextmanager
-def _folder_beside(target: Path) -> Iterator[Path]:
-    """Make a hidden folder, and remove it in the end, with those that processes which were killed have left.
+def _folder_next_to(target: Path) -> Iterator[Path]:
+    """Make a hidden folder, and at the end remove it together with those that killed processes left.
 
     Its name says which process of which machine it belongs to.
     """
@@ -71,7 +71,7 @@ def _folder_beside(target: Path) -> Iterator[Path]:
 
 
 def _remove_dead(target: Path, host: str) -> None:
-    """Remove the folders that processes of this machine have left beside a file when they were killed."""
+    """Remove the folders that processes of this machine left next to a file when they were killed."""
     if os.name != "posix":
         # Where one cannot ask for a process without ending it.
         return
@@ -89,7 +89,7 @@ def _remove_dead(target: Path, host: str) -> None:
 
 
 def _is_other(process: int) -> bool:
-    """Return whether there is another process of a number."""
+    """Return whether another process with this number runs."""
     if process == os.getpid():
         return False
     try:

@@ -1,4 +1,4 @@
-"""Values made of a structure and arrays, both of which a stranger may have written."""
+"""Values made of a structure and arrays, neither of which is trusted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def decoded(path: Path, structure: Any, arrays: dict[str, Any], types: tuple[typ
     path : of the file, for messages
     structure : of JSON, as `encoding` describes it
     arrays : by name; each is used once
-    types : classes that may be made beside those in imported modules
+    types : classes that may be made in addition to those in imported modules
 
     Raises
     ------
@@ -113,13 +113,13 @@ class _Decoder:
     def _instance(self, node: dict[str, Any], depth: int) -> Any:
         name = node["instance"]
         cls = self._type(name, "")
-        if issubclass(cls, (Tensor, np.ndarray)) or not tensor_protocol.records.participates(cls):
+        if issubclass(cls, (Tensor, np.ndarray)) or not tensor_protocol.types.participates(cls):
             raise self.error("", f"its structure says that {cls.__qualname__} is an array type, which it is not")
         attributes = dict(self._attributes(node, cls, depth))
         made = object.__new__(cls)
         for key, part in attributes.items():
             object.__setattr__(made, key, part)
-        fields = tensor_protocol.records.declared(cls, "fields") or getattr(cls, "__dataclass_fields__", ())
+        fields = tensor_protocol.types.declared(cls, "fields") or getattr(cls, "__dataclass_fields__", ())
         missing = [field for field in fields if field not in attributes and not hasattr(cls, field)]
         if missing:
             raise self.error("", f"its {cls.__qualname__} lacks the field '{missing[0]}'")
@@ -133,7 +133,7 @@ class _Decoder:
         return [(key, self.value(part, depth)) for key, part in pairs]
 
     def _type(self, key: Any, entry: str) -> type:
-        """Return the class of a name: one that was given, or that stands in a module which is imported already."""
+        """Return the class of a name: one that was given, or one in a module that is imported already."""
         found: Any = self._known.get(key)
         if found is None and isinstance(key, str):
             module, _, qualname = key.partition(":")
@@ -141,7 +141,7 @@ class _Decoder:
             for name in qualname.split("."):
                 # Not by getattr, since the functions that a module or class may have for it are code.
                 found = getattr(found, "__dict__", {}).get(name)
-        if isinstance(found, type) and tensor_protocol.records.participates(found):
+        if isinstance(found, type) and tensor_protocol.types.participates(found):
             return found
         raise self.error(
             entry,

@@ -1,4 +1,4 @@
-"""Values as arrays under names, and a structure of JSON that says how they belong together.
+"""Values as named arrays and a JSON structure that joins them.
 
 A node of the structure is a number that JSON has, text, a boolean or null, which stand for themselves, or an object
 with one of these keys:
@@ -26,6 +26,7 @@ from dispatchkit.nn.parameter import made_for
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import attributes_of
+from dispatchkit.tree import place
 
 __all__ = ["DEPTH", "KINDS", "encoded", "type_key"]
 
@@ -65,7 +66,7 @@ class _Encoder:
     def node(self, value: Any, path: tuple[Any, ...]) -> Any:
         """Return the node of a value that stands at a path of keys."""
         if len(path) > DEPTH:
-            raise ValueError(f"save: containers are nested more than {DEPTH} deep at {_place(path[:3])}...")
+            raise ValueError(f"save: containers are nested more than {DEPTH} deep at value{place(path[:3])}...")
         cls = type(value)
         if value is None or cls in (bool, int, str) or (cls is float and math.isfinite(value)):
             return value
@@ -82,16 +83,16 @@ class _Encoder:
             return self._dict(value, path)
         if isinstance(value, np.dtype) and value.kind in KINDS:
             return {"dtype": value.name}
-        if not isinstance(value, type) and tensor_protocol.records.participates(cls):
+        if not isinstance(value, type) and tensor_protocol.types.participates(cls):
             return {"instance": type_key(cls), "attributes": self._attributes(value, path)}
         raise TypeError(
-            f"save: {_place(path)} is a {cls.__qualname__}; what can be saved is tensors, NumPy arrays, array types, "
-            f"dict, OrderedDict, list, tuple, numbers, text, None and dtypes"
+            f"save: value{place(path)} is a {cls.__qualname__}; what can be saved is tensors, NumPy arrays, array "
+            f"types, dict, OrderedDict, list, tuple, numbers, text, None and dtypes"
         )
 
     def _tensor(self, value: Any, path: tuple[Any, ...]) -> dict[str, Any]:
-        if value.lifted:
-            raise TransformError(f"save: {_place(path)} is a tensor inside {value.transformation}; save it outside")
+        if value.is_tracer:
+            raise TransformError(f"save: value{place(path)} is a tensor inside {value.transformation}; save it outside")
         node: dict[str, Any] = {"tensor": self._entry(as_numpy("save", value.array), path)}
         if value.requires_grad:
             node["requires_grad"] = True
@@ -113,7 +114,7 @@ class _Encoder:
         pairs = []
         for key, part in value.items():
             if not (key is None or type(key) in (bool, int, str)):
-                raise TypeError(f"save: {_place(path)} has the key {key!r}; keys must be text, integers or None")
+                raise TypeError(f"save: value{place(path)} has the key {key!r}; keys must be text, integers or None")
             pairs.append([key, self.node(part, (*path, key))])
         if type(value) is dict:
             return {"dict": pairs}
@@ -122,10 +123,10 @@ class _Encoder:
         return {"ordered": pairs, **extra}
 
     def _entry(self, array: Any, path: tuple[Any, ...]) -> str:
-        """Take an array in under a name that is not taken, made of the keys that lead to it."""
+        """Add an array under a new name, made of the keys that lead to it."""
         if array.dtype.kind not in KINDS:
             raise TypeError(
-                f"save: {_place(path)} has dtype {array.dtype}; what can be saved is booleans, integers, real and "
+                f"save: value{place(path)} has dtype {array.dtype}; what can be saved is booleans, integers, real and "
                 f"complex numbers"
             )
         plain = ".".join(map(str, path)) or "value"
@@ -134,7 +135,3 @@ class _Encoder:
             name += "_"
         self.arrays[name] = np.asarray(array)
         return name
-
-
-def _place(path: tuple[Any, ...]) -> str:
-    return "value" + "".join(f"[{key!r}]" for key in path)

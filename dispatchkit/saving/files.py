@@ -41,8 +41,8 @@ def save(value: Any, path: str | os.PathLike[str]) -> None:
     -----
     Tensors are saved without their graph, but whether they require a gradient is kept. Attributes of subclasses and
     array types are saved with the name of the type. The entries of a file have the keys of a dictionary as names, with
-    dots in between where it is nested, so that other programs can read them; how they belong together stands beside
-    them as JSON. The file is written beside its place and put there when it is whole.
+    dots in between where it is nested, so that other programs can read them; a further entry holds their structure
+    as JSON. The file is written under another name in the same folder and renamed when it is whole.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""NumPy's archives: a ZIP file of arrays, each with a header that tells dtype and shape; nothing is ever unpickled."""
+"""NumPy's archives: a ZIP file of arrays, each with a header that holds dtype and shape; nothing is ever unpickled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading the JSON of a file that a stranger may have written."""
+"""Reading the JSON of a file that is not trusted."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dispatchkit.backends.arrays import as_numpy, is_lazy, making_with, namespace_of, numpy_dtype
-from dispatchkit.declare.namespace import public_namespace, tensor_namespace
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
@@ -113,6 +113,9 @@ class ConversionMethods(Storage):
         this: Any = self
         if this.ndim == 0:
             raise TypeError("iteration over a 0-D tensor")
+        if self._node is not None and is_grad_enabled():
+            # One node for all rows; those of single rows would each give a cotangent of the whole shape.
+            return iter(tensor_namespace.unstack(this))
         return (this[index] for index in range(len(self)))
 
     def __contains__(self, value: Any) -> bool:
@@ -129,13 +132,9 @@ class ConversionMethods(Storage):
     def __dlpack_device__(self) -> Any:
         return self.array.__dlpack_device__()
 
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        known = (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
-        if api_version not in known:
-            raise ValueError(
-                f"__array_namespace__: version {api_version!r} is not known; known: {', '.join(known[1:])}"
-            )
-        return public_namespace()
+    def __buffer__(self, flags: int, /) -> memoryview:
+        """Give compiled extensions the memory, as they ask from Python 3.12 on."""
+        return memoryview(self.numpy())
 
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """Return the tensor in another dtype, that of another tensor, or on a device.
@@ -208,7 +207,7 @@ class ConversionMethods(Storage):
     def new_tensor(self, data: Any, *, requires_grad: Any = False) -> Tensor:
         """Return a tensor of other data in this one's dtype."""
         this: Any = self
-        holder = this._innermost() if self.lifted else this
+        holder = this._innermost() if self.is_tracer else this
         with making_with(namespace_of(holder.array)):
             made: Tensor = tensor_namespace.tensor(data, dtype=this.dtype, requires_grad=requires_grad)
         return made

@@ -26,7 +26,7 @@ def numpy_array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
     AutogradError : if a gradient flows to the dense form, where a graph is recorded
     """
     cls = type(self)
-    to_dense = tensor_protocol.records.to_dense(cls)
+    to_dense = tensor_protocol.types.to_dense(cls)
     if to_dense is None:
         raise TypeError(
             f"{cls.__name__} has no dense form that NumPy could read; define to_dense(), or __array__, or give NumPy "
@@ -34,7 +34,7 @@ def numpy_array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
         )
     if copy is False:
         raise ValueError(f"a NumPy array of a {cls.__name__} is its dense form, a copy; leave copy=False out")
-    array = np.asarray(make_dense("numpy.asarray", cls, to_dense, self, tensor_protocol.is_plain))
+    array = np.asarray(make_dense("numpy.asarray", cls, to_dense, self, tensor_protocol.types.is_plain))
     if array.dtype.kind not in NUMBERS:
         raise TypeError(f"the dense form of {cls.__name__} is no array of numbers: to_dense() gave dtype {array.dtype}")
     return np.asarray(array, dtype=dtype, copy=copy)
@@ -43,7 +43,7 @@ def numpy_array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
 def has_numpy_array(cls: type) -> bool:
     """Return whether NumPy can make an array of a type: by the dense form, or by a method that the type defines."""
     method = getattr(cls, "__array__", None)
-    return method is not None and (method is not numpy_array or tensor_protocol.records.to_dense(cls) is not None)
+    return method is not None and (method is not numpy_array or tensor_protocol.types.to_dense(cls) is not None)
 
 
 def length(self: Any) -> int:

@@ -14,9 +14,18 @@ from dispatchkit.declare.libraries import common_library
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.wrapping import make_leaf, wrapped
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.node import Extras, Leaf, extras_of
+from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled
-from dispatchkit.graph.storage import Storage, Vertex, memory_of, share_memory, version_of, vertex_of
+from dispatchkit.graph.storage import (
+    Storage,
+    Vertex,
+    VertexExtras,
+    extras_of,
+    memory_of,
+    share_memory,
+    version_of,
+    vertex_of,
+)
 from dispatchkit.graph.sweep import sweep
 from dispatchkit.protocol.instance import tensor_protocol
 
@@ -122,7 +131,8 @@ class GradientMethods(Storage):
         ------
         AutogradError : if no gradient flows to it
         """
-        _hooked(self, "retain_grad").retains = not self.is_leaf
+        if not self.retains_grad:
+            _hooked(self, "retain_grad").retains = not self.is_leaf
 
     @property
     def retains_grad(self) -> bool:
@@ -201,7 +211,7 @@ class GradientMethods(Storage):
 
     def detach(self) -> Self:
         """Return a tensor with the same memory, outside the graph."""
-        view = wrapped(tensor_protocol.results_of(type(self)), self.array)
+        view = wrapped(tensor_protocol.types.results_of(type(self)), self.array)
         if hasattr(self, "__dict__") and hasattr(view, "__dict__"):
             view.__dict__.update(self.__dict__)
         share_memory(view, self, family=False)
@@ -240,7 +250,7 @@ class GradientMethods(Storage):
         return version_of(self)
 
 
-def _hooked(tensor: Storage, name: str) -> Extras:
+def _hooked(tensor: Storage, name: str) -> VertexExtras:
     vertex = vertex_of(tensor)
     if vertex is None:
         raise AutogradError(f"{name}: the tensor does not require a gradient")

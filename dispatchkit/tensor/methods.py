@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from dispatchkit import fft, linalg, ops, random, special
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.dense_arrays import length, numpy_array
 from dispatchkit.tensor.numpy_calls import array_function, array_ufunc
+from dispatchkit.tensor.python_protocols import MEMBERS
 
 __all__ = ["ArrayMethods", "TensorMethods"]
 
@@ -15,15 +16,6 @@ T = TypeVar("T", bound=type)
 
 # Every operation is declared before the surface is taken.
 CHAPTERS = (ops, fft, linalg, random, special)
-
-
-def truth(self: Any) -> bool:
-    """Return whether the one element is true; the truth of several is ambiguous."""
-    if self.size != 1:
-        raise ValueError(
-            f"the truth value of a {type(self).__name__} of shape {tuple(self.shape)} is ambiguous; use any() or all()"
-        )
-    return bool(self.reshape((1,))[0].item())
 
 
 def with_surface(cls: T) -> T:
@@ -35,8 +27,9 @@ def with_surface(cls: T) -> T:
 tensor_protocol.surface.add_attribute("__array__", numpy_array)
 tensor_protocol.surface.add_attribute("__array_ufunc__", array_ufunc)
 tensor_protocol.surface.add_attribute("__array_function__", array_function)
-tensor_protocol.surface.add_attribute("__bool__", truth)
 tensor_protocol.surface.add_attribute("__len__", length)
+for _name, _value in MEMBERS.items():
+    tensor_protocol.surface.add_attribute(_name, _value)
 
 
 if TYPE_CHECKING:

@@ -89,7 +89,7 @@ def format_tensor(name: str, array: Any, notes: list[str]) -> str:
     ----------
     name : such as ``"tensor"``
     array : the raw array
-    notes : what is to be said beside the elements
+    notes : what is printed after the elements
     """
     try:
         values = as_numpy("printing", array)

@@ -16,6 +16,7 @@ from dispatchkit.declare.wrapping import make_leaf, wrapped
 from dispatchkit.graph.storage import Storage, Vertex, share_memory, vertex_of
 from dispatchkit.ops.creation.conversion import to_raw
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.resolution import answer_by_rules
 from dispatchkit.tensor.conversion import ConversionMethods
 from dispatchkit.tensor.gradients import GradientMethods
 from dispatchkit.tensor.inplace import with_inplace
@@ -84,7 +85,7 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         """Answer a call as plain tensors do, giving results this class; what overrides reach by `super()`."""
-        return tensor_protocol.answer_by_rules(cls, func, args, kwargs or {})
+        return answer_by_rules(tensor_protocol.operation(func), cls, args, kwargs or {})
 
     def __tensor_finalize__(self, op: Any, sources: tuple[Any, ...]) -> None:
         """Take over attributes for a new instance: by default those of all sources, the leftmost winning.
@@ -240,8 +241,8 @@ def _restore(tensor: Tensor, attributes: dict[str, Any]) -> None:
         setattr(tensor, name, value)
 
 
-def _as_base(value: Any, beside: Sequence[Any] = ()) -> Any:
-    dtype = weak_dtype(value, beside) if beside else None
+def _as_base(value: Any, others: Sequence[Any] = ()) -> Any:
+    dtype = weak_dtype(value, others) if others else None
     if dtype is not None and (type(value) is not int or abs(value) < 2**63):  # which no dtype refuses
         return wrapped(Tensor, np.asarray(value, dtype))
     return wrapped(Tensor, to_raw("asarray", "obj", value, dtype))

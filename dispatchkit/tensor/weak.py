@@ -1,4 +1,4 @@
-"""Python numbers that reach a rule as tensors: of the dtype that promotion gives them beside the call's arrays."""
+"""Python numbers that reach a rule as tensors: of the dtype that promotion with the call's arrays gives them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["weak_dtype"]
 
 
 def weak_dtype(number: complex, arrays: Iterable[Any]) -> np.dtype[Any] | None:
-    """Return the dtype of a Python number beside some arrays, None where theirs are unknown.
+    """Return the dtype that a Python number has among some arrays, None where theirs are unknown.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def weak_dtype(number: complex, arrays: Iterable[Any]) -> np.dtype[Any] | None:
 
     Notes
     -----
-    An int that does not fit the integers beside it keeps its own dtype.
+    An int that does not fit the integers of the arrays keeps its own dtype.
     """
     dtypes = [dtype for array in arrays for dtype in _dtypes_of(array)]
     if not dtypes:
@@ -39,7 +39,7 @@ def weak_dtype(number: complex, arrays: Iterable[Any]) -> np.dtype[Any] | None:
 
 @lru_cache
 def _promoted(number: type, *dtypes: np.dtype[Any]) -> tuple[np.dtype[Any], Any, Any]:
-    """Return the dtype of a type of Python numbers beside others, and the bounds of integers."""
+    """Return the dtype that promotion with others gives a type of Python numbers, and the bounds of integers."""
     found = np.result_type(number(), *dtypes)
     if found.kind not in "iu":
         return found, None, None
@@ -58,7 +58,7 @@ def _dtypes_of(value: Any) -> Sequence[np.dtype[Any]]:
             return (numpy_dtype(dtype),)
         except TypeError:
             return ()  # of another library, and none that NumPy has
-    records = tensor_protocol.records
+    records = tensor_protocol.types
     if not records.participates(cls):
         return ()
     try:
@@ -66,5 +66,5 @@ def _dtypes_of(value: Any) -> Sequence[np.dtype[Any]]:
     except RegistrationError:
         return ()  # nothing says which they are
     found = [dtype for name in names for dtype in _dtypes_of(getattr(value, name))]
-    # Integers beside floating-point numbers are places or counts, as in a sparse matrix.
+    # Integers next to floating-point numbers are indices or counts, as in a sparse matrix.
     return [dtype for dtype in found if dtype.kind in "fc"] or found

@@ -136,7 +136,7 @@ def _files(subject: Subject, operation: Overridable) -> set[str]:
 
 
 def _rules(operation: Overridable) -> list[Any]:
-    return [*operation.rules, *(ref for kind in operation.kind.lineage() for ref in tensor_protocol.kind_rules(kind))]
+    return [*operation.rules, *(ref for kind in operation.kind.lineage() for ref in tensor_protocol.handlers.of(kind))]
 
 
 class _Turns:

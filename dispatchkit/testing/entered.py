@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.handlers import Rule
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.observers import Observer, Seen, observers, set_observers
-from dispatchkit.protocol.specificity import Step
+from dispatchkit.protocol.observers import CallEvent, Observer, observers, set_observers
 from dispatchkit.testing.subject import Subject
 
 __all__ = ["Entered", "entering", "noting", "rules_of"]
@@ -21,7 +21,7 @@ class Entered(Observer):
     def __init__(self) -> None:
         self.rules: dict[Rule, None] = {}
 
-    def ends(self, call: Seen, result: Any, error: BaseException | None) -> None:
+    def on_end(self, call: CallEvent, result: Any, error: BaseException | None) -> None:
         """Note the rules that a call asked, up to the one that answered or raised."""
         if call.operation is None or call.operation.protocol is not tensor_protocol:
             return
@@ -70,10 +70,12 @@ def rules_of(subject: Subject) -> list[Rule]:
     """
     targets: set[Any] = set(subject.operations)
     targets |= {kind for operation in subject.operations for kind in operation.kind.lineage()}
-    rules = [r for r in (*tensor_protocol.rules(), *tensor_protocol.rules_of_kinds()) if r.target in targets]
+    rules = [
+        r for r in (*tensor_protocol.operations.rules(), *tensor_protocol.handlers.of_kinds()) if r.target in targets
+    ]
     found: list[Rule] = []
     for cls in subject.cls.__mro__:
-        if cls in (tensor_protocol.base, object):
+        if cls in (tensor_protocol.types.base, object):
             break
         known = {rule.target for rule in found}
         found += [rule for rule in rules if cls in rule.types and rule.target not in known]

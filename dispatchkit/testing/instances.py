@@ -48,7 +48,7 @@ def anew(value: Any) -> Any:
     if type(value) is dict:
         return {key: anew(one) for key, one in value.items()}
     cls = type(value)
-    if tensor_protocol.records.participates(cls) and not isinstance(value, Storage) and type(vars(value)) is dict:
+    if tensor_protocol.types.participates(cls) and not isinstance(value, Storage) and type(vars(value)) is dict:
         made = object.__new__(cls)
         vars(made).update({name: anew(one) for name, one in vars(value).items()})
         return made
@@ -64,7 +64,7 @@ def _deep(value: Any) -> Any:
 
 def of_fields(value: Any) -> Any:
     """Return an instance that has the fields of another, and nothing else of it."""
-    records = tensor_protocol.records
+    records = tensor_protocol.types
     if isinstance(value, Storage) or not records.participates(type(value)):
         return value
     made = object.__new__(type(value))
@@ -83,9 +83,9 @@ def varied(value: Any, turn: int) -> Any:
 
 def _constructed(value: Any) -> Any:
     """Return an instance made by the constructor, without what the old one has computed, where fields suffice."""
-    if not tensor_protocol.records.participates(type(value)) or isinstance(value, Storage):
+    if not tensor_protocol.types.participates(type(value)) or isinstance(value, Storage):
         return value
-    fields = {name: getattr(value, name) for name in tensor_protocol.records.fields_of(value)}
+    fields = {name: getattr(value, name) for name in tensor_protocol.types.fields_of(value)}
     if vars(value).keys() <= fields.keys():
         return value
     try:
@@ -205,7 +205,7 @@ def from_fields(cls: type) -> Any:
         given = {name: draw(strategy) for name, strategy in arguments.items()}
         try:
             found: Any = cls(**given)
-            dense = tensor_protocol.records.to_dense(cls)
+            dense = tensor_protocol.types.to_dense(cls)
             assert dense is None or dense(found) is not None
         except Exception:  # noqa: BLE001  # values that the type refuses are no instance
             return None

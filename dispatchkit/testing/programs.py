@@ -201,13 +201,13 @@ class _Writer:
         """Return a call of the constructor that makes an equal instance; None where its fields are none for it."""
         if issubclass(self.cls, Tensor):
             return f"{self.cls.__name__}({_elements(np.asarray(value.detach().numpy()))})"
-        fields = tensor_protocol.records.fields_of(value)
+        fields = tensor_protocol.types.fields_of(value)
         given = {name: getattr(value, name) for name in fields}
         try:
             made = self.cls(**given)
         except Exception:  # noqa: BLE001  # its constructor takes something else
             return None
-        if fields != tensor_protocol.records.fields_of(made) or vars(made).keys() != vars(value).keys():
+        if fields != tensor_protocol.types.fields_of(made) or vars(made).keys() != vars(value).keys():
             return None
         return f"{self.cls.__name__}({', '.join(f'{name}={self.code(part)}' for name, part in given.items())})"
 

@@ -17,6 +17,7 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.instances import Samples, anew, drawn, from_fields, is_strategy
+from dispatchkit.tree import with_members
 
 __all__ = ["Law", "Samples", "Subject", "members"]
 
@@ -76,7 +77,7 @@ class Subject:
         closed: Iterable[Callable[..., Any]] = (),
     ) -> None:
         self.name = type_name(cls)
-        if not tensor_protocol.records.participates(cls):
+        if not tensor_protocol.types.participates(cls):
             raise TypeError(
                 f"check_type: {self.name} takes no part in {tensor_protocol.method}; decorate it with array_type, or "
                 f"define {tensor_protocol.method}"
@@ -104,7 +105,7 @@ class Subject:
         self.operations = [operation for operation in chosen if operation.parameters.arrays]
 
     def _declared_dense(self) -> Callable[[Any], Any]:
-        declared = tensor_protocol.records.to_dense(self.cls)
+        declared = tensor_protocol.types.to_dense(self.cls)
         if declared is not None:
             return declared
         if issubclass(self.cls, Tensor):
@@ -117,8 +118,8 @@ class Subject:
         first = self.samples()[0]
         if issubclass(self.cls, Tensor):
             return tuple(getattr(first, "__dict__", ()))
-        if fallback.rewrap in tensor_protocol.fallback(self.cls):
-            return tensor_protocol.records.fields_of(first)[1:]
+        if fallback.rewrap in tensor_protocol.types.fallback(self.cls):
+            return tensor_protocol.types.fields_of(first)[1:]
         return ()
 
     def samples(self) -> list[Any]:
@@ -140,11 +141,10 @@ class Subject:
         if isinstance(value, self.cls):
             return self._to_dense(value)
         if isinstance(value, (tuple, list)):
-            inner = [self.dense(member) for member in value]
-            return type(value)(*inner) if hasattr(value, "_fields") else type(value)(inner)
-        if isinstance(value, Storage) or not tensor_protocol.records.participates(type(value)):
+            return with_members(value, [self.dense(member) for member in value])
+        if isinstance(value, Storage) or not tensor_protocol.types.participates(type(value)):
             return value
-        other = tensor_protocol.records.to_dense(type(value))
+        other = tensor_protocol.types.to_dense(type(value))
         return value if other is None else other(value)
 
     def array(self, value: Any) -> Any:

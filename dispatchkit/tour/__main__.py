@@ -44,11 +44,11 @@ def mean_scaled_identity(x: ScaledIdentity, /) -> Any:
 
 def show_the_type() -> None:
     """Add the type to itself and to a plain tensor."""
-    print("1. A type of one's own\n")
+    print("1. A type of your own\n")
     s = ScaledIdentity(3, 2.0)
     print(f"   s                      {s!r}")
-    print(f"   s + s                  {s + s!r}    by its own rule")  # type: ignore[operator]
-    mean = s.mean()  # type: ignore[attr-defined]
+    print(f"   s + s                  {s + s!r}    by its own rule")
+    mean = s.mean()
     print(f"   s.mean(), dk.mean(s)   {mean:.4f}, {dk.mean(s):.4f}    one rule serves method and function")
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")

@@ -1,11 +1,11 @@
-"""Tensors that transformations put in the place of others: pairs with a tangent, batches."""
+"""Tracers, which transformations put in the place of other tensors: pairs with a tangent, batches."""
 
 from dispatchkit.transforms.batched import Batched
 from dispatchkit.transforms.batching import fft, indexing, linalg, shapes
 from dispatchkit.transforms.dual import Dual
-from dispatchkit.transforms.tracer import Lifted
+from dispatchkit.transforms.tracer import Tracer
 
 # Rules enter the table as their modules are imported.
 RULES = (fft, indexing, linalg, shapes)
 
-__all__ = ["Batched", "Dual", "Lifted"]
+__all__ = ["Batched", "Dual", "Tracer"]

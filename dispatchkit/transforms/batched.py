@@ -12,7 +12,8 @@ from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.errors import LoopWarning, RandomnessError, TransformError
 from dispatchkit.protocol.frames import caller
 from dispatchkit.transforms.batching.rules import BY_KIND, BY_NAME, Batch
-from dispatchkit.transforms.tracer import Lifted
+from dispatchkit.transforms.tracer import Tracer
+from dispatchkit.tree import with_members
 
 if TYPE_CHECKING:
     from typing import Self
@@ -32,7 +33,7 @@ __all__ = [
 
 
 class ActiveBatch(NamedTuple):
-    """A batch that a function under `vmap` is inside of."""
+    """A batch whose function under `vmap` is running."""
 
     level: int
     size: int
@@ -43,8 +44,8 @@ class ActiveBatch(NamedTuple):
 active: ContextVar[tuple[ActiveBatch, ...]] = ContextVar("dispatchkit.batches", default=())
 
 
-class Batched(Lifted):
-    """A tensor of a function under `vmap`: what it is to the function has one axis less than what is inside.
+class Batched(Tracer):
+    """A tensor of a function under `vmap`: the function sees one axis fewer than `value` has.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ class Batched(Lifted):
         return self.rebuilt(self.value.detach())
 
     def item(self) -> Any:
-        """Refuse: there is one number for each element of the batch.
+        """Raise: there is one number for each element of the batch.
 
         Raises
         ------
@@ -81,7 +82,7 @@ class Batched(Lifted):
         )
 
     def tolist(self) -> Any:
-        """Refuse, as `item` does."""
+        """Raise, as `item` does."""
         return self.item()
 
     def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -106,7 +107,7 @@ class Batched(Lifted):
 
 
 def one_by_one(batch: Batch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Compute a call for each element of a batch, and stack what comes out."""
+    """Compute a call for each element of a batch, and stack the results."""
     operation = batch.operation
     _, _, depth = caller()
     warnings.warn(
@@ -130,15 +131,14 @@ def stacked(results: list[Any]) -> Any:
     """Return several results of one form as one, each array stacked."""
     first = results[0]
     if isinstance(first, (tuple, list)):
-        members = [stacked(list(parts)) for parts in zip(*results, strict=True)]
-        return type(first)(*members) if hasattr(first, "_fields") else type(first)(members)
+        return with_members(first, [stacked(list(parts)) for parts in zip(*results, strict=True)])
     return tensor_namespace.stack(results)
 
 
 def in_front(x: Any, level: int, size: int) -> Any:
     """Return an array with the batch of a level as its first axis; one outside the batch is stretched.
 
-    What is lifted at a higher level stays so.
+    Tracers of a higher level stay tracers.
     """
     if not in_batch(x, level):
         return tensor_namespace.broadcast_to(x, (size, *x.shape))
@@ -152,12 +152,12 @@ def in_front(x: Any, level: int, size: int) -> Any:
 
 def in_batch(x: Any, level: int) -> bool:
     """Return whether an array differs within the batch of a level."""
-    return isinstance(x, Lifted) and (x.level == level or any(in_batch(part, level) for part in x.parts()))
+    return isinstance(x, Tracer) and (x.level == level or any(in_batch(part, level) for part in x.parts()))
 
 
 def in_element(x: Any, level: int, index: int) -> Any:
-    """Return what an array is for one element of the batch of a level."""
-    if isinstance(x, Lifted):
+    """Return the part of an array that belongs to one element of the batch of a level."""
+    if isinstance(x, Tracer):
         return x.value[index] if x.level == level else x.mapped(lambda one: in_element(one, level, index))
     return x
 
@@ -175,7 +175,7 @@ def randomness_at(level: int) -> str:
 
 
 def _batched_at(x: Any, level: int, size: int) -> Any:
-    if isinstance(x, Lifted):
+    if isinstance(x, Tracer):
         if x.level > level:
             return x.mapped(lambda one: _batched_at(one, level, size))
         if x.level == level:

@@ -1,4 +1,4 @@
-"""`Dual`: a tensor and its tangent, with which derivatives flow forward."""
+"""`Dual`: a tensor and its tangent, for derivatives in forward mode."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.modes import live
 from dispatchkit.protocol.parameters import ArrayParameter, Form
 from dispatchkit.tensor import Tensor
-from dispatchkit.transforms.tracer import Lifted, as_tensor
+from dispatchkit.transforms.tracer import Tracer, as_tensor
+from dispatchkit.tree import with_members
 
 if TYPE_CHECKING:
     from typing import Self
@@ -33,7 +34,7 @@ __all__ = ["Dual"]
 COPYING = frozenset({kinds.elementwise, kinds.reduction, kinds.linalg})
 
 
-class Dual(Lifted):
+class Dual(Tracer):
     """A tensor with its tangent: the derivative in the direction that forward mode follows.
 
     Parameters
@@ -101,7 +102,7 @@ class Dual(Lifted):
 
 def value_at(x: Any, level: int) -> Any:
     """Return the value of a tensor that is dual at a level, and anything else as it is."""
-    if isinstance(x, Lifted):
+    if isinstance(x, Tracer):
         if x.level == level:
             return x.value
         if x.level > level:
@@ -120,7 +121,7 @@ def _paired(y: Any, t: Any, level: int) -> Any:
     """Return a result, or each of several, with its tangent."""
     if isinstance(y, (tuple, list)):
         members = [one if part is None else Dual(one, part, level) for one, part in zip(y, t, strict=True)]
-        return type(y)(*members) if hasattr(y, "_fields") else type(y)(members)
+        return with_members(y, members)
     return y if t is None else Dual(y, t, level)
 
 
@@ -174,14 +175,14 @@ def _on_raw_arrays(
     own, keywords = operation.parameters.replace(args, kwargs, opened)
     if not plain:
         return None
-    body = operation.body_of_namespace
+    body = operation.implementation.body
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return body(numpy_namespace, *args, **kwargs)
 
     try:
         y = call(*own, **keywords)
-    except Exception:  # noqa: BLE001  # the longer way raises it again, with the words of the operation
+    except Exception:  # noqa: BLE001  # the general path raises it again, with the message of the operation
         return None
     if isinstance(y, (tuple, list)):
         return None
@@ -227,7 +228,7 @@ def _assign(level: int, x: Any, key: Any, value: Any) -> None:
 
 def _is_shared(x: Any) -> bool:
     """Return whether another living tensor looks at the memory of one."""
-    if isinstance(x, Lifted):
+    if isinstance(x, Tracer):
         return any(map(_is_shared, x.parts()))
     return x._memory is not None and bool(x._memory.relatives(x))
 

@@ -1,9 +1,9 @@
-"""`Lifted`: tensors that stand for more than one array while a transformation runs.
+"""`Tracer`: tensors that stand for more than one array while a transformation runs.
 
-Forward mode lifts a tensor to a pair of value and tangent, `vmap` to a batch. Each use of a transformation has a level,
-later ones a higher one; a call is answered by the highest level among its arguments, which calls the operation again
-on what is inside. So transformations nest to any depth, and what is inside may be a plain tensor of a graph, a
-subclass, or another lifted tensor.
+Forward mode replaces a tensor by a pair of value and tangent, `vmap` by a batch. Each use of a transformation has a
+level, later ones a higher one; a call is answered by the highest level among its arguments, which calls the operation
+again on what is inside. So transformations nest to any depth, and what is inside may be a plain tensor of a graph, a
+subclass, or another tracer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dispatchkit.errors import TransformError
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.type_registry import Declaration
+from dispatchkit.protocol.types.declaration import Declaration
 from dispatchkit.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Lifted", "as_tensor", "level_of", "new_level", "reopened", "top_level"]
+__all__ = ["Tracer", "as_tensor", "level_of", "new_level", "reopened", "top_level"]
 
 _numbers = itertools.count(1)
 
@@ -45,7 +45,7 @@ class Level(int):
 
 @contextmanager
 def reopened(level: int) -> Iterator[None]:
-    """Let tensors of a level be used where a backward pass goes on with what its transformation began."""
+    """Allow tensors of an ended level where a backward pass continues what its transformation began."""
     before = getattr(level, "ended", False)
     if before:
         level.ended = False  # type: ignore[attr-defined]  # a Level
@@ -69,7 +69,7 @@ ENDED = (
 LAST = -1_000_000
 
 
-class Lifted(Tensor):
+class Tracer(Tensor):
     """A tensor that a transformation has put in the place of another.
 
     Attributes
@@ -79,7 +79,7 @@ class Lifted(Tensor):
     """
 
     __slots__ = ("level", "value")
-    lifted = True
+    is_tracer = True
     transformation: ClassVar[str] = ""
 
     value: Any
@@ -137,7 +137,7 @@ class Lifted(Tensor):
 
     @property
     def array(self) -> Any:
-        """Nothing: what reads a raw array would lose what is lifted.
+        """Nothing: who reads a raw array would lose the tangent or the batch.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class Lifted(Tensor):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Refuse: what is to be differentiated is said by the transformation.
+        """Raise: the transformation chooses what is differentiated.
 
         Raises
         ------
@@ -208,7 +208,7 @@ class Lifted(Tensor):
         )
 
     def backward(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: the graph is that of the tensors inside.
+        """Raise: the graph is that of the tensors inside.
 
         Raises
         ------
@@ -266,23 +266,23 @@ class Lifted(Tensor):
         return self
 
 
-tensor_protocol.declare(Lifted, Declaration(priority=LAST))
+tensor_protocol.types.records.declare(Tracer, Declaration(priority=LAST))
 
 
 def level_of(value: Any) -> int:
-    """Return the level of a lifted tensor, 0 for anything else."""
-    return value.level if isinstance(value, Lifted) else 0
+    """Return the level of a tracer, 0 for anything else."""
+    return value.level if isinstance(value, Tracer) else 0
 
 
-def top_level(values: Sequence[Any]) -> Lifted | None:
-    """Return a tensor of the highest level among arguments, None where none is lifted."""
-    found: Lifted | None = None
+def top_level(values: Sequence[Any]) -> Tracer | None:
+    """Return a tracer of the highest level among arguments, None where there is none."""
+    found: Tracer | None = None
     for value in values:
-        if isinstance(value, Lifted) and (found is None or value.level > found.level):
+        if isinstance(value, Tracer) and (found is None or value.level > found.level):
             found = value
     return found
 
 
 def as_tensor(value: Any) -> Any:
     """Return an array or number as a tensor; tensors and array types as they are."""
-    return value if tensor_protocol.records.participates(type(value)) else tensor_namespace.asarray(value)
+    return value if tensor_protocol.types.participates(type(value)) else tensor_namespace.asarray(value)

@@ -82,7 +82,7 @@ def carry_metadata(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     result = op(*args, **kwargs)
     metadata = merged(sources)
     law = sources[0].merge
-    return tensor_protocol.map_arrays(result, lambda array: MetadataTensor(array, metadata, merge=law))
+    return tensor_protocol.types.map_arrays(result, lambda array: MetadataTensor(array, metadata, merge=law))
 
 
 def merged(sources: Sequence[MetadataTensor]) -> dict[str, Any]:

@@ -291,7 +291,7 @@ def _reduced(name: str, x: ScalarTensor, axis: Any, keepdims: bool, total: Any, 
 
 
 def _filled(shape: tuple[int, ...], value: Any) -> Any:
-    return ops.broadcast_to(tensor_protocol.wrap(value) if not isinstance(value, Tensor) else value, shape)
+    return ops.broadcast_to(tensor_protocol.types.wrap(value) if not isinstance(value, Tensor) else value, shape)
 
 
 def _axis(name: str, axis: int) -> int:

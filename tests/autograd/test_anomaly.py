@@ -320,7 +320,7 @@ def test_errors_of_calls_are_as_before() -> None:
         with pytest.raises(dk.ForeignArgumentError):
             dk.add(leaf(1.0), Stranger())
         with pytest.raises(dk.NoImplementationError) as caught:
-            dk.sum(Refusing())
+            dk.sum(Refusing())  # type: ignore[dispatch]
     assert "detect_anomaly" not in str(caught.value)
     assert "Anomaly" not in str(caught.value)
 

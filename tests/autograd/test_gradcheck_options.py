@@ -211,7 +211,7 @@ def test_a_gradient_from_nothing_is_found() -> None:
 
 def test_a_batch_that_goes_wrong_is_found() -> None:
     def rule(xp: Any, g: Any, x: Any) -> Any:
-        return g * 3 * x * x * (2 if getattr(g, "lifted", False) else 1)
+        return g * 3 * x * x * (2 if getattr(g, "is_tracer", False) else 1)
 
     wrong = cube(vjp=rule)
     assert gradcheck(wrong, (leaf(1.0),))
@@ -223,7 +223,7 @@ def test_a_batch_that_goes_wrong_is_found() -> None:
 
 def test_a_batch_of_tangents_that_goes_wrong_is_found() -> None:
     def rule(xp: Any, t: Any, x: Any) -> Any:
-        return t * 3 * x * x * (2 if getattr(t, "lifted", False) else 1)
+        return t * 3 * x * x * (2 if getattr(t, "is_tracer", False) else 1)
 
     lines = message(cube(jvp=rule), (leaf(1.0),), check_forward_ad=True, check_batched_forward_grad=True)
     assert lines[0].startswith("Jacobian computed with batches (vmap) in forward mode mismatch for output 0")

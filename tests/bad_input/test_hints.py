@@ -13,22 +13,22 @@ from tests.bad_input.support import refuses
 
 X: Any = dk.ones((2, 3))
 KEYWORDS: dict[str, tuple[Callable[[], Any], str, str]] = {
-    "dim": (lambda: dk.sum(X, dim=0), "sum", "'dim'; did you mean 'axis'?"),
+    "dim": (lambda: dk.sum(X, dim=0), "sum", "'dim'; did you mean 'axis'?"),  # type: ignore[call-arg]
     "dim of a method": (lambda: X.sum(dim=1), "sum", "'dim'; did you mean 'axis'?"),
-    "dim of softmax": (lambda: nn.functional.softmax(X, dim=-1), "softmax", "'dim'; did you mean 'axis'?"),
-    "dim of cat": (lambda: dk.cat([X], dim=0), "concat", "'dim'; did you mean 'axis'?"),  # type: ignore[call-overload]
-    "keepdim": (lambda: dk.mean(X, keepdim=True), "mean", "'keepdim'; did you mean 'keepdims'?"),
-    "unbiased": (lambda: dk.std(X, unbiased=False), "std", "'unbiased'; did you mean 'correction'?"),
+    "dim of softmax": (lambda: nn.functional.softmax(X, dim=-1), "softmax", "'dim'; did you mean 'axis'?"),  # type: ignore[call-arg]
+    "dim of cat": (lambda: dk.cat([X], dim=0), "concat", "'dim'; did you mean 'axis'?"),  # type: ignore[call-arg]
+    "keepdim": (lambda: dk.mean(X, keepdim=True), "mean", "'keepdim'; did you mean 'keepdims'?"),  # type: ignore[call-arg]
+    "unbiased": (lambda: dk.std(X, unbiased=False), "std", "'unbiased'; did you mean 'correction'?"),  # type: ignore[call-arg]
     "ddof": (lambda: X.var(ddof=1), "var", "'ddof'; did you mean 'correction'?"),
-    "a misspelling": (lambda: dk.sum(X, axsi=0), "sum", "'axsi'; did you mean 'axis'?"),
+    "a misspelling": (lambda: dk.sum(X, axsi=0), "sum", "'axsi'; did you mean 'axis'?"),  # type: ignore[call-arg]
 }
 TUPLES: dict[str, tuple[Callable[[], Any], str, str]] = {
-    "ones": (lambda: dk.ones(2, 3), "ones", "give the shape as a tuple: ones((2, 3));"),
-    "zeros": (lambda: dk.zeros(2, 3, dtype=dk.float32), "zeros", "give the shape as a tuple: zeros((2, 3));"),
-    "full": (lambda: dk.full(2, 3, 1.0), "full", "give the shape as a tuple: full((2, 3), fill_value);"),
-    "empty": (lambda: dk.empty(2, 3, 4), "empty", "give the shape as a tuple: empty((2, 3, 4));"),
-    "reshape": (lambda: dk.reshape(X, 3, 2), "reshape", "give the shape as a tuple: reshape(x, (3, 2));"),
-    "permute_dims": (lambda: dk.permute_dims(X, 1, 0), "permute_dims", "as a tuple: permute_dims(x, (1, 0));"),
+    "ones": (lambda: dk.ones(2, 3), "ones", "give the shape as a tuple: ones((2, 3));"),  # type: ignore[call-arg]
+    "zeros": (lambda: dk.zeros(2, 3, dtype=dk.float32), "zeros", "give the shape as a tuple: zeros((2, 3));"),  # type: ignore[misc]
+    "full": (lambda: dk.full(2, 3, 1.0), "full", "give the shape as a tuple: full((2, 3), fill_value);"),  # type: ignore[call-arg]
+    "empty": (lambda: dk.empty(2, 3, 4), "empty", "give the shape as a tuple: empty((2, 3, 4));"),  # type: ignore[call-arg]
+    "reshape": (lambda: dk.reshape(X, 3, 2), "reshape", "give the shape as a tuple: reshape(x, (3, 2));"),  # type: ignore[arg-type, call-arg]
+    "permute_dims": (lambda: dk.permute_dims(X, 1, 0), "permute_dims", "as a tuple: permute_dims(x, (1, 0));"),  # type: ignore[arg-type, call-arg]
 }
 
 
@@ -39,8 +39,8 @@ def test_what_was_meant_is_said(case: str) -> None:
 
 
 def test_nothing_is_guessed_where_nothing_is_near() -> None:
-    assert "did you mean" not in str(refuses(lambda: dk.sum(X, nothing_like_it=0), TypeError, "sum"))
-    assert "as a tuple" not in str(refuses(lambda: dk.eye(2, 3, 4), TypeError, "eye"))
+    assert "did you mean" not in str(refuses(lambda: dk.sum(X, nothing_like_it=0), TypeError, "sum"))  # type: ignore[call-arg]
+    assert "as a tuple" not in str(refuses(lambda: dk.eye(2, 3, 4), TypeError, "eye"))  # type: ignore[call-arg]
 
 
 def test_a_dtype_that_is_none_is_all_that_is_named() -> None:

@@ -59,7 +59,7 @@ def gain(entry: DeclaredOperation, call: Sample, effort: Effort) -> tuple[float,
     names = {f"a{i}": arg for i, arg in enumerate(args)}
     code = f"f({', '.join([*names, *(f'{name}={name}' for name in kwargs)])})"
     body = partial(entry.source, numpy_namespace)
-    fast, slow = (Side(code, {"f": f, **names, **kwargs}) for f in (entry.on_numpy, body))
+    fast, slow = (Side(code, {"f": f, **names, **kwargs}) for f in (entry.implementation.on_numpy, body))
     return measure(fast, slow, effort)
 
 
@@ -67,7 +67,7 @@ def fast_path_lines(effort: Effort) -> Iterator[str]:
     """Give a line for each fast path: seconds of path and body and their ratio, on few elements and on many."""
     yield f"{'operation':24} {'few':>12} {'body':>12} {'gain':>6}   {'many':>12} {'body':>12} {'gain':>6}"
     for full_name, entry in dk.tensor_protocol.operations.items():
-        if isinstance(entry, DeclaredOperation) and entry.fast_path:
+        if isinstance(entry, DeclaredOperation) and entry.implementation.fast_path:
             name = full_name.removeprefix("dispatchkit.")
             few = entry.samples[0]
             figures = [f"{name:24}"]

@@ -276,7 +276,7 @@ def test_duals_and_batches_are_explained_and_not_listed() -> None:
     vmap(f)(X)
     assert "Dual.__tensor_function__" in texts[0]
     assert "Batched.__tensor_function__" in texts[1]
-    assert not any(hasattr(dk, name) for name in ("Dual", "Batched", "Lifted"))
+    assert not any(hasattr(dk, name) for name in ("Dual", "Batched", "Tracer"))
     names = {
         getattr(one, "__name__", "") for group in dk.overrides.get_overridable_functions().values() for one in group
     }

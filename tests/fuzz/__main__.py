@@ -22,6 +22,7 @@ def main() -> int:
     report = fuzz(given.programs, given.seed, dk, torch, length=given.length)
     rate = report.programs / (time.process_time() - started)
     print(f"{report.programs} programs, {report.steps} steps, {rate:.0f} programs a second of processor time")
+    print(f"{report.abandoned:6}  more programs were abandoned, as they did not run again as before")
     for text, count in report.refused.most_common():
         print(f"{count:6}  refused by {text}")
     print(f"{report.views:6}  retained gradients of views that were changed in place differ")

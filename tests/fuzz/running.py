@@ -50,14 +50,16 @@ class Report:
     Attributes
     ----------
     programs, steps : how many were run
+    abandoned : programs that did not run again as before, after a step that was undone
     refused : how often one library alone refused a step, by its name and what it said
-    views : how many gradients that a view retained differ where its memory was changed in place: PyTorch makes such a
-        view a new node, and retains the gradient of one of its nodes
+    views : how many gradients that a view retained differ where its memory was changed in place. PyTorch makes such a
+        view a new node, also where the change is not recorded, and retains less; no gradient may be missing
     differences : the programs that differ
     """
 
     programs: int = 0
     steps: int = 0
+    abandoned: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     views: int = 0
     differences: list[Difference] = field(default_factory=list)
@@ -70,6 +72,10 @@ def compiled(step: str) -> CodeType:
 
 class StepError(Exception):
     """The libraries differ in how they answer a step."""
+
+
+class NotRepeatedError(Exception):
+    """A program does not run a second time as it did."""
 
 
 class Pair:
@@ -87,8 +93,8 @@ class Pair:
         # The gradient of what a rule reads: whether that is a result or computed anew is the library's to choose.
         self.twice = False
         self.views = 0
-        for step in steps:
-            self.do(step)
+        # What PyTorch refuses can depend on what was asked of a view before, so a program may not run again as it did.
+        self.repeated = [self.do(step) for step in steps].count(None) == len(steps)
 
     def do(self, step: str) -> str | None:
         """Make a step; return who refused it and why, None where both made it.
@@ -130,7 +136,8 @@ class Pair:
             found = unlike(name, ours, theirs, close)
             if found is None and (theirs.is_leaf or (theirs.retains_grad and not self.twice)):
                 found = unlike(f"{name}.grad", ours.grad, theirs.grad, close)
-                if found is not None and not theirs.is_leaf and theirs._is_view() and theirs._version > 0:
+                changed = not theirs.is_leaf and theirs._is_view() and theirs._version > 0
+                if found is not None and changed and ours.grad is not None:
                     self.views += 1
                     found = None
             if found is None and theirs.requires_grad and theirs.numel() and not ours.requires_grad:
@@ -209,6 +216,8 @@ def run_program(seed: int, ours: Any, theirs: Any, report: Report, length: int) 
             steps.pop()
             pair = Pair(ours, theirs, steps)
             writer.names = pair.theirs
+            if not pair.repeated:
+                raise NotRepeatedError
 
     try:
         for i in range(rng.randint(4, length)):
@@ -219,6 +228,9 @@ def run_program(seed: int, ours: Any, theirs: Any, report: Report, length: int) 
         report.views += pair.views
     except StepError as fault:
         found = str(fault)
+    except NotRepeatedError:
+        report.abandoned += 1
+        return
     report.programs += 1
     report.steps += len(steps)
     if found is not None:

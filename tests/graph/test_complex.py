@@ -33,6 +33,7 @@ def test_gradient_of_a_real_loss(name: str) -> None:
     loss, expected = LOSSES[name]
     z = dk.tensor(Z, requires_grad=True)
     loss(z).backward()
+    assert z.grad is not None
     assert z.grad.dtype == dk.complex128
     np.testing.assert_allclose(z.grad.numpy(), expected(Z), rtol=1e-12)
 
@@ -71,7 +72,6 @@ def test_the_gradient_of_something_real_is_real() -> None:
     dk.real(x * dk.asarray(W)).sum().backward()
     assert x.grad is not None
     assert x.grad.dtype == dk.float64
-    assert x.grad is not None
     np.testing.assert_array_equal(x.grad.numpy(), W.real)
 
 
@@ -83,10 +83,12 @@ def test_a_real_operand_among_complex_ones_agrees_with_differences() -> None:
 def test_a_complex_output_is_pulled_back_by_a_complex_cotangent() -> None:
     z = dk.tensor(Z, requires_grad=True)
     (z * z).backward(dk.tensor([1j, 1.0 + 0j]))
+    assert z.grad is not None
     np.testing.assert_allclose(z.grad.numpy(), np.array([1j, 1.0]) * np.conj(2 * Z))
 
 
 def test_single_precision_stays_single() -> None:
     z = dk.tensor(Z, dtype=dk.complex64, requires_grad=True)
     dk.abs(z * dk.asarray(W)).sum().backward()
+    assert z.grad is not None
     assert z.grad.dtype == dk.complex64

@@ -53,6 +53,49 @@ def test_gradients_of_views_whose_base_is_gone() -> None:
     assert gradient(u) == [4.0, 12.0]
 
 
+def test_what_used_a_view_before_a_change_still_retains_its_gradient() -> None:
+    # As in PyTorch: the new value of the view is a new point of the graph once the view is used again, not before.
+    x = dk.tensor([1.0, 2.0], requires_grad=True)
+    base = x * 1.0
+    view = base[:]
+    before = view * 3.0
+    view.retain_grad()
+    base.add_(1.0)
+    before.sum().backward(retain_graph=True)
+    assert view.grad is not None
+    assert view.grad.tolist() == [3.0, 3.0]
+    after = view * 5.0
+    before.sum().backward(retain_graph=True)
+    assert view.grad.tolist() == [3.0, 3.0]
+    after.sum().backward()
+    assert view.grad.tolist() == [8.0, 8.0]
+
+
+def test_an_assignment_to_a_view_leaves_what_used_it_its_retained_gradient() -> None:
+    x = dk.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    base = x * 1.0
+    view = base[:]
+    view.retain_grad()
+    view[2:] = view.clone().mean()
+    base.sum().backward()
+    assert view.grad is not None
+    # Of what the view was: two elements stay, and each has a third part in the new one.
+    np.testing.assert_allclose(view.grad.numpy(), [4 / 3, 4 / 3, 1 / 3])
+
+
+def test_retaining_again_is_nothing_new_for_a_view_that_was_changed() -> None:
+    x = dk.tensor([1.0, 2.0], requires_grad=True)
+    base = x * 1.0
+    view = base[:]
+    before = view * 3.0
+    view.retain_grad()
+    base.add_(1.0)
+    view.retain_grad()
+    before.sum().backward()
+    assert view.grad is not None
+    assert view.grad.tolist() == [3.0, 3.0]
+
+
 def test_a_retained_gradient_and_a_hook_follow_the_tensor() -> None:
     w = leaf(1.0, 2.0)
     x = w * 2

@@ -130,7 +130,7 @@ def test_numpy_arrays_and_scalars_are_taken() -> None:
 
 def test_a_keyword_that_it_does_not_have_is_a_type_error() -> None:
     with pytest.raises(TypeError):
-        cube_of(X, alpha=2)  # type: ignore[call-overload]
+        cube_of(X, alpha=2)  # type: ignore[call-arg]
 
 
 def test_a_custom_type_overrides_it() -> None:

@@ -16,7 +16,7 @@ from dispatchkit.declare.rules import Rules
 from dispatchkit.declare.samples import Sample
 from dispatchkit.graph import ownership
 from dispatchkit.graph.node import Node, saved_tensors
-from dispatchkit.graph.node_wrapper import Around
+from dispatchkit.graph.node_wrapper import NodeWrapper
 from dispatchkit.graph.sweep import reachable
 from tests.declared import differentiable_calls, leaves
 from tests.graph.test_leaves import leaf
@@ -219,7 +219,7 @@ def test_a_gradient_has_ordinary_memory_of_its_size(function: Any) -> None:
     assert ownership._owner(array).nbytes == array.nbytes
 
 
-class Seen(Around):
+class Seen(NodeWrapper):
     """Notes what the operation of a node is given and gives in backward passes."""
 
     __slots__ = ("calls",)

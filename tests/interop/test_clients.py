@@ -162,7 +162,6 @@ def test_xarray(name: str) -> None:
 def test_einops() -> None:
     einops = pytest.importorskip("einops")
     pytest.importorskip("einops.array_api")
-    __import__("dispatchkit.interop.einops")
     same(lambda x: einops.rearrange(x, "(a b) c -> a c b", a=4))
     same(lambda x: einops.reduce(x, "(a b) c -> b", "mean", a=4))
     same(lambda x: einops.repeat(x, "a c -> a r c", r=2))

@@ -110,6 +110,7 @@ COFACTORS: list[tuple[Any, Any]] = [
 def test_the_gradient_of_a_vanishing_determinant_is_the_matrix_of_cofactors(x: Any, cofactors: Any) -> None:
     leaf = dk.tensor(x, requires_grad=True)
     dk.real(dk.linalg.det(leaf)).backward()
+    assert leaf.grad is not None
     np.testing.assert_allclose(leaf.grad.numpy(), np.conj(cofactors), atol=1e-12)
 
 
@@ -118,6 +119,7 @@ def test_slogdet_of_a_singular_matrix() -> None:
     sign, logabsdet = dk.linalg.slogdet(x)
     assert (sign.tolist(), logabsdet.tolist()) == ([0.0, 1.0], [-np.inf, 0.0])
     logabsdet.sum().backward()
+    assert x.grad is not None
     assert np.isinf(x.grad.numpy()[0]).all()
     np.testing.assert_allclose(x.grad.numpy()[1], np.eye(2))
 
@@ -140,6 +142,7 @@ def test_qr_of_dependent_columns() -> None:
 def test_an_eigenvalue_without_a_vector_of_its_own_has_a_very_large_gradient(function: Callable[[Any], Any]) -> None:
     x = dk.tensor(DEFECTIVE, requires_grad=True)
     dk.abs(function(x)[0]).backward()
+    assert x.grad is not None
     assert np.abs(x.grad.numpy()).max() > 1e12
 
 

@@ -26,7 +26,7 @@ def test_without_mypy_the_error_says_what_is_missing(monkeypatch: pytest.MonkeyP
     for name in [name for name in sys.modules if name.startswith("dispatchkit.mypy_plugin")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mypy.nodes", None)
-    with pytest.raises(ModuleNotFoundError, match="plugin of mypy, which is not installed beside dispatchkit"):
+    with pytest.raises(ModuleNotFoundError, match="plugin of mypy, which is not installed: pip install mypy"):
         importlib.import_module("dispatchkit.mypy_plugin")
 
 

@@ -126,7 +126,7 @@ def test_plain_tensors_inside_an_array_type_are_trained_and_keep_their_flag() ->
     weight: Any = Parameter(Adapted(base, dk.zeros((2, 1)), dk.ones((1, 2))))
     assert weight.base.requires_grad
     assert not base.requires_grad
-    assert not Parameter(Adapted(base, base, base), requires_grad=False).left.requires_grad  # type: ignore[attr-defined]
+    assert not Parameter(Adapted(base, base, base), requires_grad=False).left.requires_grad
 
 
 @dk.array_type(fallback=dk.fallback.dense)
@@ -313,7 +313,7 @@ def test_an_array_type_holds_parameters() -> None:
     assert p.name == "both"
     assert type(original.left) is dk.Tensor
     assert not isinstance(original, Parameter)
-    assert not Parameter(original, requires_grad=False).left.requires_grad  # type: ignore[attr-defined]
+    assert not Parameter(original, requires_grad=False).left.requires_grad
 
 
 def test_numbers_in_fields_become_parameters_as_they_are_differentiated() -> None:

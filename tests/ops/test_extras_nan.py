@@ -100,6 +100,7 @@ def test_gradients_are_those_of_pytorch(name: str) -> None:
     x, y = dk.tensor(HOLED[0], requires_grad=True), torch.tensor(HOLED[0], requires_grad=True)
     (getattr(x, name)(0) ** 2).sum().backward()
     (getattr(y, name)(0) ** 2).sum().backward()
+    assert x.grad is not None
     np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy())
 
 

@@ -69,7 +69,7 @@ def test_gradients_reach_the_chosen_elements() -> None:
         (0.9, "linear", [0.3, 0, 0, 0.7]),
         (1.0, "linear", [0, 0, 0, 1]),
     ):
-        (g,) = dk.autograd.grad(dk.quantile(x, q, method=method), [x])
+        (g,) = dk.autograd.grad(dk.quantile(x, q, method=method), [x])  # type: ignore[arg-type]
         np.testing.assert_allclose(g.numpy(), expected, atol=1e-12)
     (g,) = dk.autograd.grad(dk.median(x), [x])
     assert g.tolist() == [0.5, 0, 0.5, 0]
@@ -85,6 +85,7 @@ def test_gradients_are_those_of_pytorch(method: Any) -> None:
     (
         y.quantile(torch.tensor(shares, dtype=torch.float64), 1, interpolation=method) * torch.tensor(weights)
     ).sum().backward()
+    assert x.grad is not None
     np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy())
 
 
@@ -93,7 +94,7 @@ ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
     "shares": (lambda: dk.quantile(A, np.array([0.5, -0.1])), ValueError, r"quantile: q must lie .*-0\.1"),
     "NaN": (lambda: dk.quantile(A, np.nan), ValueError, r"quantile: q must lie between 0 and 1, found nan"),
     "method": (
-        lambda: dk.quantile(A, 0.5, method="hazen"),
+        lambda: dk.quantile(A, 0.5, method="hazen"),  # type: ignore[arg-type]
         ValueError,
         r"quantile: method must be one of 'linear', .*found 'hazen'",
     ),

@@ -187,7 +187,7 @@ PRODUCTS = ("einsum", "tensordot")
 
 def fast_paths() -> Iterator[Any]:
     for name, entry in OPERATIONS.items():
-        if entry.fast_path:
+        if entry.implementation.fast_path:
             further = [*FURTHER.get(entry.name, ()), *APART.get(entry.name, ()), *UNUSUAL.get(entry.name, ())]
             further += REDUCED if entry.kind.family is kinds.reduction else ()
             for index, call in enumerate([*entry.samples, *further]):
@@ -225,8 +225,8 @@ def outcome(compute: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
 
 def same(entry: DeclaredOperation, args: list[Any], kwargs: dict[str, Any], said: str) -> None:
     """Assert that the fast path gives what the body gives, and warns of nothing that the body is silent of."""
-    found = outcome(entry.on_numpy, args, kwargs)
-    wanted = outcome(partial(entry.body_of_namespace, numpy_namespace), args, kwargs)
+    found = outcome(entry.implementation.on_numpy, args, kwargs)
+    wanted = outcome(partial(entry.implementation.body, numpy_namespace), args, kwargs)
     if wanted.results is AttributeError:
         return  # a number, of which the body asks what arrays have
     sums = entry.name in PRODUCTS or entry.kind is kinds.fft
@@ -251,7 +251,7 @@ def same(entry: DeclaredOperation, args: list[Any], kwargs: dict[str, Any], said
         npt.assert_allclose(one, other, rtol=close, atol=least, equal_nan=True, strict=True, err_msg=said)
 
 
-FIRST = [pytest.param(entry, id=name) for name, entry in OPERATIONS.items() if entry.fast_path]
+FIRST = [pytest.param(entry, id=name) for name, entry in OPERATIONS.items() if entry.implementation.fast_path]
 
 
 @pytest.mark.parametrize("entry", FIRST)
@@ -272,13 +272,13 @@ def test_a_fast_path_is_taken(entry: DeclaredOperation) -> None:
         entry.function(*args, **kwargs)
     finally:
         sys.setprofile(before)
-    assert inspect.unwrap(entry.on_numpy).__code__ in called
-    assert inspect.unwrap(entry.body_of_namespace).__code__ not in called
+    assert inspect.unwrap(entry.implementation.on_numpy).__code__ in called
+    assert inspect.unwrap(entry.implementation.body).__code__ not in called
 
 
 def test_an_operation_has_one_fast_path() -> None:
     """It is declared, or the method of the namespace; a declared one may leave rare calls to that method."""
-    declared = {entry.name for entry in OPERATIONS.values() if entry.fast_path}
+    declared = {entry.name for entry in OPERATIONS.values() if entry.implementation.fast_path}
     assert declared & set(vars(NumpyNamespace)) == {"floor_divide"}
     assert declared >= {*APART, *UNUSUAL}
 

@@ -41,7 +41,7 @@ def passes_on(entry: DeclaredOperation) -> bool:
     symbols = {p.name: Symbol() for p in parameters}
     args = [symbols[p.name] for p in parameters if p.kind is not p.KEYWORD_ONLY]
     try:
-        seen = entry.body_of_namespace(
+        seen = entry.implementation.body(
             Recorder(), *args, **{p.name: symbols[p.name] for p in parameters if p.kind is p.KEYWORD_ONLY}
         )
     except Exception:  # noqa: BLE001  # what a body does with a symbol shows that it does more than call
@@ -54,7 +54,7 @@ def passes_on(entry: DeclaredOperation) -> bool:
 
 @pytest.mark.parametrize("entry", OPERATIONS.values(), ids=lambda entry: entry.qualified_name)
 def test_a_body_that_only_passes_its_call_on_is_declared(entry: DeclaredOperation) -> None:
-    assert entry.passthrough == (passes_on(entry) and not entry.namespace.partition(".")[2])
+    assert entry.implementation.passthrough == (passes_on(entry) and not entry.namespace.partition(".")[2])
 
 
 def test_a_declared_passthrough_of_a_user_computes_by_the_namespace_and_is_no_decomposition() -> None:

@@ -54,4 +54,4 @@ def test_a_condition_alone_is_a_call_of_nonzero() -> None:
 
 def test_a_condition_with_one_array_is_refused() -> None:
     with pytest.raises(TypeError, match=r"^dispatchkit.where: missing a required argument: 'x2'; its signature"):
-        dk.where(dk.asarray([True]), 1.0)
+        dk.where(dk.asarray([True]), 1.0)  # type: ignore[call-arg]

@@ -76,13 +76,13 @@ def test_the_message_names_both_and_what_settles_it(protocol: DispatchProtocol, 
         "ambiguous implementations of 'lib.combine' for (Low, Low):",
         f"  left_sub(Sub, A) at {line_of(left_sub)}",
         f"  right_sub(A, Sub) at {line_of(right_sub)}",
-        "register (Sub, Sub) to settle it",
+        "register (Sub, Sub) to resolve it",
     ]
 
 
 def test_the_settling_signature_settles_it(protocol: DispatchProtocol, combine: Answer) -> None:
     register(protocol, combine, left_sub, right_sub)
-    with pytest.raises(AmbiguousImplementationError, match=r"register \(Sub, Sub\) to settle it"):
+    with pytest.raises(AmbiguousImplementationError, match=r"register \(Sub, Sub\) to resolve it"):
         combine(Low(), Low())
     register(protocol, combine, both_sub)
     assert combine(Low(), Low()) == "both"
@@ -123,7 +123,7 @@ def test_a_pair_goes_before_two_rules_that_cross_with_any(protocol: DispatchProt
     def right(x1: Any, x2: A, /) -> str:
         return "right"
 
-    with pytest.raises(AmbiguousImplementationError, match=r"register \(A, A\) to settle it"):
+    with pytest.raises(AmbiguousImplementationError, match=r"register \(A, A\) to resolve it"):
         combine(A(), A())
 
     @protocol.implements(combine)

@@ -105,7 +105,7 @@ to cover it, write:
         """ambiguous implementations of 'lib.add' for (S, S):
   f(S, A) at a.py:1
   g(A, S) at a.py:5
-register (S, S) to settle it""",
+register (S, S) to resolve it""",
     ),
     (RegistrationError("implements: 3 is not a class"), "implements: 3 is not a class"),
     (AnswerError("lib.add", "f(A) at a.py:1", "returned None"), "lib.add: f(A) at a.py:1 returned None"),

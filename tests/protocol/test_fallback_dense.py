@@ -229,7 +229,7 @@ def test_a_dense_form_that_needs_an_attribute_read_off_it_is_named() -> None:
     @dk.array_type(fallback=dk.fallback.dense)
     class Shapeless:
         def to_dense(self) -> Any:
-            return dk.ones(self.shape)  # type: ignore[attr-defined]
+            return dk.ones(self.shape)
 
     text = r"to_dense\(\) of .*Shapeless at .* reads .*Shapeless\.shape, which is taken from to_dense\(\); define it$"
     with densify(on="allow"), pytest.raises(AnswerError, match=text):

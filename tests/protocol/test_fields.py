@@ -23,7 +23,7 @@ def test_a_field_is_one_of_a_dataclass() -> None:
 
 def test_a_dictionary_of_fields_says_what_each_is() -> None:
     protocol = dk.DispatchProtocol("__fields_function__")
-    records = protocol.records
+    records = protocol.types
 
     @protocol.array_type(fields={"base": dk.field(grad=False), "shift": dk.field()})
     class Base:

@@ -41,7 +41,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "reflected operator": lambda: None - X,
     "operator in place": lambda: X.add_(dk.ones(2)),
     "of one array": lambda: dk.negative(dk.tensor([True])),
-    "unknown keyword": lambda: dk.sum(X, dim=0),
+    "unknown keyword": lambda: dk.sum(X, dim=0),  # type: ignore[call-arg]
     "unknown keyword of a method": lambda: X.sum(dim=0),
     "compiled, of several arrays": lambda: dk.where(X > 0, X, dk.ones(2)),
     "compiled, of one array": lambda: dk.sum(X, axis=5),
@@ -50,7 +50,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "index": lambda: X[5],
     "assignment": lambda: X.__setitem__(5, 1.0),
     "linear algebra": lambda: dk.linalg.inv(dk.ones((2, 2))),
-    "a stranger": lambda: dk.exp([1.0]),
+    "a stranger": lambda: dk.exp([1.0]),  # type: ignore[dispatch]
     "conversion": lambda: dk.asarray(["a"]),
 }
 

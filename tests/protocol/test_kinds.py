@@ -130,7 +130,7 @@ def test_an_equal_signature_replaces(protocol: DispatchProtocol, add: Answer) ->
     for text in ("old", "new"):
         protocol.implements(kinds.elementwise, A)(lambda function, *args, text=text, **kwargs: text)
         assert add(A()) == text
-    assert len(protocol.kind_rules(kinds.elementwise)) == 1
+    assert len(protocol.handlers.of(kinds.elementwise)) == 1
 
 
 def test_local_registrations_undo_kind_rules(protocol: DispatchProtocol, add: Answer) -> None:

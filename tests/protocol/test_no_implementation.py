@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dispatchkit.errors import NoImplementationError, UnsupportedArgumentError
+from dispatchkit.protocol.chain import stub_for
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
@@ -246,4 +247,4 @@ def test_the_stub_for_a_keyword_array(protocol: DispatchProtocol) -> None:
 
 
 def test_nothing_but_plain_arrays_has_no_stub(protocol: DispatchProtocol, combine: Answer) -> None:
-    assert protocol.stub(combine.__overridable__, ()) == ""  # type: ignore[attr-defined]
+    assert stub_for(combine.__overridable__, ()) == ""  # type: ignore[attr-defined]

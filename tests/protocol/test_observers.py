@@ -11,8 +11,8 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.protocol.observers import (
+    CallEvent,
     Observer,
-    Seen,
     active_observer,
     live,
     observed_by,
@@ -27,7 +27,7 @@ class Notes(Observer):
         self.calls: list[tuple[str, Any]] = []
         self.look: Callable[[], Any] = observers
 
-    def saw(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+    def on_result(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
         self.calls.append((operation.name, result))
         self.look()
 
@@ -114,7 +114,7 @@ def test_of_each_class_the_last_to_enter_counts() -> None:
 def test_calls_that_fail_are_not_seen() -> None:
     with observed(Notes()) as notes:
         with pytest.raises(dk.ForeignArgumentError):
-            dk.exp("x")
+            dk.exp("x")  # type: ignore[dispatch]
         dk.sin(1.0)
     assert notes.names == ["sin"]
 
@@ -178,14 +178,14 @@ def test_a_call_inside_of_a_decomposition_is_seen_once() -> None:
 
 class Clock(Observer):
     def __init__(self) -> None:
-        self.seen: list[tuple[Seen, Any, BaseException | None]] = []
+        self.seen: list[tuple[CallEvent, Any, BaseException | None]] = []
         self.begun: list[str] = []
 
-    def begins(self, call: Seen) -> None:
+    def on_start(self, call: CallEvent) -> None:
         assert call.started == call.ended == 0
         self.begun.append(call.name)
 
-    def ends(self, call: Seen, result: Any, error: BaseException | None) -> None:
+    def on_end(self, call: CallEvent, result: Any, error: BaseException | None) -> None:
         self.seen.append((call, result, error))
 
 
@@ -222,7 +222,7 @@ def test_calls_are_told_of_before_and_after_with_what_they_are_part_of() -> None
 def test_calls_that_fail_are_told_of_with_their_error() -> None:
     with clocked() as clock:
         with pytest.raises(dk.ForeignArgumentError):
-            dk.exp("x")
+            dk.exp("x")  # type: ignore[dispatch]
         dk.sin(1.0)
     assert [(call.name, type(error)) for call, _, error in clock.seen] == [
         ("dispatchkit.exp", dk.ForeignArgumentError),
@@ -252,7 +252,7 @@ def test_backward_passes_are_told_of() -> None:
     class Sweeps(Observer):
         names: list[str] = []  # noqa: RUF012  # one test's
 
-        def sweeps(self, vertices: Any) -> None:
+        def on_backward(self, vertices: Any) -> None:
             self.names += [vertex.name for vertex in vertices]
 
     x = dk.ones(2, requires_grad=True)

@@ -10,10 +10,10 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.errors import RegistrationError, ReplacementWarning
-from dispatchkit.protocol.conversions import Conversion
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.types.conversions import Conversion
 from tests.protocol.support import Answer, binary, line_of, unary
 
 
@@ -145,7 +145,7 @@ def test_a_conversion_names_two_classes(protocol: DispatchProtocol) -> None:
         def nowhere(x: A):  # type: ignore[no-untyped-def]  # noqa: ANN202, RUF100
             return x
 
-    record = protocol.records.find(A)
+    record = protocol.types.records.find(A)
     assert record is not None
     assert not any(isinstance(owned, Conversion) for owned in record.owned)
 
@@ -280,7 +280,7 @@ def test_what_has_no_signature_is_refused_by_name(protocol: DispatchProtocol, ha
         with pytest.raises(RegistrationError) as caught:
             decorate(handler)
         assert f"{use}: {text}" in str(caught.value)
-    assert protocol.rules() == []
+    assert protocol.operations.rules() == []
 
 
 def test_what_cannot_be_called_is_no_handler(protocol: DispatchProtocol) -> None:

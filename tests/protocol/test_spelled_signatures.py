@@ -154,7 +154,7 @@ except IndexError as error:
     environment = {**os.environ, "DISPATCHKIT_TRACEBACK": "full"}
     done = subprocess.run([sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True)
     assert "AxisError: dispatchkit.roll: axis 4 is out of bounds" in done.stdout
-    assert "__r = __compute(" in done.stdout
+    assert "_r = _compute(" in done.stdout
 
 
 def makers() -> list[Any]:

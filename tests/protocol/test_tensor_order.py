@@ -90,11 +90,11 @@ def test_a_tensor_on_the_left_is_asked_after_another_type() -> None:
 
 def test_a_keyword_that_does_not_exist_reaches_nobody() -> None:
     with pytest.raises(TypeError, match="alpha"):
-        dk.add(Own(), 1, alpha=2)
+        dk.add(Own(), 1, alpha=2)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="bogus"):
-        dk.mean(Own(), bogus=2)
+        dk.mean(Own(), bogus=2)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="bogus"):
-        dk.mean(dk.ones(2), bogus=2)  # type: ignore[call-overload]
+        dk.mean(dk.ones(2), bogus=2)  # type: ignore[call-arg]
 
 
 def test_super_is_the_default() -> None:
@@ -131,7 +131,7 @@ def test_a_tensor_does_not_answer_for_a_type_of_another_family() -> None:
         pass
 
     with pytest.raises(dk.NoImplementationError) as caught:
-        dk.add(dk.ones(2), Other())
+        dk.add(dk.ones(2), Other())  # type: ignore[dispatch]
     assert str(caught.value).splitlines()[0] == (
         "no implementation found for 'dispatchkit.add' on types that implement __tensor_function__: "
         "[Tensor, test_a_tensor_does_not_answer_for_a_type_of_another_family.Other]"

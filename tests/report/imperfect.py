@@ -54,7 +54,7 @@ class Deciding(Sized):
     @classmethod
     def __tensor_function__(cls, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         args, kwargs = dk.tensor_protocol.map_arguments(func, args, kwargs, lambda name, value: opened(value))
-        return dk.tensor_protocol.map_arrays(func(*args, **kwargs), Deciding)
+        return dk.tensor_protocol.types.map_arrays(func(*args, **kwargs), Deciding)
 
 
 def opened(value: Any) -> Any:

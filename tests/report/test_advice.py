@@ -27,7 +27,7 @@ def only_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out what other tests have made overridable."""
     found = dk.tensor_protocol.operations
     kept = {name: one for name, one in found.items() if one.namespace.partition(".")[0] == "dispatchkit"}
-    monkeypatch.setattr(dk.tensor_protocol, "operations", kept)
+    monkeypatch.setattr(dk.tensor_protocol.operations, "_listed", kept)
 
 
 def kept(cls: type) -> set[str]:
@@ -73,7 +73,7 @@ def test_what_two_operations_unlock_together_is_found() -> None:
     assert {advice[0].operation, advice[1].operation} == {"exp", "log"}
     assert advice[0].unlocks == ()
     assert [name.rpartition(".")[2] for name in advice[1].unlocks] == ["both"]
-    dk.tensor_protocol.forget(dk.tensor_protocol.operation(both))
+    dk.tensor_protocol.operations.forget(dk.tensor_protocol.operation(both))
 
 
 def test_it_reads_as_a_list() -> None:

@@ -112,7 +112,7 @@ def test_an_ambiguity_is_found_before_the_call_that_meets_it() -> None:
     with pytest.raises(dk.AmbiguousImplementationError) as caught:
         dk.add(x, x)
     assert found.text == str(caught.value)
-    assert found.text.endswith("register (Derived, Derived) to settle it")
+    assert found.text.endswith("register (Derived, Derived) to resolve it")
     row = report[derived, derived]["add"]
     assert (row.outcome, row.winner, row.share) == ("ambiguous", "", "ambiguous")
 
@@ -151,7 +151,7 @@ def test_an_ambiguity_behind_an_own_method_says_so() -> None:
     found = dk.audit([Above, Below]).of_kind("ambiguity")
     name = "test_an_ambiguity_behind_an_own_method_says_so.Below"
     assert [one.types for one in found] == [((name, name),)]
-    assert found[0].text.endswith("to settle it\nit is met where what is asked before declines")
+    assert found[0].text.endswith("to resolve it\nit is met where what is asked before declines")
     with pytest.raises(dk.AmbiguousImplementationError):
         dk.add(Below(), Below())
 
@@ -227,7 +227,7 @@ def test_a_circle_of_three_types_that_decides_who_answers_is_found() -> None:
     assert found.text == (
         "of two arguments A before B (left to right), S before A (a subclass), B before S (left to right); a call with "
         f"(A, B, S) asks S, A, B\nso of_a(A in any position) at {line_of(of_a)} answers 'dispatchkit.where' and not "
-        f"of_b(B in any position) at {line_of(of_b)}\ngive S a higher priority than B to settle it"
+        f"of_b(B in any position) at {line_of(of_b)}\ngive S a higher priority than B to resolve it"
     )
     x, y, z = (cls(dk.ones(2)) for cls in (a, b, s))
     assert dk.explain(dk.where, x, y, z).order == ["S", "A", "B"]
@@ -261,7 +261,7 @@ def test_circles_of_one_subclass_are_one_finding() -> None:
         dk.implements(dk.where, cls)(of_three("handler"))
     (found,) = dk.audit([a, b, c, s], operations=dk.where).of_kind("cycle")
     assert found.types == (("A", "B", "S"), ("A", "C", "S"))
-    assert found.text.endswith("give S a higher priority than B, C to settle it")
+    assert found.text.endswith("give S a higher priority than B, C to resolve it")
 
 
 @pytest.mark.parametrize("which", ["B", "S"])

@@ -138,7 +138,9 @@ def test_per_cent() -> None:
     reachable = len(report.rows) - report.totals["no array argument"]
     assert report.percent == pytest.approx(100 * (reachable - report.totals["refused"]) / reachable)
     assert dk.coverage(Dense).percent == 100.0
-    assert dk.coverage(Dense).structured_percent == 0.0
+    copies = [row.function for row in dk.coverage(Dense).rows if row.bucket == "fieldwise"]
+    assert sorted(copies) == ["astype", "clone", "zeros_like"]
+    assert dk.coverage(Dense).structured_percent == pytest.approx(100 * len(copies) / reachable)
     assert dk.coverage(dk.types.MetadataTensor).structured_percent == 100.0
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.linalg import trace as sum_of_diagonal
-from dispatchkit.protocol.callers import ask_the_rest
+from dispatchkit.protocol.callers import continue_chain
 from dispatchkit.protocol.observers import live, observers
 from dispatchkit.report import Trace
 
@@ -213,7 +213,7 @@ def test_exceptions_leave_it_whole() -> None:
         with pytest.raises(dk.NoImplementationError):
             dk.sin(Strict())
         with pytest.raises(dk.ForeignArgumentError):
-            dk.sin("x")
+            dk.sin("x")  # type: ignore[dispatch]
         dk.sin(1.0)
     assert [(call.name, call.how, call.error) for call in t.calls] == [
         ("tan", "rule", "ZeroDivisionError: a handler's own"),
@@ -487,7 +487,7 @@ def test_trace_is_the_trace_of_a_matrix_alone() -> None:
     assert dk.trace(Halved(x)) == "mine"
     for arguments in ({}, {"offset": 1}, {"max_calls": 2}):
         with pytest.raises(TypeError, match=r"missing a required argument: 'x'.*; dk.record_calls\(\) records calls"):
-            dk.trace(**arguments)  # type: ignore[call-overload]
+            dk.trace(**arguments)  # type: ignore[call-arg]
 
 
 def test_without_a_trace_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -502,9 +502,9 @@ def test_without_a_trace_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> No
     x = dk.ones(2)
     for module in ("callers", "modes"):
         monkeypatch.setattr(f"dispatchkit.protocol.{module}.ask_modes", never)
-    monkeypatch.setattr("dispatchkit.declare.entry_points.ask_modes", never)
-    monkeypatch.setattr("dispatchkit.graph.sweep.tell_of_sweep", never)
-    assert ask_the_rest is not never
+    monkeypatch.setattr("dispatchkit.declare.compiled.entry_points.ask_modes", never)
+    monkeypatch.setattr("dispatchkit.graph.sweep.notify_backward", never)
+    assert continue_chain is not never
     dk.sum(dk.add(dk.sin(x), x), axis=0)
     dk.concat([x, x])
     dk.sum(dk.ones(2, requires_grad=True) * 2).backward()

@@ -102,6 +102,27 @@ def test_iteration_lets_gradients_through() -> None:
     assert x.grad.tolist() == [2.0, 1.0, 1.0]
 
 
+def test_the_rows_of_a_tensor_in_the_graph_share_one_node() -> None:
+    x = dk.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], requires_grad=True)
+    first, second, third = x * 1.0
+    places: list[Any] = [row.grad_fn for row in (first, second, third)]
+    assert {place.name for place in places} == {"UnstackBackward"}
+    assert len({place.main for place in places}) == 1
+    (first * third).sum().backward()
+    assert x.grad is not None
+    np.testing.assert_array_equal(x.grad.numpy(), [[5.0, 6.0], [0.0, 0.0], [1.0, 2.0]])
+
+
+def test_rows_outside_the_graph_come_one_by_one_and_are_views() -> None:
+    x = dk.zeros((2, 2))
+    rows = iter(x)
+    first = next(rows)
+    first += 1.0
+    x[1] = 5.0
+    np.testing.assert_array_equal(next(rows).numpy(), [5.0, 5.0])
+    np.testing.assert_array_equal(x.numpy(), [[1.0, 1.0], [5.0, 5.0]])
+
+
 def test_membership() -> None:
     assert 3.0 in dk.asarray(A)
     assert 99.0 not in dk.asarray(A)

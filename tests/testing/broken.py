@@ -49,7 +49,7 @@ def on_the_inside(op: Any, /, *args: Any, **kwargs: Any) -> Any:
         return value.data
 
     args, kwargs = dk.tensor_protocol.map_arguments(op, args, kwargs, opened)
-    return dk.tensor_protocol.map_arrays(op(*args, **kwargs), first[0].filled)
+    return dk.tensor_protocol.types.map_arrays(op(*args, **kwargs), first[0].filled)
 
 
 def fault(check: str) -> Callable[[type], type]:

@@ -51,7 +51,7 @@ def test_a_class_derived_from_a_builtin_is_refused(base: Any) -> None:
     assert f"{BASES[base]}" in text.partition("array's: ")[2].partition(";")[0].split(", ")
     assert text.endswith(f"; hold the {base.__qualname__} in a field of a class instead")
     assert dict(vars(Own)) == before
-    assert not tensor_protocol.records.participates(Own)
+    assert not tensor_protocol.types.participates(Own)
 
 
 @pytest.mark.parametrize(("cls", "base"), [(Point, "tuple"), (Level, "int")])
@@ -125,7 +125,7 @@ def test_enumerations_and_frozen_dataclasses_are_array_types() -> None:
     assert total.tolist() == [5.0, 5.0]
     for value in (Colour.RED, Switch.ON):
         with pytest.raises(NoImplementationError):
-            dk.exp(value)
+            dk.exp(value)  # type: ignore[dispatch]
 
 
 def test_a_protocol_without_operators_takes_builtins() -> None:
@@ -136,5 +136,5 @@ def test_a_protocol_without_operators_takes_builtins() -> None:
         pass
 
     units.register_type(list)
-    assert units.records.participates(Metres)
-    assert units.records.participates(list)
+    assert units.types.participates(Metres)
+    assert units.types.participates(list)

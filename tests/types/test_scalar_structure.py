@@ -167,7 +167,7 @@ def test_what_is_refused_and_why(name: str) -> None:
 
 def test_attributes() -> None:
     s = ScalarTensor(3, 2.0)
-    assert (s.shape, s.ndim, s.size, s.dtype, s.device) == ((3, 3), 2, 9, dk.float64, "cpu")  # type: ignore[attr-defined]
+    assert (s.shape, s.ndim, s.size, s.dtype, s.device) == ((3, 3), 2, 9, dk.float64, "cpu")
     assert ScalarTensor(2, 3).dtype == dk.int64
     assert ScalarTensor(2, np.float32(3)).dtype == dk.float32
 

@@ -13,7 +13,7 @@ import pytest
 
 from dispatchkit.declare.operation import DeclaredOperation
 
-__all__ = ["NOT_SWEPT", "STRICTER", "reference"]
+__all__ = ["NOT_SWEPT", "SINCE", "STRICTER", "reference"]
 
 
 def reference(entry: DeclaredOperation) -> Callable[..., Any] | None:
@@ -22,10 +22,24 @@ def reference(entry: DeclaredOperation) -> Callable[..., Any] | None:
         return REFERENCES[entry.name]
     if entry.namespace == "dispatchkit.special":
         return scipy_special(entry)
-    place: Any = np
+    found: Any = np
     for part in entry.qualified_name.removeprefix("dispatchkit.").split("."):
-        place = getattr(place, part, None)
-    return place if callable(place) else None
+        found = getattr(found, part, None)
+    if not callable(found):
+        return None
+    place: Callable[..., Any] = found
+    # Where NumPy gives small integers small floating numbers, a body that is not NumPy's gives the default ones.
+    if entry.facts.gives == "float" and not entry.implementation.passthrough:
+        return lambda *arrays: place(*map(inexact, arrays))
+    return place
+
+
+# The versions of NumPy that first have a function, or take what the standard has it take.
+SINCE = {
+    **dict.fromkeys(("clip", "cumulative_prod", "cumulative_sum", "nonzero", "reshape", "unstack"), "2.1.0"),
+    "take_along_axis": "2.3.0",
+    **dict.fromkeys(("matrix_rank", "pad"), "2.4.0"),
+}
 
 
 def floor_divide(x1: Any, x2: Any) -> Any:

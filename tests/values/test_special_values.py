@@ -197,6 +197,8 @@ STANDARD: list[tuple[str, complex, complex]] = [
 @pytest.mark.parametrize(("name", "z", "want"), STANDARD)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_complex_special_cases_of_the_standard(name: str, z: complex, want: complex, dtype: Any) -> None:
+    if name == "acosh" and z.real == 0 and np.lib.NumpyVersion(np.__version__) < "2.3.0":
+        pytest.skip("NumPy has the value that the standard asks for since 2.3")
     y = complex(getattr(dk, name)(dk.asarray([z], dtype=dtype))[0].item())
     for part, wanted in ((y.real, want.real), (y.imag, want.imag)):
         assert agree(abs(part), abs(wanted)) or math.isclose(part, wanted, rel_tol=1e-6), y

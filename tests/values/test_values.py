@@ -14,7 +14,7 @@ from dispatchkit.declare.samples import Sample, draw, sample
 from dispatchkit.protocol.kinds import kinds
 from tests.declared import OPERATIONS, flat
 from tests.values.inputs import DTYPES, LAYOUTS, drawn, edge_values, laid_out, pairs
-from tests.values.references import NOT_SWEPT, STRICTER, reference
+from tests.values.references import NOT_SWEPT, SINCE, STRICTER, reference
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning")
 
@@ -170,7 +170,7 @@ def check(entry: DeclaredOperation, args: Sequence[Any], kwargs: dict[str, Any],
         assert str(caught.value).startswith((f"{entry.qualified_name}: ", f"{entry.name}: ")), case
         return False
     got = entry.function(*tensors, **named)
-    exact = entry.passthrough and entry.name != "mean" and entry.kind is not kinds.linalg
+    exact = entry.implementation.passthrough and entry.name != "mean" and entry.kind is not kinds.linalg
     eps = max((float(np.finfo(x.dtype).eps) for x in arrays if x.dtype.kind in "fc"), default=0.0)
     compare(got, want, exact, eps, case)
     assert [x.tobytes() for x in arrays] == before, f"{case}: an argument was changed"
@@ -236,9 +236,18 @@ SWEPT = [
 ]
 
 
+@pytest.mark.parametrize("name", ["max", "min", "sum", "prod"])
+def test_a_reduction_of_an_array_that_runs_backwards_looks_at_all_elements(name: str) -> None:
+    backwards = np.asarray([3.0, 1.0, 0.5, -2.0])[::-1]
+    assert getattr(dk, name)(dk.asarray(backwards)).item() == getattr(np, name)(backwards.copy())
+
+
 @pytest.mark.parametrize("name", SWEPT)
 def test_values_are_those_of_numpy(name: str) -> None:
     entry = OPERATIONS[name]
+    since = SINCE.get(entry.name, "2.0.0")
+    if np.lib.NumpyVersion(np.__version__) < since:
+        pytest.skip(f"NumPy's function does what the standard says since {since}")
     assert reference(entry) is not None, f"{name} has no reference; give it one, or a reason in NOT_SWEPT"
     with np.errstate(all="ignore"):
         if numbers(entry):

@@ -31,7 +31,7 @@ def called(xp: Namespace, op: Any, /, *args: Any, **kwargs: Any) -> Any:
         return op(*args, **kwargs)
     entry = tensor_protocol.operation(op)
     assert isinstance(entry, DeclaredOperation)
-    return entry.body_of_namespace(xp, *args, **kwargs)
+    return entry.implementation.body(xp, *args, **kwargs)
 
 
 def real_floats(xp: Namespace, op: Named, x: Any, parameter: str = "x") -> Any:

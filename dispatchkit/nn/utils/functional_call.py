@@ -6,10 +6,11 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from dispatchkit.func.containers import parts_of, with_parts
+from dispatchkit.func.containers import items_of
 from dispatchkit.graph.storage import Storage
 from dispatchkit.nn.module import Module
 from dispatchkit.nn.parameter import is_declared
+from dispatchkit.tree import rebuilt
 
 __all__ = ["functional_call"]
 
@@ -113,7 +114,7 @@ def _nodes(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield name, value
     elif is_declared(value):
         yield name, value
-        for key, part in parts_of(value) or ():
+        for key, part in items_of(value) or ():
             yield from _nodes(f"{name}.{key}", part)
 
 
@@ -209,10 +210,10 @@ def _changed(change: Callable[[str, Any], Any], name: str, value: Any) -> Any:
     made = change(name, value)
     if made is not value:
         return made
-    parts = parts_of(value) or []
-    changed = [_changed(change, f"{name}.{key}", part) for key, part in parts]
-    same = all(new is part for new, (_, part) in zip(changed, parts, strict=True))
-    return value if same else with_parts(value, changed)
+    items = items_of(value) or []
+    changed = [(key, _changed(change, f"{name}.{key}", part)) for key, part in items]
+    same = all(new is part for (_, new), (_, part) in zip(changed, items, strict=True))
+    return value if same else rebuilt(value, changed)
 
 
 def _as_tuple(args: Any) -> tuple[Any, ...]:

@@ -4,6 +4,7 @@ from dispatchkit.ops.creation import (
     conversion,
     creation,
     dtypes,
+    fields,  # noqa: F401  # what types have without rules, declared on import
     numpy_paths,  # noqa: F401  # NumPy's fast paths, declared on import
 )
 from dispatchkit.ops.creation.conversion import *  # noqa: F403

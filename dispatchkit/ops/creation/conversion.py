@@ -20,9 +20,8 @@ from dispatchkit.declare.call_errors import (
     restated,
     shown,
 )
-from dispatchkit.declare.compiled_entry_points import several_function
+from dispatchkit.declare.compiled.entry_points import entry_point
 from dispatchkit.declare.decorators import conversion, creation
-from dispatchkit.declare.entry_point_source import converting_source
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import draw, sample
@@ -30,7 +29,6 @@ from dispatchkit.declare.typing import Array, ArrayLike, DType, Namespace
 from dispatchkit.errors import AutogradError, DispatchError, ForeignArgumentError
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.creation.dtypes import get_default_dtype
-from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 
 __all__ = ["as_tensor", "asarray", "clone", "from_dlpack", "tensor"]
@@ -148,7 +146,7 @@ class Conversion(DeclaredOperation):
 
     @override
     def make_function(self) -> Callable[..., Any]:
-        return several_function(self, Overridable.make_function(self), converting_source)
+        return entry_point(self, self.make_general(), returns_itself=True)
 
     @override
     def default(self, key: Key, result: type | None) -> Callable[..., Any] | None:

@@ -195,7 +195,7 @@ def _below(xp: Namespace, t: Array, x: Array, min: Array, max: Array | None) -> 
     return t if max is None else xp.where(min < max, t, 0)
 
 
-def _above(xp: Namespace, t: Array, x: Array, min: Array | None, max: Array | None) -> Array:
+def _above(xp: Namespace, t: Array, x: Array, min: Array | None, max: Array) -> Array:
     """Return `t` where the upper bound is the result, else 0."""
     kept = xp.where(x > max, t, 0)
     return kept if min is None else xp.where(min > max, t, kept)

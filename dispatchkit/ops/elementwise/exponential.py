@@ -211,12 +211,14 @@ def sigmoid(xp: Namespace, x: Array, /) -> Array:
 
 def logistic(xp: Namespace, x: Any) -> Any:
     """Return the logistic function of real numbers."""
-    # All exponents are at most 0. At 0, where they have a kink, the derivatives of the two in the last line cancel.
     opposite = xp.multiply(x, -1.0)
     if isinstance(x, np.ndarray):  # which is not followed: one exponential will do
         e = np.exp(np.minimum(x, opposite))
         return np.maximum(e, x >= 0) / (e + 1)
-    return xp.divide(xp.exp(xp.minimum(x, 0.0)), xp.add(xp.exp(xp.minimum(x, opposite)), 1))
+    # All exponents are at most 0. At 0 the derivatives are those of exp(x / 2) / (exp(x / 2) + exp(-x / 2)), the same,
+    # so those of all orders are right.
+    grows, falls = xp.exp(xp.minimum(x, 0.0)), xp.exp(xp.minimum(opposite, 0.0))
+    return xp.divide(grows, xp.add(grows, falls))
 
 
 @sigmoid.def_partial

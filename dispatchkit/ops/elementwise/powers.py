@@ -7,7 +7,7 @@ from dispatchkit.declare.decorators import additive, alias, multiplicative
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared.arrays import floating
 
-__all__ = ["hypot", "pow", "power", "reciprocal", "rsqrt", "sqrt", "square"]
+__all__ = ["cbrt", "hypot", "pow", "power", "reciprocal", "rsqrt", "sqrt", "square"]
 
 
 @multiplicative(passthrough=True, operator="__pow__", domain=(0.5, 2.0), gives="same")
@@ -114,6 +114,30 @@ def sqrt(xp: Namespace, x: Array, /) -> Array:
 @sqrt.def_partial
 def sqrt_partial(y):
     return 0.5 / y
+
+
+@multiplicative(real=True, gives="float", domain=(0.1, 3.0))
+def cbrt(xp: Namespace, x: Array, /) -> Array:
+    """Return the cube root of each element.
+
+    Notes
+    -----
+    ``dy/dx = 1 / (3 * y**2)``, infinite at 0. Source: NumPy, `numpy.cbrt`.
+
+    Examples
+    --------
+    >>> dk.cbrt(dk.asarray([8.0, -27.0]))
+    tensor([ 2., -3.])
+    """
+    x = floating(xp, x)
+    negative = xp.signbit(x)
+    root = xp.pow(xp.where(negative, -x, x), 1 / 3)
+    return xp.where(negative, -root, root)
+
+
+@cbrt.def_partial
+def cbrt_partial(y):
+    return 1 / (3 * y * y)
 
 
 @multiplicative(domain=(0.1, 3.0), gives="float", special="NaN for negative numbers")

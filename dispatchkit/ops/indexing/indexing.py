@@ -82,11 +82,11 @@ class Selection(DeclaredOperation):
                 note_view(y, x)
             return y
 
-        def settle() -> None:
+        def refresh() -> None:
             nonlocal base
-            base = self.protocol.base
+            base = self.protocol.types.base
 
-        self.settlers.append(settle)
+        self.on_change.append(refresh)
         return call
 
 
@@ -248,11 +248,11 @@ class Assignment(DeclaredOperation):
                 hide_frames(error)
                 raise
 
-        def settle() -> None:
+        def refresh() -> None:
             nonlocal base
-            base = self.protocol.base
+            base = self.protocol.types.base
 
-        self.settlers.append(settle)
+        self.on_change.append(refresh)
         return call
 
     def default(self, key: Key, result: type | None) -> Callable[..., Any]:

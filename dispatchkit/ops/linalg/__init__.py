@@ -4,6 +4,7 @@ from dispatchkit.ops.linalg import (
     decompositions,
     eigen,
     elements,
+    iterative,
     linalg,
     norms,
     numpy_paths,  # noqa: F401  # NumPy's fast paths, declared on import
@@ -12,6 +13,7 @@ from dispatchkit.ops.linalg import (
 from dispatchkit.ops.linalg.decompositions import *  # noqa: F403
 from dispatchkit.ops.linalg.eigen import *  # noqa: F403
 from dispatchkit.ops.linalg.elements import *  # noqa: F403
+from dispatchkit.ops.linalg.iterative import *  # noqa: F403
 from dispatchkit.ops.linalg.linalg import *  # noqa: F403
 from dispatchkit.ops.linalg.norms import *  # noqa: F403
 from dispatchkit.ops.linalg.singular_values import *  # noqa: F403
@@ -23,6 +25,7 @@ vars()["__all__"] = [
         decompositions,
         eigen,
         elements,
+        iterative,
         linalg,
         norms,
         singular_values,

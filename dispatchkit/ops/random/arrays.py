@@ -8,7 +8,8 @@ from dispatchkit.declare.decorators import random
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace, Shape
 from dispatchkit.ops.creation.creation import shape_of
-from dispatchkit.ops.random.generator import Generator, drawn, integers, source_of
+from dispatchkit.ops.random.distributions import drawn, integers
+from dispatchkit.ops.random.generator import Generator, source_of
 
 __all__ = ["rand", "rand_like", "randint", "randn", "randn_like", "randperm"]
 

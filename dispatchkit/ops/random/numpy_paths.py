@@ -9,7 +9,8 @@ from dispatchkit.declare.decorators import body_on_numpy
 from dispatchkit.declare.typing import DType, Shape
 from dispatchkit.ops.creation.creation import REFUSED, SHAPES
 from dispatchkit.ops.creation.dtypes import default_dtype_of
-from dispatchkit.ops.random.generator import Generator, normal, source_of, uniform
+from dispatchkit.ops.random.distributions import normal, uniform
+from dispatchkit.ops.random.generator import Generator, source_of
 
 __all__: list[str] = []
 

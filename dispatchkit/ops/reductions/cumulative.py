@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.declare.decorators import operation
+from dispatchkit.declare.decorators import alias, operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace
 from dispatchkit.ops.shared.arrays import conjugate
 from dispatchkit.ops.shared.axes import along, lanes, normal_axis
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["cumulative_prod", "cumulative_sum", "diff"]
+__all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "diff"]
 
 CUMULATIVE_SAMPLES = [
     sample(draw(5)),
@@ -205,3 +205,7 @@ def diff(
     for _ in range(n):
         x = x[along(axis, slice(1, None))] - x[along(axis, slice(None, -1))]
     return x
+
+
+cumprod = alias("cumprod", cumulative_prod)
+cumsum = alias("cumsum", cumulative_sum)

@@ -1,59 +1,19 @@
-"""Fallback strategies: what they share, and how they are joined."""
+"""What fallback strategies share."""
 
 from __future__ import annotations
 
 from collections.abc import Container
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
-from dispatchkit.protocol.chain import Chain, Passed
+from typing_extensions import override
+
+from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.outcome import Outcome
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
-from dispatchkit.protocol.specificity import Step
 
-if TYPE_CHECKING:
-    from dispatchkit.protocol.overridable import Overridable
-
-__all__ = ["RUNNING", "Fallback", "FallbackStrategy", "replaced"]
-
-
-class Fallback:
-    """One or several ways to answer, tried in order; ``a | b`` tries `a`, then `b`.
-
-    >>> from dispatchkit.protocol.fallbacks import fallback
-    >>> fallback.decompose | fallback.dense
-    fallback.decompose | fallback.dense
-    """
-
-    def __init__(self, *parts: FallbackStrategy) -> None:
-        self.parts = parts
-
-    def __or__(self, other: Fallback) -> Fallback:
-        return Fallback(*self.parts, *(part for part in other.parts if part not in self.parts))
-
-    def __repr__(self) -> str:
-        return " | ".join(f"fallback.{part.name}" for part in self.parts)
-
-    def __contains__(self, other: Fallback) -> bool:
-        return all(part in self.parts for part in other.parts)
-
-    def extend(self, chain: Chain, key: Key, cls: type, limited: bool) -> None:
-        """Add the steps of this fallback to a chain, and to what was passed those that cannot answer.
-
-        Parameters
-        ----------
-        chain : to extend
-        key : types of the call
-        cls : the type that declared the fallback
-        limited : whether what comes after decomposition is off
-        """
-        parts = self.parts
-        if limited:
-            last = next((place for place, part in enumerate(parts) if part.decomposes), -1)
-            parts = parts[: last + 1]
-        for part in parts:
-            made = part.step(chain.operation, key, cls)
-            chain.entries.append(Passed(cls, made) if isinstance(made, str) else made)
+__all__ = ["RUNNING", "FallbackStrategy", "replaced"]
 
 
 class FallbackStrategy:
@@ -64,14 +24,23 @@ class FallbackStrategy:
 
     Attributes
     ----------
+    named : all strategies by name
     name : of the strategy
     outcome : what a call that it answers is in records, audits and coverage
     decomposes : whether it computes by further calls, in which the strategies that come after it are off
+    implied : whether every type has it, before the strategies that it declares
     """
 
+    named: ClassVar[dict[str, FallbackStrategy]] = {}
     name: ClassVar[str]
     outcome: ClassVar[Outcome]
     decomposes: ClassVar[bool] = False
+    implied: ClassVar[bool] = False
+
+    @override
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.named[cls.name] = cls()
 
     def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:
         """Return the step for calls of these types, or the reason why it cannot answer them.
@@ -85,7 +54,7 @@ class FallbackStrategy:
         raise NotImplementedError
 
 
-# The decompositions and conversions under way in this context: one that comes back to itself would never end.
+# The current decompositions and conversions of this context: one that reaches itself again would never end.
 RUNNING: ContextVar[frozenset[tuple[Overridable, Key]]] = ContextVar("dispatchkit.decomposing", default=frozenset())
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from typing_extensions import override
 
+from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.fallbacks.base import RUNNING, FallbackStrategy, replaced
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.outcome import Colours, Outcome
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
-from dispatchkit.protocol.specificity import Step, rule_steps
-
-if TYPE_CHECKING:
-    from dispatchkit.protocol.conversions import Conversion
-    from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.specificity import rule_steps
+from dispatchkit.protocol.types.conversions import Conversion
 
 __all__ = ["LOSSY", "Convert"]
 
@@ -56,12 +55,12 @@ class Convert(FallbackStrategy):
 
 
 def _answers(operation: Overridable, key: Key, target: type) -> bool:
-    protocol = operation.protocol
-    left = protocol.participating(key)
-    if target is protocol.base or not left:
-        return all(protocol.takes_default(cls) for cls in left)
-    own_method = protocol.records.own_method(target) is not None and not protocol.records.is_generated(target)
-    return own_method or bool(rule_steps(operation, key, target)) or protocol.takes_default(target)
+    types = operation.types
+    left = types.participating(key)
+    if target is types.base or not left:
+        return all(types.takes_default(cls) for cls in left)
+    own_method = types.own_method(target) is not None and not types.is_generated(target)
+    return own_method or bool(rule_steps(operation, key, target)) or types.takes_default(target)
 
 
 def _converting(operation: Overridable, key: Key, cls: type, path: tuple[Conversion, ...]) -> Callable[..., Any]:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from typing_extensions import override
 
+from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.fallbacks.base import RUNNING, FallbackStrategy
 from dispatchkit.protocol.modes import Mode, answer_by_modes
 from dispatchkit.protocol.observers import note_asked
 from dispatchkit.protocol.outcome import Colours, Outcome
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
-from dispatchkit.protocol.specificity import Step
-
-if TYPE_CHECKING:
-    from dispatchkit.protocol.overridable import Overridable
 
 __all__ = ["Decompose", "Undecomposable"]
 
@@ -90,8 +88,8 @@ class _Decomposing(Mode):
         result = answer_by_modes(operation, args, keywords)
         if result is not NotImplemented:
             return result
-        chain = operation.protocol.limited_chain(operation, operation.parameters.key(args, keywords))
-        result, _ = chain.attempt(args, keywords, asks=note_asked)
+        chain = operation.protocol.chain_without_later_fallbacks(operation, operation.parameters.key(args, keywords))
+        result, _ = chain.attempt(args, keywords, on_step=note_asked)
         if result is NotImplemented:
             raise Undecomposable(self, operation)
         return result

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from typing_extensions import override
 
+from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.fallbacks.base import FallbackStrategy, replaced
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.outcome import Colours, Outcome
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key, flatten
-from dispatchkit.protocol.specificity import Step
-
-if TYPE_CHECKING:
-    from dispatchkit.protocol.overridable import Overridable
 
 __all__ = ["Dense"]
 
@@ -37,15 +35,15 @@ class Dense(FallbackStrategy):
 
     @override
     def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:
-        protocol = operation.protocol
-        if protocol.records.to_dense(cls) is None:
+        types = operation.types
+        if types.to_dense(cls) is None:
             return "cannot become dense: it has no to_dense()"
         makers = {
             other: maker
             for other in flatten(key)
-            if (other is cls or self in protocol.fallback(other).parts)
-            and (maker := protocol.records.to_dense(other)) is not None
-            and other is not protocol.base
+            if (other is cls or self.name in types.fallback(other).names)
+            and (maker := types.to_dense(other)) is not None
+            and other is not types.base
         }
 
         if operation.loses_change(key, makers):
@@ -55,12 +53,12 @@ class Dense(FallbackStrategy):
             maker = makers.get(type(value))
             if maker is None:
                 return value
-            return make_dense(operation.qualified_name, type(value), maker, value, protocol.is_plain)
+            return make_dense(operation.qualified_name, type(value), maker, value, types.is_plain)
 
         def dense_fallback(*args: Any, **kwargs: Any) -> Any:
             args, kwargs = operation.parameters.replace(args, kwargs, densified)
             return operation.function(*args, **kwargs)
 
         names = ", ".join(map(type_name, makers))
-        then = None if protocol.base is None else replaced(key, makers, protocol.base)
+        then = None if types.base is None else replaced(key, makers, types.base)
         return Step(self.outcome, cls, dense_fallback, f"dense: to_dense() of {names}", then=then)

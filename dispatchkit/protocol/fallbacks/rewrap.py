@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from typing_extensions import override
 
 from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.fallbacks.base import FallbackStrategy, replaced
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.outcome import Colours, Outcome
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
-from dispatchkit.protocol.specificity import Step
-from dispatchkit.protocol.type_registry import with_field
-
-if TYPE_CHECKING:
-    from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.tree import with_attributes
 
 __all__ = ["Rewrap"]
 
@@ -37,8 +35,8 @@ class Rewrap(FallbackStrategy):
 
     @override
     def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:
-        protocol = operation.protocol
-        names = protocol.records.field_names(cls)
+        types = operation.types
+        names = types.field_names(cls)
         if not names:
             return "cannot be rewrapped: it has no fields"
 
@@ -52,9 +50,9 @@ class Rewrap(FallbackStrategy):
             inner = type(getattr(source, first))
             args, kwargs = operation.parameters.replace(args, kwargs, unwrapped)
             result = operation.function(*args, **kwargs)
-            return protocol.map_arrays(result, lambda array: with_field(source, first, array), inner)
+            return types.map_arrays(result, lambda array: with_attributes(source, [(first, array)]), inner)
 
-        then = None if protocol.base is None else replaced(key, {cls}, protocol.base)
+        then = None if types.base is None else replaced(key, {cls}, types.base)
         return Step(self.outcome, cls, rewrap_fallback, f"rewrap: on field '{names[0]}'", then=then)
 
 
@@ -65,16 +63,16 @@ def _wrapped_field(operation: Overridable, value: Any) -> str:
     ------
     RegistrationError : if an instance has none, or something else than an array in it
     """
-    protocol, cls = operation.protocol, type(value)
-    found = protocol.records.fields_of(value)
+    types, cls = operation.types, type(value)
+    found = types.fields_of(value)
     if not found:
-        names = ", ".join(f"'{name}'" for name in protocol.records.field_names(cls))
+        names = ", ".join(f"'{name}'" for name in types.field_names(cls))
         raise RegistrationError(
             f"{operation.qualified_name}: {type_name(cls)} cannot be rewrapped: its fields {names} are parameters of "
             f"the constructor and no attributes; declare where the array is: fields=('data', ...)"
         )
     held = type(getattr(value, found[0]))
-    if protocol.base is not None and not protocol.admits(held):
+    if types.base is not None and not types.accepts(held):
         raise RegistrationError(
             f"{operation.qualified_name}: {type_name(cls)} cannot be rewrapped: its first field '{found[0]}' holds a "
             f"value of type {held.__name__}, not an array; declare the array's field first: fields=('data', ...)"

@@ -213,7 +213,7 @@ def _check(types: Sequence[Any], protocol: DispatchProtocol) -> None:
     if not types:
         raise ValueError("audit: there are no types; give those that meet, as in audit([A, B])")
     for one in types:
-        if not isinstance(one, type) or not protocol.admits(one):
+        if not isinstance(one, type) or not protocol.types.accepts(one):
             raise TypeError(
                 f"audit: {getattr(one, '__qualname__', one)!r} takes no part in {protocol.method}; decorate it with "
                 f"array_type, or define {protocol.method}"

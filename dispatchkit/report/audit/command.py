@@ -40,7 +40,7 @@ def _kinds(text: str) -> tuple[str, ...]:
 def _run(options: argparse.Namespace) -> int:
     try:
         types = [load_type(path) for path in options.types]
-        base = [] if tensor_protocol.base is None else [tensor_protocol.base]
+        base = [] if tensor_protocol.types.base is None else [tensor_protocol.types.base]
         names = None if options.operations is None else [part.strip() for part in options.operations.split(",")]
         report = audit([*types, *base], operations=names)
         if options.svg:

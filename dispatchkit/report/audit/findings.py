@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from itertools import combinations, permutations
 from typing import Any, TypeAlias
 
-from dispatchkit.protocol.chain import candidates
-from dispatchkit.protocol.conversions import Conversion
+from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.explain import ANSWERS
 from dispatchkit.protocol.handlers import Rule, location_of
 from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, KIND, METHOD, RULE
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key
-from dispatchkit.protocol.specificity import Step
+from dispatchkit.protocol.resolution import candidates
+from dispatchkit.protocol.types.conversions import Conversion
 from dispatchkit.report.audit.pairs import Decision
 
 __all__ = ["FAULTS", "KINDS", "Finding", "ambiguities", "asymmetries", "cycles", "distinct", "losses"]
@@ -94,14 +94,14 @@ def cycles(
     Of three types two may be asked in another order than by themselves. That is a fault only where an operation takes
     three arrays and both types have an answer to it.
     """
-    asked = [cls for cls in types if cls is not protocol.base and protocol.records.participates(cls)]
-    priority = protocol.priority
+    asked = [cls for cls in types if cls is not protocol.types.base and protocol.types.participates(cls)]
+    priority = protocol.types.priority
     for sub, above in permutations(asked, 2):
         if issubclass(sub, above) and priority(above) > priority(sub):
             text = (
                 f"{names[above]} (priority {priority(above):g}) is asked before its subclass {names[sub]} (priority "
                 f"{priority(sub):g}), though a subclass goes first\ngive {names[sub]} a priority of "
-                f"{priority(above):g} or more to settle it"
+                f"{priority(above):g} or more to resolve it"
             )
             yield Finding("cycle", (), ((names[sub], names[above]),), text, ())
     circles: dict[tuple[type, type], list[tuple[tuple[type, ...], list[Rival]]]] = {}
@@ -118,7 +118,7 @@ def cycles(
         text = (
             f"{_circle(found[0][0], priority, names)}\n"
             f"so {first.text} answers '{operation.qualified_name}' and not {second.text}\n"
-            f"give {names[sub]} a higher priority than {_told(others, names)} to settle it"
+            f"give {names[sub]} a higher priority than {_told(others, names)} to resolve it"
         )
         steps = [step for _, rivals in found for _, *two in rivals for step in two if step.rule is not None]
         yield Finding(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from dispatchkit.protocol.chain import Chain, build_chain
+from dispatchkit.protocol.chain import Chain, Step
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.explain import ANSWERS, AT_RUN_TIME, RAISES, foretold
 from dispatchkit.protocol.fallbacks.convert import LOSSY
@@ -17,7 +17,7 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.outcome import AMBIGUOUS, OUTCOMES
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters
-from dispatchkit.protocol.specificity import Step
+from dispatchkit.protocol.resolution import build_chain
 
 __all__ = [
     "SHARES",
@@ -325,14 +325,14 @@ def _steps(
         for entry, verdict in foretold(chain, args, kwargs)
         if isinstance(entry, Step) and not verdict.startswith("passed over")
     ]
-    return steps, "; ".join(f"{type_name(cls)}: {text}" for cls, text in chain.passed)
+    return steps, "; ".join(f"{type_name(cls)}: {text}" for cls, text in chain.skipped)
 
 
 def decisions(
     chains: Chains, calls: Sequence[Call], types: Sequence[type], names: Mapping[type, str]
 ) -> Iterator[Decision]:
     """Yield who answers, for every ordered pair of types and every call of two arrays."""
-    base = chains.protocol.base
+    base = chains.protocol.types.base
     for left in types:
         filler = left if base is None else base
         for right in types:

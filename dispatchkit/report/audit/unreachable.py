@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
+from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.explain import foretold
 from dispatchkit.protocol.handlers import ANY, Rule, type_name
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form
-from dispatchkit.protocol.specificity import Step
 from dispatchkit.report.audit.findings import Finding, distinct
 from dispatchkit.report.audit.pairs import SEVERAL, Chains, arguments, key_of
 
@@ -60,10 +60,10 @@ class Reach:
         self.chains = chains
         self.protocol = chains.protocol
         self.names = names
-        base = self.protocol.base
+        base = self.protocol.types.base
         known = [*types] if base is None or base in types else [*types, base]
         self.types = [cls for cls in known if not _is_abstract(cls)]
-        self.own = [cls for cls in types if cls is not base and self.protocol.records.participates(cls)]
+        self.own = [cls for cls in types if cls is not base and self.protocol.types.participates(cls)]
 
     def findings(self, operations: Iterable[Overridable]) -> Iterator[Finding]:
         """Yield what is found of the handlers for some operations, and for the kinds that these are of."""
@@ -71,9 +71,9 @@ class Reach:
         chosen = list(operations)
         kinds = {kind for operation in chosen for kind in operation.kind.lineage()}
         everywhere = {kind for operation in listed for kind in operation.kind.lineage()}
-        for rule in [*self.protocol.rules(), *self.protocol.rules_of_kinds()]:
+        for rule in [*self.protocol.operations.rules(), *self.protocol.handlers.of_kinds()]:
             target = rule.target
-            if not any(rule.serves(cls, self.protocol.counts_as) for cls in self.own):
+            if not any(rule.serves(cls, self.protocol.types.counts_as) for cls in self.own):
                 continue
             if isinstance(target, Overridable) and target in chosen:
                 found = self._judged(rule, [target])
@@ -191,9 +191,9 @@ class Reach:
         return [*found, NONE] if optional and NONE not in found else found
 
     def _counting_as(self, wanted: type) -> list[type]:
-        if wanted is NONE or self.protocol.is_companion(wanted):
+        if wanted is NONE or self.protocol.types.is_raw(wanted):
             return [wanted]
-        return [cls for cls in self.types if wanted in self.protocol.counts_as(cls)]
+        return [cls for cls in self.types if wanted in self.protocol.types.counts_as(cls)]
 
 
 def _spread(arrays: Sequence[ArrayParameter], choices: Sequence[Sequence[type]]) -> Iterator[dict[str, Any]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.protocol.chain import stub_for
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.overridable import Overridable
@@ -107,7 +108,7 @@ def advise(survey: Survey, n: int) -> Advice:
         chosen.add(best)
         unlocked = unlocked | gains[best]
     note = ""
-    if fallback.decompose not in survey.protocol.fallback(survey.cls):
+    if fallback.decompose not in survey.protocol.types.fallback(survey.cls):
         note = f"{type_name(survey.cls)} does not decompose: declare fallback.decompose first"
         free = len(needs.unlocked(set()))
         note += f", which by itself unlocks {free}" if free else ""
@@ -212,7 +213,7 @@ def stubs_of(survey: Survey, names: Sequence[str]) -> str:
             continue
         if operation.namespace.partition(".")[0] != "dispatchkit":
             imports[_import_of(operation.function.__module__, operation.function.__qualname__)] = None
-        stub = protocol.stub(operation, keys[0])
+        stub = stub_for(operation, keys[0])
         handlers.append(re.sub(r"\n    \.\.\.$", '\n    return dk.decline("not written yet")', stub))
     head = [
         f'"""Handlers of {type_name(cls)}: each declines until it is written."""',

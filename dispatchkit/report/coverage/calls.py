@@ -17,8 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dispatchkit.declare.samples import Draw, Sample
-from dispatchkit.protocol.engine import DispatchProtocol
-from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.report.coverage.operands import Call, Operand, Shape, Subject, content_of
 
@@ -93,7 +92,7 @@ Role: TypeAlias = "Subject | type | None"
 def _roles(operation: Overridable, sample: Sample, companions: Sequence[Subject]) -> Iterator[tuple[Role, ...]]:
     """Yield who stands at the arrays of a sample: the subject at all, then at each with others beside it."""
     arrays = sample.arrays(operation.parameters)
-    base = operation.protocol.base
+    base = operation.protocol.types.base
     if not arrays or base is None:
         return
     yield (None,) * len(arrays)
@@ -199,7 +198,7 @@ def _adapted(adapt: Callable[[str, Any], Any], name: str, value: Any) -> Any:
     return value if any(isinstance(member, Operand) for member in members) else adapt(name, value)
 
 
-def _other_operand(protocol: DispatchProtocol, cls: type, described: Any) -> Operand:
+def _other_operand(protocol: Dispatcher, cls: type, described: Any) -> Operand:
     """Return a plain tensor, a NumPy array or a number as an argument."""
     array = np.asarray(_drawn(described, ()) if cls is float else _drawn(described, described.shape))
     if cls is float:
@@ -210,8 +209,8 @@ def _other_operand(protocol: DispatchProtocol, cls: type, described: Any) -> Ope
     return Operand(f"{cls.__name__}{list(array.shape)}{dtype}", False, cls, make, make)
 
 
-def _tensor_of(protocol: DispatchProtocol, array: Any) -> Any:
-    return protocol.wrap(array.copy())
+def _tensor_of(protocol: Dispatcher, array: Any) -> Any:
+    return protocol.types.wrap(array.copy())
 
 
 def _drawn(described: Any, shape: Shape) -> Any:

@@ -13,8 +13,8 @@ from dispatchkit.func.containers import is_floating, with_floats, with_variables
 from dispatchkit.graph.storage import vertex_of
 from dispatchkit.ops import asarray, conj, multiply, real
 from dispatchkit.ops import sum as sum_of
-from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.overridable import Dispatcher
 from dispatchkit.report.coverage.operands import Call, Operand
 from dispatchkit.tensor import Tensor
 
@@ -25,14 +25,14 @@ OPAQUE = object()
 SCALARS = (bool, int, float, complex, np.generic)
 
 
-def densified(protocol: DispatchProtocol, value: Any) -> Any:
+def densified(protocol: Dispatcher, value: Any) -> Any:
     """Return a result with plain tensors for arrays of all types, `OPAQUE` for those without dense form."""
     if isinstance(value, (tuple, list)):
         return [densified(protocol, member) for member in value]
     cls = type(value)
-    if cls is protocol.base or not protocol.records.participates(cls):
+    if cls is protocol.types.base or not protocol.types.participates(cls):
         return value
-    maker = protocol.records.to_dense(cls)
+    maker = protocol.types.to_dense(cls)
     if maker is not None:
         dense = maker(value)
         return OPAQUE if type(dense) is cls else densified(protocol, dense)
@@ -191,7 +191,7 @@ def _leaves_of(operand: Operand) -> tuple[Any, list[Tensor]]:
     return with_variables(leaf, with_floats(value)), leaves
 
 
-def _gradients(call: Call, run: Callable[..., Any], protocol: DispatchProtocol, dense: bool) -> list[Any] | None:
+def _gradients(call: Call, run: Callable[..., Any], protocol: Dispatcher, dense: bool) -> list[Any] | None:
     """Return the gradient of a weighted sum of all results for each leaf; None where no gradient flows at all."""
     leaves: list[Tensor] = []
 

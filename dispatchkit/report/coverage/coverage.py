@@ -323,7 +323,7 @@ def coverage(
     """
     types: list[Any] = list(cls) if isinstance(cls, (list, tuple)) else [cls]
     for one in types:
-        if not isinstance(one, type) or not protocol.records.participates(one):
+        if not isinstance(one, type) or not protocol.types.participates(one):
             raise TypeError(
                 f"coverage: {getattr(one, '__qualname__', one)!r} takes no part in {protocol.method}; decorate it with "
                 f"array_type, or define {protocol.method}"
@@ -344,7 +344,7 @@ def _dry(protocol: DispatchProtocol, cls: type) -> Coverage:
 def _measured(
     protocol: DispatchProtocol, types: list[type], samples: list[Any], companions: list[Any], progress: bool
 ) -> list[Coverage]:
-    if protocol.base is None:
+    if protocol.types.base is None:
         raise ValueError(f"coverage: {protocol!r} has no plain arrays to compare with; leave the samples out")
     operations = list(protocol.operations.values())
     bar = Progress(len(types) * len(operations), shown=progress)

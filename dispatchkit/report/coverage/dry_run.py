@@ -65,7 +65,7 @@ def note(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 
     args, kwargs = tensor_protocol.map_arguments(op, args, kwargs, opened)
     notes[operation, key] = None
-    return tensor_protocol.map_arrays(op(*args, **kwargs), lambda array: _Noting(array, notes))
+    return tensor_protocol.types.map_arrays(op(*args, **kwargs), lambda array: _Noting(array, notes))
 
 
 def inner_calls(operation: DeclaredOperation, cls: type) -> list[tuple[Overridable, Key]]:

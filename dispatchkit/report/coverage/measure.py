@@ -14,14 +14,14 @@ import numpy as np
 
 from dispatchkit.errors import NoImplementationError, RegistrationError
 from dispatchkit.ops.random.generator import default_generator
-from dispatchkit.protocol.annotations import classes_of, resolved_hints
+from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.densify import densify, separate_ledger
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Form
-from dispatchkit.protocol.specificity import Step
+from dispatchkit.protocol.registration.annotations import classes_of, resolved_hints
 from dispatchkit.report.coverage.calls import calls_of
 from dispatchkit.report.coverage.compare import densified, gradient_mismatch, mismatch
 from dispatchkit.report.coverage.operands import Call, Operand, Subject
@@ -110,11 +110,11 @@ def _note(one: _Outcome) -> str:
     return ", ".join(notes)
 
 
-def _to_dense(protocol: DispatchProtocol, operand: Operand) -> Any:
+def _to_dense(protocol: Dispatcher, operand: Operand) -> Any:
     """Return what makes an operand dense; True where it is plain."""
-    if not protocol.records.participates(operand.cls) or protocol.takes_default(operand.cls):
+    if not protocol.types.participates(operand.cls) or protocol.types.takes_default(operand.cls):
         return True
-    return protocol.records.to_dense(operand.cls)
+    return protocol.types.to_dense(operand.cls)
 
 
 def _takes_keywords(cls: type, operation: Overridable, outcomes: Sequence[_Outcome]) -> bool | None:
@@ -182,7 +182,7 @@ def _changed(
     for (p, value), (_, plain) in zip(
         operation.parameters.values(*after), operation.parameters.values(*plain_after), strict=True
     ):
-        if protocol.records.participates(type(value)):
+        if protocol.types.participates(type(value)):
             found = mismatch("", densified(protocol, value), densified(protocol, plain))
             if found is not None:
                 return "wrong value", f"argument '{p.name}' is left changed: {found[1]}"

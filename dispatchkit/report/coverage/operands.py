@@ -55,11 +55,11 @@ class Subject:
 
     def __init__(self, protocol: DispatchProtocol, given: Any) -> None:
         self.protocol = protocol
-        made_by_call = callable(given) and not protocol.records.participates(type(given))
+        made_by_call = callable(given) and not protocol.types.participates(type(given))
         self.make: Callable[[], Any] = given if made_by_call else partial(copy.deepcopy, given)
         value = self.make()
         self.cls = type(value)
-        if not protocol.records.participates(self.cls):
+        if not protocol.types.participates(self.cls):
             raise TypeError(
                 f"coverage: a sample must be an instance of an array type, or a function without arguments that makes "
                 f"one; found {value!r}"
@@ -86,7 +86,7 @@ class Subject:
         if self.to_dense is not None:
             return self.to_dense(self.make())
         drawn = Draw(self.shape, content=content_of(self.dtype)).make(np.random.default_rng(0))
-        return self.protocol.wrap(np.asarray(drawn, dtype=self.dtype))
+        return self.protocol.types.wrap(np.asarray(drawn, dtype=self.dtype))
 
     def operand(self, own: bool) -> Operand:
         """Return this sample as an argument."""
@@ -95,9 +95,9 @@ class Subject:
 
 def _dense_maker(protocol: DispatchProtocol, cls: type) -> Callable[[Any], Any] | None:
     """Return what makes a plain tensor of an instance; those of subclasses of the plain type share their array."""
-    maker = protocol.records.to_dense(cls)
-    if maker is None and protocol.takes_default(cls):
-        return lambda value: protocol.wrap(value.array)
+    maker = protocol.types.to_dense(cls)
+    if maker is None and protocol.types.takes_default(cls):
+        return lambda value: protocol.types.wrap(value.array)
     return maker
 
 
@@ -140,8 +140,8 @@ class Call:
     def mixed(self) -> bool:
         """Whether it has an array of another array type beside those of the type that is measured."""
         protocol = self.operation.protocol
-        others = [one.cls for one in self.operands() if not one.own and one.cls is not protocol.base]
-        return any(map(protocol.records.participates, others))
+        others = [one.cls for one in self.operands() if not one.own and one.cls is not protocol.types.base]
+        return any(map(protocol.types.participates, others))
 
     def on_plain(self) -> Any:
         """Return result and arguments of the same call on plain tensors."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchkit.declare.operation import DeclaredOperation
-from dispatchkit.protocol.chain import Chain
+from dispatchkit.protocol.chain import Chain, Step
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import Decompose
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN, INHERITED, RULE, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, flatten
-from dispatchkit.protocol.specificity import Step
 from dispatchkit.report.coverage.dry_run import inner_calls
 from dispatchkit.report.coverage.rows import BUCKETS, STRUCTURED, Row
 
@@ -57,7 +56,7 @@ class Survey:
         arrays = [p for p in operation.parameters.arrays if p.form is not Form.INDEX]
         if not arrays:
             return []
-        base = self.protocol.base
+        base = self.protocol.types.base
         alone = self._key(operation, {p.name for p in arrays}, self.cls)
         if len(arrays) == 1 or base is None:
             return [alone]
@@ -116,4 +115,4 @@ def _shortest_call(operation: Overridable) -> list[None]:
 
 
 def _reason(chain: Chain) -> str:
-    return "; ".join(text for _, text in chain.passed)
+    return "; ".join(text for _, text in chain.skipped)

@@ -83,7 +83,7 @@ def _roots(tensors: Any) -> list[tuple[str, Storage]]:
     else:
         roots = [("output", tensors)]
     for name, tensor in roots:
-        if not isinstance(tensor, Storage) or tensor.lifted:
+        if not isinstance(tensor, Storage) or tensor.is_tracer:
             what = f"tensors[{name!r}]" if isinstance(tensors, Mapping) else name
             raise TypeError(f"draw: {what} is a {type(tensor).__name__}, not a tensor of a graph")
     return roots

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dispatchkit.backends.arrays import dtype_name
-from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.derivative import Derivative
 from dispatchkit.graph.node import CallNode, Node, Output
-from dispatchkit.graph.node_wrapper import Around
+from dispatchkit.graph.node_wrapper import NodeWrapper
 from dispatchkit.graph.storage import Storage, Vertex, vertex_of
 from dispatchkit.graph.sweep import reachable
 
@@ -129,9 +129,9 @@ def _box(vertex: Vertex, names: Mapping[Vertex, str]) -> Box:
 def _title(node: Node) -> str:
     """Return the name of an operation as it is called."""
     operation: Any = node.operation
-    while isinstance(operation, Around):
+    while isinstance(operation, NodeWrapper):
         operation = operation.inner
-    if not isinstance(operation, DeclaredOperation):
+    if not isinstance(operation, Derivative):
         return node.name.removesuffix("Backward")
     package, _, path = operation.qualified_name.partition(".")
     return path if package == "dispatchkit" else operation.name

@@ -11,15 +11,15 @@ from functools import lru_cache
 from typing import Any
 
 from dispatchkit.errors import NoImplementationError
+from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.densify import told_layout
 from dispatchkit.protocol.fallbacks import Undecomposable
 from dispatchkit.protocol.frames import caller
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.modes import Mode
-from dispatchkit.protocol.observers import Seen
+from dispatchkit.protocol.observers import CallEvent
 from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, METHOD, OUTCOMES
 from dispatchkit.protocol.parameters import Form
-from dispatchkit.protocol.specificity import Step
 
 __all__ = ["HOWS", "TracedCall", "begun", "finish"]
 
@@ -100,7 +100,7 @@ class TracedCall:
         ]
 
 
-def begun(call: Seen, parent: int | None, depth: int) -> TracedCall:
+def begun(call: CallEvent, parent: int | None, depth: int) -> TracedCall:
     """Return the record of a call that is about to be made, with all that is known of it by then."""
     arrays = list(_arrays(call))
     layouts = [_layout(value) for value in arrays]
@@ -120,7 +120,7 @@ def begun(call: Seen, parent: int | None, depth: int) -> TracedCall:
     )
 
 
-def finish(record: TracedCall, call: Seen, origin: int, result: Any, error: BaseException | None) -> None:
+def finish(record: TracedCall, call: CallEvent, origin: int, result: Any, error: BaseException | None) -> None:
     """Write into a record what came of its call; `origin` is the time that the trace began."""
     record.start = call.started - origin
     record.duration = call.ended - call.started
@@ -139,7 +139,7 @@ def finish(record: TracedCall, call: Seen, origin: int, result: Any, error: Base
         record.error = ": ".join([*names, *([text] if text else [])])
 
 
-def _arrays(call: Seen) -> Iterator[Any]:
+def _arrays(call: CallEvent) -> Iterator[Any]:
     """Yield the arrays of a call, without arguments that are absent and the parts of an index that are no arrays."""
     operation = call.operation
     if operation is None:
@@ -148,7 +148,7 @@ def _arrays(call: Seen) -> Iterator[Any]:
     for p, value in operation.parameters.values(call.args, call.kwargs):
         cls = type(value)
         if p.form is Form.INDEX:
-            if protocol.records.participates(cls) or protocol.wrapped_always(cls):
+            if protocol.types.participates(cls) or protocol.types.wrapped_always(cls):
                 yield value
         elif value is not None:
             yield value
@@ -178,7 +178,7 @@ def _task() -> str:
     return "" if task is None else str(task.get_name())
 
 
-def _decide(record: TracedCall, call: Seen, error: BaseException | None) -> None:
+def _decide(record: TracedCall, call: CallEvent, error: BaseException | None) -> None:
     """Write into a record who answered."""
     operation = call.operation
     if operation is None:
@@ -187,8 +187,8 @@ def _decide(record: TracedCall, call: Seen, error: BaseException | None) -> None
     asked = call.asked
     if isinstance(asked, Mode):
         method = type(asked).__name__
-        record.how, record.who, record.what = "mode", method, f"{method}.{operation.protocol.method}"
-        record.location = _location(getattr(type(asked), operation.protocol.method, None))
+        record.how, record.who, record.what = "mode", method, f"{method}.{operation.types.method}"
+        record.location = _location(getattr(type(asked), operation.types.method, None))
         return
     chain = operation.protocol.chain(operation, operation.parameters.key(call.args, call.kwargs))
     step: Step | None = asked or next(iter(chain.steps), None)
@@ -198,7 +198,7 @@ def _decide(record: TracedCall, call: Seen, error: BaseException | None) -> None
     if step is None or gave_up or step.source in (AMBIGUOUS, FOREIGN):
         record.how, record.what = "nobody", "" if step is None or gave_up else step.text
         return
-    own = [cls for cls in chain.types if cls is not operation.protocol.base]
+    own = [cls for cls in chain.types if cls is not operation.protocol.types.base]
     if step.source is DEFAULT and not own:
         record.how = "plain"
         return
@@ -206,7 +206,7 @@ def _decide(record: TracedCall, call: Seen, error: BaseException | None) -> None
     if step.rule is not None:
         record.what, record.location = step.rule.title, step.rule.location
     elif step.source is METHOD:
-        record.location = _location(operation.protocol.records.own_method(step.cls))
+        record.location = _location(operation.protocol.types.own_method(step.cls))
 
 
 def _location(method: Any) -> str:

@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 from dispatchkit.errors import ModeError
 from dispatchkit.graph.node import Node
-from dispatchkit.graph.node_wrapper import Around, is_around
+from dispatchkit.graph.node_wrapper import NodeWrapper, is_wrapped_by
 from dispatchkit.graph.storage import Vertex
-from dispatchkit.protocol.observers import Observer, Seen, active_observer, observe, observers, set_observers
+from dispatchkit.protocol.observers import CallEvent, Observer, active_observer, observe, observers, set_observers
 from dispatchkit.report.record.call import TracedCall, begun, finish
 from dispatchkit.report.record.chrome import chrome_trace
 from dispatchkit.report.record.summary import Order, Summary, summarised
@@ -45,7 +45,7 @@ class Trace(Observer):
         self._origin = self._left = 0
         self._blocks = 0
         self._lock = Lock()
-        self._under_way: dict[Seen, tuple[int, TracedCall]] = {}
+        self._under_way: dict[CallEvent, tuple[int, TracedCall]] = {}
 
     def __enter__(self) -> Trace:
         if self in observers():
@@ -67,7 +67,7 @@ class Trace(Observer):
         """Nanoseconds from entering the block to leaving it, or to now."""
         return (perf_counter_ns() if self._blocks else self._left) - self._origin
 
-    def begins(self, call: Seen) -> None:
+    def on_start(self, call: CallEvent) -> None:
         """Make a record of a call."""
         if not self._blocks:
             return  # in a thread or task that was started inside of the block, and outlives it
@@ -84,16 +84,16 @@ class Trace(Observer):
             self._under_way[call] = len(self.calls), record
             self.calls.append(record)
 
-    def ends(self, call: Seen, result: Any, error: BaseException | None) -> None:
+    def on_end(self, call: CallEvent, result: Any, error: BaseException | None) -> None:
         """Complete the record of a call."""
         found = self._under_way.pop(call, None)
         if found is not None:
             finish(found[1], call, self._origin, result, error)
 
-    def sweeps(self, vertices: Iterable[Vertex]) -> None:
+    def on_backward(self, vertices: Iterable[Vertex]) -> None:
         """Have the nodes of a backward pass tell when their rules run."""
         for vertex in vertices:
-            if isinstance(vertex, Node) and not is_around(_Told, vertex):
+            if isinstance(vertex, Node) and not is_wrapped_by(_Told, vertex):
                 vertex.operation = _Told(vertex.operation)
 
     def summary(self, by: Literal["function", "line"] = "function", sort: Order = "self") -> Summary:
@@ -144,7 +144,7 @@ class Trace(Observer):
         return f"<Trace: {len(self.calls)} calls{more}>"
 
 
-class _Told(Around):
+class _Told(NodeWrapper):
     """The operation of a node whose rules traces are told of."""
 
     __slots__ = ()
@@ -158,7 +158,7 @@ class _Told(Around):
         return self._observed(partial(self.inner.pull_live, node, g))
 
     def _observed(self, pull: partial[Sequence[Any]]) -> Sequence[Any]:
-        return pull() if active_observer(Trace) is None else observe(Seen(self.node_name), pull)
+        return pull() if active_observer(Trace) is None else observe(CallEvent(self.node_name), pull)
 
 
 def record_calls(*, max_calls: int = MAX_CALLS) -> Trace:

@@ -69,11 +69,11 @@ def _selection(batch: Batch, key: Any, shape: tuple[int, ...], *, own: bool) -> 
     parts, rest = _parts(batch, key, shape)
     places = [i for i, part in enumerate(parts) if _is_array(part) or isinstance(part, int)]
     depth = max((_depth(parts[i]) for i in places), default=0)
-    beside = not places or places == list(range(places[0], places[-1] + 1))
-    before = sum(rest if part is Ellipsis else 1 for part in parts[: places[0]]) if places and beside else 0
+    adjacent = not places or places == list(range(places[0], places[-1] + 1))
+    before = sum(rest if part is Ellipsis else 1 for part in parts[: places[0]]) if places and adjacent else 0
     count = depth + rest + sum(part is None or isinstance(part, slice) for part in parts)
     if not any(map(batch.holds, parts)):
-        behind = depth if not beside else 0
+        behind = depth if not adjacent else 0
         return Selection((slice(None), *parts), count, *(((behind,), (0,)) if behind else ()))
     aligned = tuple(batch.aligned(part, depth) for part in parts)
     if not own:

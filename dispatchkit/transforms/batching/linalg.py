@@ -13,7 +13,7 @@ __all__: list[str] = []
 
 
 def of_matrices(batch: Batch, *args: Any, **kwargs: Any) -> Any:
-    """Compute on the last two axes of one array, which the batch stands before as any other axis does."""
+    """Compute on the last two axes of one array; the batch is one more axis before them."""
     arrays = batch.operation.parameters.values(args, kwargs)
     (_, x), *others = arrays
     if any(batch.holds(other) for _, other in others) or not batch.holds(x):

@@ -1,7 +1,7 @@
-"""How operations are computed for a whole batch: a rule for each kind, and for the few that need their own.
+"""Batching rules: how operations are computed for a whole batch, by kind or by operation.
 
-A rule is given the call as it was made, with a `Batch` in front. It returns what is inside the results, the batch
-first, or NotImplemented where it cannot.
+A rule receives a `Batch` and the arguments of the call. It returns the arrays inside the results, with the batch as the
+first axis, or NotImplemented.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Batch:
         return isinstance(x, self.cls) and x.level == self.level
 
     def front(self, x: Any) -> Any:
-        """Return an argument with the batch in front; what is the same for all is stretched."""
+        """Return an argument with the batch in front; one that is the same for all elements is stretched."""
         if self.holds(x):
             return x.value
         x = xp.asarray(x)
@@ -72,7 +72,7 @@ class Batch:
 
     def wrapped(self, y: Any) -> Any:
         """Return what a rule found as batched tensors."""
-        return tensor_protocol.map_arrays(y, lambda one: self.cls(one, self.level))
+        return tensor_protocol.types.map_arrays(y, lambda one: self.cls(one, self.level))
 
     def called(self, args: tuple[Any, ...], kwargs: dict[str, Any], **changes: Any) -> Any:
         """Call the operation with some of the arguments changed, named as in its signature."""
@@ -81,7 +81,7 @@ class Batch:
         return self.operation.function(*bound.args, **bound.kwargs)
 
     def argument(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> Any:
-        """Return what a parameter was given, or its default."""
+        """Return the argument of a parameter, or its default."""
         bound = self.operation.parameters.signature.bind(*args, **kwargs)
         if name in bound.arguments:
             return bound.arguments[name]
@@ -217,7 +217,7 @@ def tensor(batch: Batch, data: Any, /, **kwargs: Any) -> Any:
 
 @rule_for("argwhere", "nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values")
 def of_unknown_shape(batch: Batch, *args: Any, **kwargs: Any) -> Any:
-    """Refuse: each element of the batch would have a result of another shape."""
+    """Raise: each element of the batch would have a result of another shape."""
     raise TransformError(
         f"vmap: the shape of what {batch.operation.qualified_name} gives depends on the values, so it would differ "
         f"within the batch; call it outside of vmap"

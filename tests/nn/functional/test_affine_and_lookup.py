@@ -43,6 +43,7 @@ def test_linear_is_a_product_and_a_sum(name: str) -> None:
 def test_the_gradient_of_a_weight_lies_in_memory_as_the_weight() -> None:
     w = dk.tensor(drawn(4, 3), requires_grad=True)
     F.linear(dk.tensor(drawn(2, 3)), w).sum().backward()
+    assert w.grad is not None
     assert w.grad.array.flags.c_contiguous
 
 

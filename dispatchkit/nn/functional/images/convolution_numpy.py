@@ -76,7 +76,7 @@ def _spread(g: Any, matrix: Any, total: Any, rows: Windows, columns: Windows) ->
 
 
 def _spread_by_rows(g: Any, matrix: Any, total: Any, rows: Windows, columns: Windows) -> None:
-    """Do so for windows one beside the other, with rows as long as those of the images.
+    """Spread adjacent windows, whose rows are as long as those of the images.
 
     An element of all windows then lies in one piece of memory, at a distance from the same piece of the images.
     """
@@ -112,7 +112,7 @@ def _blocks(x: Any, rows: Windows, columns: Windows, groups: int, least: int) ->
     x : images of shape (N, C, H, W)
     rows, columns : the windows
     groups : of channels
-    least : elements that are needed for each image besides
+    least : elements that each image needs in addition
     """
     x = padded(numpy_namespace, x, rows, columns)
     n, c = x.shape[:2]

@@ -1,0 +1,291 @@
+"""What computes a call on tensors where no type overrides it: a function for each form and each mix of types.
+
+It takes the raw arrays, computes, wraps the result in the class that it was made for, and records the call where
+gradients flow. Nothing that the types alone decide is asked again when it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from dispatchkit.backends.arrays import PLAIN, is_inexact
+from dispatchkit.declare.call_errors import MISTAKES, check_numbers, numbers_only, reraise
+from dispatchkit.declare.compiled.recorder import recorder
+from dispatchkit.declare.compiled.signature import BOTH, LEAF
+from dispatchkit.declare.compiled.template import Function, compiled_later, computed, filled, tuple_of, unpacked
+from dispatchkit.declare.declared import CREATING, Declared
+from dispatchkit.declare.libraries import library_of_call
+from dispatchkit.declare.outputs import finalize_all, is_held, node_of_call
+from dispatchkit.declare.random_state import overseen
+from dispatchkit.declare.wrapping import make_leaf
+from dispatchkit.graph.recording import is_grad_enabled
+from dispatchkit.graph.storage import Storage
+from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.parameters import Key
+from dispatchkit.tree import Item, map_leaves, sequence_items
+
+__all__ = ["default_implementation"]
+
+# Parameters of functions that make arrays, which the general form looks at.
+MAKING = frozenset({"requires_grad", "dtype"})
+
+IMPLEMENTATION = """
+def call(<taken>):
+    <open>
+    <compute>
+"""
+
+
+# The beginnings of what takes any arguments, and of what takes a sequence of arrays.
+ANY = """
+<leaf>
+_run = _compute
+if _foreign:
+    _xp, _args, _keywords = _library_of_call(_operation, _args, _keywords)
+    _run = _operation.implementation.on(_xp)
+_tensors = []
+_raw = [_x if type(_x) in _PLAIN else _opened(_x, _tensors) for _x in _args]
+_named = _keywords
+if _keywords and not _PLAIN.issuperset(map(type, _keywords.values())):
+    _named = {_name: _opened(_x, _tensors) for _name, _x in _keywords.items()}
+_tracked = <tracked>
+<body>
+"""
+SEQUENCE = """
+if _foreign:
+    return _general(_arrays, *_rest, **_keywords)
+_raw, _tensors = _raw_arrays(_arrays)
+_tracked = <tracked>
+"""
+
+
+def default_implementation(operation: Declared, key: Key, cls: type) -> Function:
+    """Return what computes a call on the base type and its subclasses.
+
+    Parameters
+    ----------
+    operation : to compute
+    key : types of the array arguments
+    cls : of the result
+    """
+    parameters = operation.parameters
+    places = [_place(one) for one in key]
+    making = not MAKING.isdisjoint(parameters.signature.parameters)
+    general = implementation = _made(operation, cls, partial(_general, operation))
+    if operation.composite or operation.several or not key:
+        pass
+    elif operation.implementation.arrays_only:
+        implementation = _by_place(operation, cls, general, places)
+    elif parameters.leading and operation.kind not in CREATING:
+        implementation = _by_place(operation, cls, general, places) if places == ["tensor"] else general
+    elif parameters.gathering and not making:
+        implementation = _made(operation, cls, partial(_general, operation, sequence=True), _general=general)
+    elif parameters.positional > 1 and "tensor" in places and not making:
+        last = max(i for i, place in enumerate(places) if place != "scalar")
+        implementation = _by_place(operation, cls, general, places[: last + 1])
+    if operation.kind is kinds.random:
+        implementation = overseen(operation, implementation)
+    return numbers_only(operation, implementation, key)
+
+
+def _place(cls: Any) -> str:
+    """Return what the argument of an array parameter is, by its type."""
+    if isinstance(cls, type) and issubclass(cls, Storage):
+        return "tensor"
+    return "scalar" if cls in PLAIN else "array"
+
+
+def _made(operation: Declared, cls: Any, source: Callable[..., list[str]], **names: Any) -> Function:
+    """Return a function that is compiled at its first call."""
+    finalize = None if cls is operation.protocol.types.base else cls.__tensor_finalize__
+
+    def build() -> tuple[str, Mapping[str, Any]]:
+        own = {
+            **NAMES,
+            "_cls": cls,
+            "_compute": operation.implementation.on_numpy,
+            "_finalize": finalize,
+            "_function": operation.function,
+            "_operation": operation,
+            "_kernel": operation.implementation.kernel,
+            **names,
+        }
+        return "\n".join(source(finalize is not None)), own
+
+    return compiled_later(build)
+
+
+def _by_place(operation: Declared, cls: type, general: Function, places: Sequence[str]) -> Function:
+    """Return what computes an operation whose arrays are given by place, first.
+
+    Parameters
+    ----------
+    operation, cls : to compute, and the class of the result
+    general : computes arrays of other libraries, and arrays that are given by name
+    places : for each array argument that is not left out, whether it is a ``"tensor"``, ``"array"`` or ``"scalar"``
+    """
+    source = partial(_text_by_place, operation, places)
+    record = recorder(operation, [place == "tensor" for place in places])
+    names = frozenset(p.name for p in operation.parameters.arrays)
+    return _made(operation, cls, source, _general=general, _record=record, _names=names)
+
+
+def _text_by_place(operation: Declared, places: Sequence[str], finalizes: bool) -> list[str]:
+    values = [f"_x{i}" for i in range(len(places))]
+    tensors = [x for x, place in zip(values, places, strict=True) if place == "tensor"]
+    raw = [f"_a{i}" if place == "tensor" else f"_x{i}" for i, place in enumerate(places)]
+    parameters = operation.parameters
+    signature = parameters.signature.parameters
+    by_name = len(parameters.arrays) > 1 and any(signature[p.name].kind is BOTH for p in parameters.arrays)
+    rest = [] if operation.implementation.arrays_only else ["*_rest", "**_keywords"]
+    passed = ", ".join([*values, *rest])
+    taken, unpack = f"{passed.replace(', *_rest', ', /, *_rest')}", []
+    call = f"{tuple_of([*values, *rest[:1]])}, {'_keywords' if rest else '{}'}"
+    if by_name:
+        taken, passed, call = "*_args, **_keywords", "*_args, **_keywords", "_args, _keywords"
+        unpack = [
+            "if not _names.isdisjoint(_keywords) and not _PLAIN.issuperset(map(type, _keywords.values())):",
+            f"    return _general({passed})",
+            f"{', '.join(values)}, *_rest = _args",
+        ]
+    known = " and ".join(f"type({a}) is _ndarray" for a, place in zip(raw, places, strict=True) if place != "scalar")
+    compute = [f"_r = {'_compute' if rest else '_kernel'}({', '.join([*raw, *rest])})"]
+    if parameters.leading and rest:
+        check = [
+            "    if _rest or 'dtype' in _keywords:",
+            "        _check_numbers(_operation, _r, _keywords.get('dtype'))",
+        ]
+        compute = ["if _rest or _keywords:", f"    {compute[0]}", *(check if "dtype" in signature else []), "else:"]
+        compute += ["    _r = _kernel(_a0)"]
+    flows = " or ".join(f"{x}._node is not None" for x in tensors)
+    record = [
+        f"if {flows}:",
+        f"    _y._node = _record(_r, {', '.join([*values, *(['_rest', '_keywords'] if rest else [])])})",
+    ]
+    sources = tuple_of(tensors)
+    return filled(
+        IMPLEMENTATION,
+        taken=taken,
+        open=[
+            *unpack,
+            *(f"{a} = {x}.array" for a, x in zip(raw, values, strict=True) if a != x),
+            *([f"if _foreign and not ({known}):", f"    return _general({passed})"] if known else []),
+        ],
+        compute=computed(
+            compute,
+            call,
+            unpack=unpacked(sources, call, flows) if rest else [],
+            record=record if tensors and operation.differentiable else [],
+            share=(f"_note_view(_y, {tensors[0]})" if len(tensors) == 1 else f"_note_sharing(_y, {sources})")
+            if rest
+            else "",
+            same=[f"_r is {a}" for a, place in zip(raw, places, strict=True) if place == "tensor"],
+            finish=[f"_finalize(_y, _function, {sources})"] if finalizes else [],
+        ),
+    )
+
+
+def _general(operation: Declared, finalizes: bool, *, sequence: bool = False) -> list[str]:
+    """Return the text of what computes any signature: several arrays, sequences, none at all.
+
+    Parameters
+    ----------
+    operation : to compute
+    finalizes : whether results are told of the tensors that they come from
+    sequence : whether it is of a sequence of arrays, given first, with parameters
+    """
+    names = operation.parameters.signature.parameters
+    call = "(_arrays, *_rest), _keywords" if sequence else "_args, _keywords"
+    opening = filled(
+        SEQUENCE if sequence else ANY,
+        leaf=["_requires_grad = _keywords.pop('requires_grad', False)"] if LEAF in names else [],
+        tracked="_any_tracked(_tensors)" if operation.differentiable else "False",
+        body=["if _tracked:", f"    return _through_body(_operation, _cls, {call}, _tensors)"]
+        if operation.composite
+        else [],
+    )
+    record = ["if _tracked and _is_inexact(_r.dtype):", f"    _y._node = _node_of_call(_operation, {call}, _r)"]
+    check = ["if 'dtype' in _keywords:", "    _check_numbers(_operation, _r, _keywords['dtype'])"]
+    return filled(
+        IMPLEMENTATION,
+        taken="_arrays, /, *_rest, **_keywords" if sequence else "*_args, **_keywords",
+        open=opening,
+        compute=computed(
+            "_r = _compute(_raw, *_rest, **_keywords)" if sequence else "_r = _run(*_raw, **_named)",
+            call,
+            check=check if "dtype" in names else [],
+            unpack=unpacked("_tensors", call, "_tracked"),
+            record=[*record, *(["elif _requires_grad:", "    _y._node = _make_leaf(_r)"] if LEAF in names else [])],
+            share="_note_sharing(_y, _tensors)",
+            same=["_is_held(_r, _raw)"] if sequence else None,
+            finish=["_finalize(_y, _function, tuple(_tensors))"] if finalizes else [],
+        ),
+    )
+
+
+def _any_tracked(tensors: Sequence[Storage]) -> bool:
+    for t in tensors:
+        if t._node is not None:
+            return is_grad_enabled()
+    return False
+
+
+def _opened(value: Any, tensors: list[Storage]) -> Any:
+    """Return an argument with raw arrays for its tensors, which are put on the list."""
+    if isinstance(value, Storage):
+        tensors.append(value)
+        return value.array
+    if isinstance(value, (tuple, list)):
+        return map_leaves(
+            _members, lambda leaf: _opened(leaf, tensors) if isinstance(leaf, Storage) else leaf, value, share=True
+        )
+    return value
+
+
+def _members(value: Any) -> list[Item] | None:
+    """Return the members of a sequence, but for one of plain values alone."""
+    sequence = isinstance(value, (tuple, list)) and not PLAIN.issuperset(map(type, value))
+    return sequence_items(value) if sequence else None
+
+
+def _raw_arrays(values: Sequence[Any]) -> tuple[list[Any], list[Storage]]:
+    """Return the members of a sequence with raw arrays for its tensors, and these."""
+    raw, tensors = [], []
+    for x in values:
+        if isinstance(x, Storage):
+            tensors.append(x)
+            raw.append(x.array)
+        else:
+            raw.append(x)
+    return raw, tensors
+
+
+def _through_body(
+    operation: Declared, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: Sequence[Storage]
+) -> Any:
+    """Compute a call on tracked tensors by way of the operations that the body calls."""
+    try:
+        result = operation.decomposed(*args, **kwargs)
+    except MISTAKES as error:
+        reraise(operation, error, args, kwargs, inner=True)
+    # An argument handed on becomes a tensor of its own, as it does outside the graph.
+    result = result[...] if is_held(result, tensors) else result
+    finalize_all(operation, cls, result, tensors)
+    return result
+
+
+NAMES: Mapping[str, Any] = {
+    "_PLAIN": PLAIN,
+    "_any_tracked": _any_tracked,
+    "_check_numbers": check_numbers,
+    "_is_held": is_held,
+    "_is_inexact": is_inexact,
+    "_library_of_call": library_of_call,
+    "_make_leaf": make_leaf,
+    "_node_of_call": node_of_call,
+    "_opened": _opened,
+    "_raw_arrays": _raw_arrays,
+    "_through_body": _through_body,
+}

@@ -1,0 +1,297 @@
+"""The public functions of operations: plain tensors at once, all else by the table of who answers.
+
+There are four forms of them: of one or two arrays alone, of one array with parameters, of a sequence of arrays with
+parameters, and of several arrays or none with parameters. A call that a form does not compute itself goes by the table
+or, with its arguments as they came, to the general function of the protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from dispatchkit.declare.call_errors import NUMBERS, check_numbers
+from dispatchkit.declare.compiled.recorder import recorder
+from dispatchkit.declare.compiled.signature import LEAF, STAR, SpelledOut, given
+from dispatchkit.declare.compiled.template import (
+    Function,
+    compiled_later,
+    computed,
+    filled,
+    indented,
+    recompile,
+    tuple_of,
+    unpacked,
+)
+from dispatchkit.declare.declared import CREATING, Declared
+from dispatchkit.declare.outputs import is_held
+from dispatchkit.declare.random_state import drawer
+from dispatchkit.protocol.callers import continue_chain, decide
+from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.modes import ask_modes, live
+from dispatchkit.protocol.parameters import Form
+
+__all__ = ["entry_point", "operator_entry_point"]
+
+ENTRY = """
+def call(<taken>):
+    try:
+        <at_once>
+        <modes>
+        <find>
+        <compute>
+        <by_table>
+    except Exception as _error:
+        _hide_frames(_error)
+        raise
+"""
+CHECK = "    _check_numbers(_operation, _r, None)"
+BY_TABLE = """
+try:
+    _first = <found>
+except KeyError:
+    <leave>
+    _first = _decide(_operation, <arguments>, <types>)
+_result = <answer>
+if _result is NotImplemented or _result is None:
+    return _continue_chain(_operation, _first, <arguments>, _result)
+return _result
+"""
+
+
+def _arrays_of(tensors: Any, base: Any) -> list[Any] | None:
+    """Return the arrays of a list or tuple of plain tensors outside the graph; None of anything else."""
+    if type(tensors) is not list and type(tensors) is not tuple:
+        return None
+    raw = []
+    for x in tensors:
+        if type(x) is not base or x._node is not None:
+            return None
+        raw.append(x.array)
+    return raw
+
+
+def _type_of_members(tensors: Any) -> type | None:
+    """Return the one type of the members of a list or tuple.
+
+    Where there are several, or none, who answers is decided each time: the order of the types counts.
+    """
+    types: Any = set(map(type, tensors)) if type(tensors) is list or type(tensors) is tuple else ()
+    return types.pop() if len(types) == 1 else None
+
+
+NAMES: Mapping[str, Any] = {
+    "_NUMBERS": NUMBERS,
+    "_arrays_of": _arrays_of,
+    "_ask_modes": ask_modes,
+    "_continue_chain": continue_chain,
+    "_check_numbers": check_numbers,
+    "_decide": decide,
+    "_drawer": drawer.get,
+    "_given": given,
+    "_is_held": is_held,
+    "_live": live,
+    "_type_of_members": _type_of_members,
+}
+
+
+def entry_point(operation: Declared, general: Function, *, returns_itself: bool = False) -> Function:
+    """Return the public function of an operation.
+
+    Parameters
+    ----------
+    operation : to compute
+    general : answers every call that the function neither computes nor looks up itself
+    returns_itself : whether a tensor of which nothing is asked is given back itself
+    """
+    parameters = operation.parameters
+    spelled = SpelledOut(parameters)
+    if not spelled.possible or any(form is Form.INDEX for form in spelled.forms.values()):
+        return general
+    if operation.implementation.arrays_only:
+        return _made(operation, spelled, _plain)
+
+    def rest(*pieces: Any) -> Any:
+        args, kwargs = given(*pieces)
+        return general(*args, **kwargs)
+
+    if parameters.gathering or (parameters.leading and operation.kind not in CREATING):
+        return _made(operation, spelled, _leading, _rest=rest)
+    return _made(operation, spelled, partial(_several, returns_itself=returns_itself), _rest=rest)
+
+
+def operator_entry_point(operation: Declared, reflected: str) -> Function:
+    """Return the method behind the operator of an operation of two arrays.
+
+    Parameters
+    ----------
+    operation : to compute
+    reflected : the method that Python asks next
+    """
+    return _made(operation, SpelledOut(operation.parameters), _plain, _reflected=reflected)
+
+
+def _made(
+    operation: Declared,
+    spelled: SpelledOut,
+    source: Callable[..., list[str]],
+    **names: Any,
+) -> Function:
+    """Return a function that is compiled at its first call, and anew once rules or base type have changed."""
+
+    def build() -> tuple[str, Mapping[str, Any]]:
+        own = {
+            **NAMES,
+            **spelled.names,
+            "_cls": operation.protocol.types.base,
+            "_compute": operation.implementation.on_numpy,
+            "_operation": operation,
+            "_record": recorder(operation, [True] * len(operation.parameters.arrays)),
+            "_table": operation.table,
+            "_kernel": operation.implementation.kernel,
+            **names,
+        }
+        text = source(operation, spelled, **({"reflected": True} if names.get("_reflected") else {}))
+        return "\n".join(text), own
+
+    function = compiled_later(build)
+    operation.on_change.append(partial(recompile, function))
+    return function
+
+
+def _plain(operation: Declared, its: SpelledOut, *, reflected: bool = False) -> list[str]:
+    """Return the text of a function of one or two arrays."""
+    values, (first, *others) = its.values, its.values
+    call = ", ".join(values)
+    arguments = f"{tuple_of(values)}, {{}}"
+    flows = " or ".join(f"{x}._node is not None" for x in values)
+    compute = [
+        f"if _type is _cls{''.join(f' and type({x}) is _type' for x in others)} and not _foreign:",
+        *indented(
+            computed(
+                f"_r = _kernel({', '.join(f'{x}.array' for x in values)})",
+                arguments,
+                record=[f"if {flows}:", f"    _y._node = _record(_r, {call})"] if operation.differentiable else [],
+            )
+        ),
+    ]
+    leave = f"if _operation.protocol.types.leaves(type({values[-1]}), _reflected):"
+    return filled(
+        ENTRY,
+        taken=f"{call}, /",
+        at_once=[],
+        modes=[
+            f"if _live and (_answer := _ask_modes(_operation, {arguments})) is not NotImplemented:",
+            "    return _answer",
+        ],
+        find=[f"_type = type({first})"],
+        compute=[] if operation.composite or operation.several else compute,
+        by_table=filled(
+            BY_TABLE,
+            found="_table[_type]" + "".join(f"[type({x})]" for x in others),
+            leave=[leave, "    return NotImplemented"] if reflected else [],
+            arguments=arguments,
+            types=", ".join(["_type", *(f"type({x})" for x in others)]),
+            answer=f"_first({call})",
+        ),
+    )
+
+
+def _leading(operation: Declared, its: SpelledOut) -> list[str]:
+    """Return the text of a function of an array, or of a sequence of arrays, given first, with parameters."""
+    (first, *values), others = its.values, its.parameters[1:]
+    sequence = its.forms[its.parameters[0].name] is Form.SEQUENCE
+    beyond = ["_unknown", *([] if its.spread else ["_star"])]
+    needed = [x for x, p in zip(values, others, strict=True) if p.default is p.empty and p.kind is not STAR]
+    rest = f"return _rest({its.given})"
+    arguments = f"({first}, *_args), _unknown"
+    fits = "".join(
+        [" and not _foreign", *(f" and not {x}" for x in beyond), *(f" and {x} is not _MISSING" for x in needed)]
+    )
+    compute = [f"_r = _compute({its.passed_on('_array')})"]
+    if not needed and not sequence:
+        left_out = [f"{x} is _MISSING" if x != "_star" else "not _star" for x in values]
+        whole = "_r = _kernel(_array)"
+        compute = [f"if {' and '.join(left_out)}:", f"    {whole}", "else:", f"    {compute[0]}"] if values else [whole]
+    untracked = "".join(f" and {one}" for one in (f"{first}._node is None", *map(its.untracked, others)))
+    if sequence:
+        opening = [f"if (_array := _arrays_of({first}, _cls)){fits}:"]
+        flows, record = "False", []
+        same, share = "_is_held(_r, _array)", f"_note_sharing(_y, {first})"
+    else:
+        opening = [
+            f"if _type is _cls{fits}{untracked if operation.composite else ''}:",
+            f"    _array = {first}.array",
+        ]
+        flows = f"{first}._node is not None"
+        record = [*its.gathered(), f"_y._node = _record(_r, {first}, _args, _unknown)"]
+        record = [f"if {flows}:", *indented(record)] if operation.differentiable and not operation.composite else []
+        same, share = "_r is _array", f"_note_view(_y, {first})"
+    lines = computed(
+        compute,
+        f"*_given({its.given})",
+        check=its.check(),
+        unpack=unpacked(f"({first},)", arguments, flows, its.gathered()),
+        record=record,
+        same=[same],
+        share=share,
+    )
+    wrong = [*beyond, f"{first} is _MISSING", *(f"{x} is _MISSING" for x in needed)]
+    by_table = filled(
+        BY_TABLE,
+        found="_table[_type]",
+        leave=[],
+        arguments=arguments,
+        types="*([] if _type is None else [_type])" if sequence else "_type",
+        answer=f"_first({first}, *_args, **_unknown) if _args or _unknown else _first({first})",
+    )
+    key = [f"_type = _type_of_members({first})"] if sequence else []
+    return filled(
+        ENTRY,
+        taken=its.taken,
+        at_once=[],
+        modes=["if _live:", f"    {rest}"],
+        find=[
+            *(line for p in others for line in its.either(p, rest)),
+            *([] if sequence else [f"_type = type({first})"]),
+        ],
+        compute=[*opening, *indented(lines)],
+        by_table=[f"if {' or '.join(wrong)}:", f"    {rest}", *its.gathered(), *key, *by_table],
+    )
+
+
+def _several(operation: Declared, its: SpelledOut, *, returns_itself: bool) -> list[str]:
+    """Return the text of a function of several arrays, or of none, with parameters, outside the graph."""
+    rest = f"return _rest({its.given})"
+    arrays = [p for p in its.parameters if p.name in its.forms]
+    apart = ["_live", "_foreign", "_unknown", *([] if its.spread else ["_star"])]
+    apart += ["_drawer() is not None"] if operation.kind is kinds.random else []
+    apart += [f"{LEAF} is not _MISSING"] if LEAF in its.named else []
+    sources = tuple_of(["*_star" if p.kind is STAR else its.value_of(p) for p in arrays])
+    same = [f"_is_held(_r, _array_{p.name})" if p.kind is STAR else f"_r is _array_{p.name}" for p in arrays]
+    check = its.check() if arrays else ["if type(_r) is _ndarray and _r.dtype.kind not in _NUMBERS:", CHECK]
+    at_once = []
+    if returns_itself:
+        value, left_out = its.values[0], " is ".join([*its.named, "_MISSING"])
+        at_once = [
+            f"if type({value}) is _cls and {left_out} and not (_live or _star or _unknown):",
+            f"    return {value}",
+        ]
+        check += [f"if _r is {same[0].removeprefix('_r is ')} is not {value}:", f"    return {value}"]
+    return filled(
+        ENTRY,
+        taken=its.taken,
+        at_once=at_once,
+        modes=[f"if {' or '.join(apart)}:", f"    {rest}"],
+        find=[line for p in its.parameters for line in (*its.either(p, rest), *its.looked_at(p, rest))],
+        compute=computed(
+            f"_r = _compute({its.passed_on()})",
+            f"*_given({its.given})",
+            check=check,
+            unpack=unpacked(sources, "(), {}", "False"),
+            same=same,
+            share=f"_note_sharing(_y, {sources})" if arrays else "",
+        ),
+        by_table=[],
+    )

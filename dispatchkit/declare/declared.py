@@ -1,0 +1,111 @@
+"""The record of a declared operation: the parts that others read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from typing_extensions import override
+
+from dispatchkit.backends.arrays import foreign
+from dispatchkit.declare.derivative import Derivative
+from dispatchkit.declare.docs import Facts
+from dispatchkit.declare.implementation import Implementation
+from dispatchkit.declare.libraries import making_for
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.samples import Sample
+from dispatchkit.declare.wrapping import make_leaf
+from dispatchkit.graph.storage import Storage
+from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.kinds import Kind, kinds
+from dispatchkit.protocol.overridable import Dispatcher, Overridable
+from dispatchkit.protocol.parameters import Parameters
+
+__all__ = ["CREATING", "Declared"]
+
+# What makes leaves: its functions take `requires_grad`, their bodies do not.
+CREATING = (kinds.creation, kinds.random)
+
+
+class Declared(Overridable):
+    """An operation on arrays, as it was declared.
+
+    Attributes
+    ----------
+    implementation : computes it on raw arrays
+    derivative : its rules, and what follows from them
+    differentiable : whether gradients flow through it
+    several : whether it gives several arrays
+    decomposes : whether the body computes it by way of other operations
+    samples : valid calls
+    facts : what its declaration states of the numbers that it takes and gives
+    on_change : called when rules or base type have changed, for what public functions hold of them
+    """
+
+    may_give_none = False
+
+    def __init__(
+        self,
+        protocol: Dispatcher,
+        name: str,
+        namespace: str,
+        kind: Kind,
+        parameters: Parameters,
+        body: Callable[..., Any],
+        *,
+        differentiable: bool,
+        several: bool,
+        passthrough: bool = False,
+    ) -> None:
+        super().__init__(protocol, name, namespace, kind, parameters, None)
+        trusted = namespace.partition(".")[0] == "dispatchkit"
+        self.implementation = Implementation(name, kind, parameters, body, passthrough=passthrough, trusted=trusted)
+        self.derivative = Derivative(protocol, namespace, name, parameters, several)
+        self.differentiable = differentiable
+        self.several = several
+        self.decomposes = True
+        self.samples: list[Sample] = []
+        self.facts = Facts()
+        self.on_change: list[Callable[[], None]] = []
+
+    @property
+    @override
+    def source(self) -> Callable[..., Any]:
+        return self.implementation.body
+
+    @property
+    def composite(self) -> bool:
+        """Whether gradients flow through the body rather than by rules."""
+        return self.differentiable and not self.derivative.rules and not self.implementation.passthrough
+
+    @override
+    def refresh(self) -> None:
+        """Bring what the public functions hold up to date with rules and base type."""
+        self.derivative.forget_plan()
+        for changed in self.on_change:
+            changed()
+
+    def rules_changed(self) -> None:
+        """Read the rules anew, and decide the calls to come by them."""
+        self.refresh()
+        self.clear()
+
+    @override
+    def decomposition(self) -> Callable[..., Any] | None:
+        return self.decomposed if self.decomposes else None
+
+    def decomposed(self, *args: Any, **kwargs: Any) -> Any:
+        """Compute by way of other operations; whether a leaf is made is not for the body to know."""
+        makes_leaf = self.kind in CREATING and kwargs.pop("requires_grad", False)
+        body = self.implementation.body
+        if not foreign:
+            y = body(tensor_namespace, *args, **kwargs)
+        else:
+            with making_for(self, args, kwargs):
+                y = body(tensor_namespace, *args, **kwargs)
+        if not makes_leaf:
+            return y
+        if not isinstance(y, Storage):
+            return decline(f"a {type(y).__name__} is no leaf that could require a gradient")
+        y._node = make_leaf(y.array)
+        return y

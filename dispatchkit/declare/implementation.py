@@ -1,0 +1,103 @@
+"""What computes an operation on raw arrays: its body, or faster functions in the place of it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.backends.arrays import may_share_memory
+from dispatchkit.backends.numpy import NumpyNamespace, numpy_namespace
+from dispatchkit.protocol.kinds import Kind, kinds
+from dispatchkit.protocol.parameters import Parameters
+
+__all__ = ["Implementation"]
+
+Function = Callable[..., Any]
+
+
+class Implementation:
+    """What computes an operation on raw arrays.
+
+    Parameters
+    ----------
+    name, kind, parameters : of the operation
+    body : takes an array namespace, then the arguments
+    passthrough : whether the body only passes its arguments on to the namespace's function of the same name
+    trusted : whether the body is of this library, which tests that it changes and returns none of its arguments
+
+    Attributes
+    ----------
+    arrays_only : whether the operation is of one or two arrays and nothing else; then its results have new memory
+    on_numpy : computes NumPy arrays
+    kernel : computes NumPy arrays with every parameter left out
+    fast_path : whether a function that `def_numpy` declared computes NumPy arrays in place of the body
+    """
+
+    def __init__(
+        self, name: str, kind: Kind, parameters: Parameters, body: Function, *, passthrough: bool, trusted: bool
+    ) -> None:
+        self.body = body
+        self.passthrough = passthrough
+        self.trusted = trusted
+        self._copies = parameters.unary and kind.family is kinds.elementwise
+        self.arrays_only = parameters.binary or self._copies
+        self.fast_path = False
+        self.on_numpy = _on_numpy(body, name if passthrough else None, parameters.signature)
+        own = getattr(numpy_namespace, name, None) if passthrough else None
+        self._whole = numpy_namespace.whole.get(name) if passthrough else None
+        self.kernel = self._kernel(partial(body, numpy_namespace) if own is None else own)
+
+    def compute_on_numpy_by(self, fast: Function) -> None:
+        """Compute NumPy arrays by a function of the same parameters in place of the body."""
+        self.on_numpy, self.fast_path = fast, True
+        self.kernel = self._kernel(fast)
+
+    def on(self, xp: Any) -> Function:
+        """Return what computes arrays of a namespace."""
+        if xp is numpy_namespace:
+            return self.on_numpy
+        compute = partial(self.body, xp)
+        return partial(_in_new_memory, xp, compute) if self._copies else compute
+
+    def _kernel(self, compute: Function) -> Function:
+        """Return the kernel where a function computes NumPy arrays.
+
+        Whoever calls the kernel of one or two arrays takes the result to be new, so that a change of it reaches no
+        argument unseen. The bodies of this library are tested for it; what others return is copied.
+        """
+        if not self.arrays_only:
+            return self._whole or self.on_numpy
+        return compute if self.trusted or isinstance(compute, np.ufunc) else partial(_copied, compute)
+
+
+def _on_numpy(body: Function, path: str | None, signature: inspect.Signature) -> Function:
+    """Return what computes a body on NumPy arrays: the namespace's own function where it takes the same arguments."""
+    own = getattr(NumpyNamespace, path, None) if path is not None else None
+    if own is not None and _taken(inspect.signature(own)) == _taken(signature):
+        function: Function = own
+        return function
+    return partial(body, numpy_namespace)
+
+
+def _taken(signature: inspect.Signature) -> tuple[list[Any], set[Any]]:
+    """Return what a call may pass by place, in order, and what by name alone, with the defaults."""
+    found = [(p.name, p.kind, p.default) for p in signature.parameters.values()]
+    named = {one for one in found if one[1] is inspect.Parameter.KEYWORD_ONLY}
+    return [one for one in found if one not in named], named
+
+
+def _in_new_memory(xp: Any, compute: Function, a: Any) -> Any:
+    r = compute(a)
+    return xp.asarray(r, copy=True) if may_share_memory(r, a) else r
+
+
+def _copied(compute: Function, *args: Any) -> Any:
+    r = compute(*args)
+    for a in args:
+        if r is a or (type(r) is type(a) is np.ndarray and r.base is not None and np.may_share_memory(r, a)):
+            return r.copy()
+    return r

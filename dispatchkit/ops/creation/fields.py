@@ -1,0 +1,106 @@
+"""Copies, casts and zeros of array types, field by field: what types without rules for them have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.backends.arrays import numpy_dtype
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.typing import DType
+from dispatchkit.declare.wrapping import holds
+from dispatchkit.graph.storage import Storage
+from dispatchkit.ops.creation.conversion import clone
+from dispatchkit.ops.creation.creation import zeros_like
+from dispatchkit.ops.creation.dtypes import astype
+from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.densify import told_layout
+from dispatchkit.protocol.instance import tensor_protocol
+
+__all__ = ["with_arrays"]
+
+
+def with_arrays(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a copy of an array type's instance with every array in its fields changed; None where not all are there.
+
+    Arrays of NumPy are given to `change` as tensors, and are arrays again in the copy.
+    """
+    records = tensor_protocol.types
+
+    def is_array(cls: type) -> bool:
+        return records.participates(cls) or issubclass(cls, np.ndarray)
+
+    def changed(held: Any) -> Any:
+        if not isinstance(held, np.ndarray):
+            return change(held)
+        made = change(tensor_namespace.asarray(held))
+        return made.array if isinstance(made, Storage) else made
+
+    return records.with_fields(value, changed, is_array)
+
+
+UNTOLD = "it has no attributes 'shape' and 'dtype'"
+ELSEWHERE = "it holds arrays in other attributes than its fields"
+
+
+def clone_fields(x: Any, /) -> Any:
+    made = with_arrays(x, clone)
+    return decline(ELSEWHERE) if made is None else made
+
+
+def astype_fields(x: Any, dtype: DType, /, *, copy: bool = True, device: Any = None) -> Any:
+    wanted, told = numpy_dtype(dtype), told_layout(x)[1]
+    if told is None:
+        return decline(UNTOLD)
+    own = numpy_dtype(told)
+    if wanted != own and not (wanted.kind == own.kind and own.kind in "fc"):
+        return decline("a cast of its fields to another kind of numbers is not one of its elements")
+
+    def cast(field: Any) -> Any:
+        kept = numpy_dtype(field.dtype)
+        return astype(field, wanted if kept.kind == own.kind else kept, copy=copy, device=device)
+
+    made = with_arrays(x, cast)
+    if made is None:
+        return decline(ELSEWHERE)
+    return made if numpy_dtype(made.dtype) == wanted else decline("its dtype is not that of its fields")
+
+
+def zeros_like_fields(x: Any, /, *, dtype: DType = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """Return the array times zero, where the type has a rule for that: of which fields zeros are made, it knows."""
+    if requires_grad:
+        return decline("its gradient would be that of its fields")
+    told = told_layout(x)[1]
+    if told is None:
+        return decline(UNTOLD)
+    zero = 0.0 if numpy_dtype(told).kind in "fc" else 0
+    operation = tensor_protocol.operation(tensor_namespace.multiply)
+    steps = tensor_protocol.chain(operation, operation.parameters.key((x, zero), {})).steps
+    if not steps or steps[0].rule is None:
+        return decline("it has no rule for its product with a number, by which zeros are made")
+    found: list[Any] = []
+
+    def outside(field: Any) -> Any:
+        found.append(tensor_namespace.isfinite(field))
+        return field.detach() if hasattr(field, "detach") else field
+
+    x = with_arrays(x, outside)
+    if x is None or not all(map(holds, found)):
+        return decline(ELSEWHERE if x is None else "it holds infinities or NaN, whose products with 0 are none")
+    made = with_arrays(x * zero, lambda field: field + zero)  # of which -0.0 becomes 0.0
+    if type(made) is not type(x) or tuple(made.shape) != tuple(x.shape):
+        return decline("its product with a number is of another type")
+    if dtype is None and device is None:
+        return made
+    return astype(made, made.dtype if dtype is None else dtype, device=device)
+
+
+def _declare_fields() -> None:
+    for function, by_fields in ((clone, clone_fields), (astype, astype_fields), (zeros_like, zeros_like_fields)):
+        tensor_protocol.operation(function).by_fields = by_fields
+    tensor_protocol.operation(clone).by_fields_always = True
+
+
+_declare_fields()

@@ -1,0 +1,130 @@
+"""`Operations`: the functions of a protocol that types can override."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from typing_extensions import override
+
+from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.callers import make_function
+from dispatchkit.protocol.handlers import Rule
+from dispatchkit.protocol.journal import Journal
+from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.overridable import Dispatcher, Overridable
+from dispatchkit.protocol.parameters import Form, Parameters, signature_of
+
+__all__ = ["Operations", "OverridableFunction", "overridable_function"]
+
+
+class OverridableFunction(Overridable):
+    """The record of a function that was made overridable; its body is the function as it was written."""
+
+    @override
+    def make_function(self) -> Callable[..., Any]:
+        call = make_function(self)
+        for name in ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"):
+            if hasattr(self.body, name):
+                setattr(call, name, getattr(self.body, name))
+        call.__signature__ = self.parameters.signature  # type: ignore[attr-defined]
+        return call
+
+
+def overridable_function(
+    protocol: Dispatcher, function: Any, kind: object, arrays: tuple[str, ...] | None, namespace: str | None
+) -> OverridableFunction:
+    """Return the record of a function; parameters as of `DispatchProtocol.overridable`.
+
+    Raises
+    ------
+    RegistrationError : if something else is given than these take
+    """
+    if not callable(function):
+        raise RegistrationError(f"overridable takes a function, not {function!r}; write @overridable above one")
+    if isinstance(arrays, str):
+        raise RegistrationError(f"overridable: arrays={arrays!r} is text; write arrays=({arrays!r},)")
+    if not isinstance(kind, Kind):
+        raise RegistrationError(f"overridable: kind={kind!r} is no kind; write one such as dk.kinds.function")
+    signature, name = signature_of(function, "overridable"), function.__name__
+    unknown = [one for one in arrays or () if one not in signature.parameters]
+    if unknown:
+        raise RegistrationError(f"overridable: {name} has no parameter '{unknown[0]}'")
+    forms = None if arrays is None else dict.fromkeys(arrays, Form.LOOSE)
+    place = namespace or function.__module__
+    return OverridableFunction(protocol, name, place, kind, Parameters(signature, forms), function)
+
+
+class Operations(Mapping[str, Overridable]):
+    """The overridable functions of a protocol, by qualified name.
+
+    Parameters
+    ----------
+    journal : of the protocol
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._listed: dict[str, Overridable] = {}
+        # All that are still used, listed or not: a name can be defined anew while its old function is alive.
+        self._alive: weakref.WeakSet[Overridable] = weakref.WeakSet()
+
+    @override
+    def __getitem__(self, name: str) -> Overridable:
+        return self._listed[name]
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._listed)
+
+    @override
+    def __len__(self) -> int:
+        return len(self._listed)
+
+    def adopt(self, operation: Overridable) -> Callable[..., Any]:
+        """Make the public function of an operation without listing it; it lives as long as something refers to it."""
+        call = operation.make_function()
+        operation.function = call
+        call.__overridable__ = operation  # type: ignore[attr-defined]
+        with self._journal.lock:
+            self._alive.add(operation)
+        return call
+
+    def add(self, operation: Overridable) -> Callable[..., Any]:
+        """Make the public function of an operation, and list it."""
+        call = self.adopt(operation)
+        name, listed = operation.qualified_name, self._listed
+        with self._journal.lock:
+            known = listed.get(name)
+            anew = known is not None and known.place == operation.place and "<locals>" not in known.place
+            if anew:
+                del listed[name]  # defined anew, as in a notebook
+            listed[name if name not in listed else f"{name}#{len(listed)}"] = operation
+
+        def undo() -> None:
+            self.forget(operation)
+            if anew and known is not None:
+                listed[name] = known
+
+        self._journal.on_undo(undo)
+        return call
+
+    def forget(self, operation: Overridable) -> None:
+        """Take an operation off the list; calls of it still work."""
+        for name, known in list(self._listed.items()):
+            if known is operation:
+                del self._listed[name]
+
+    def refresh(self) -> None:
+        """Bring what depends on the protocol's base type up to date."""
+        with self._journal.lock:
+            for operation in list(self._alive):
+                operation.refresh()
+
+    def rules(self) -> list[Rule]:
+        """Return the rules registered for operations, including functions that were defined anew since."""
+        with self._journal.lock:
+            references = [reference for operation in list(self._alive) for reference in operation.rules]
+        found = [rule for reference in references if (rule := reference()) is not None]
+        return sorted(found, key=lambda rule: (rule.location, str(rule.target), rule.types_text))

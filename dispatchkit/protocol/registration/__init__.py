@@ -1,0 +1,1 @@
+"""What users register: handlers, conversions and array types, checked before anything is stored."""

@@ -1,0 +1,197 @@
+"""Turning a class into an array type: its protocol method, its surface, its shape and dtype."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from functools import partial
+from types import MethodDescriptorType, WrapperDescriptorType
+from typing import Any, TypeVar
+
+from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.densify import FromDense, make_dense
+from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.members import REFLECTED
+from dispatchkit.protocol.overridable import operation_of
+from dispatchkit.protocol.registration.declarations import checked_declaration, instance_attributes
+from dispatchkit.protocol.registration.targets import Registering
+from dispatchkit.protocol.resolution import answer_by_rules
+from dispatchkit.protocol.types.array_types import ArrayTypes
+from dispatchkit.protocol.types.declaration import Declaration
+from dispatchkit.protocol.types.records import ATTRIBUTE
+
+__all__ = ["array_type", "register_type"]
+
+T = TypeVar("T", bound=type)
+
+ARITHMETIC = frozenset({*REFLECTED, *REFLECTED.values(), "__abs__", "__neg__", "__pos__", "__invert__"})
+# What the methods are that a class written in C defines.
+IN_C = (WrapperDescriptorType, MethodDescriptorType)
+
+
+def array_type(protocol: Registering, declaration: Declaration) -> Callable[[T], T]:
+    """Return the decorator of `DispatchProtocol.array_type`."""
+
+    def decorate(cls: T) -> T:
+        if not isinstance(cls, type):
+            raise RegistrationError(f"array_type decorates a class, not {cls!r}; write @array_type()")
+        _decorate(protocol, cls, declaration)
+        return cls
+
+    return decorate
+
+
+def _decorate(protocol: Registering, cls: type, declaration: Declaration) -> None:
+    """Give a class its protocol method, the members of the surface, and attributes computed from others.
+
+    Raises
+    ------
+    RegistrationError : if the declaration does not fit the class
+    """
+    types = protocol.types
+    declaration = checked_declaration(types, cls, declaration, "array_type")
+    _check_operators("array_type", protocol, cls)
+    before = set(cls.__dict__)
+    if types.own_method(cls) is None:
+        try:
+            setattr(cls, types.method, classmethod(_protocol_method(protocol)))
+        except TypeError as error:
+            raise RegistrationError(
+                f"array_type: {type_name(cls)} takes no attributes; use register_type({type_name(cls)}, ...)"
+            ) from error
+    protocol.journal.record(types.records.declare(cls, declaration))
+    _compare_elementwise(protocol, cls)
+    protocol.surface.install(cls, keep=instance_attributes(cls))
+    if types.base is not None:
+        _derive_attributes(types, cls)
+    protocol.journal.on_undo(partial(_strip, protocol, cls, before))
+
+
+def register_type(protocol: Registering, cls: type, declaration: Declaration) -> None:
+    """Let a class of another library take part.
+
+    Raises
+    ------
+    RegistrationError : if `cls` is no class, mixes with arrays anyway, or has the operators of a builtin; if the
+        declaration does not fit it
+    """
+    types = protocol.types
+    if not isinstance(cls, type):
+        raise RegistrationError(f"register_type takes a class, not {cls!r}")
+    if cls in (types.base, type(None)) or types.is_raw(cls):
+        raise RegistrationError(f"register_type: {cls.__name__} mixes with arrays as it is")
+    _check_operators("register_type", protocol, cls, foreign=True)
+    declaration = checked_declaration(types, cls, declaration, "register_type")
+    protocol.journal.record(types.records.declare(cls, declaration))
+
+
+def _compare_elementwise(protocol: Registering, cls: type) -> None:
+    """Replace the `==` that `dataclass` has written by the elementwise one, and its hash by the identity."""
+    owner = next(ancestor for ancestor in cls.__mro__ if "__eq__" in ancestor.__dict__)
+    code = getattr(inspect.unwrap(owner.__dict__["__eq__"]), "__code__", None)
+    member = protocol.surface.members.get("__eq__")
+    # The code of a method that `dataclasses` has written has this function in its name.
+    if member is None or code is None or not code.co_qualname.startswith("__create_fn__."):
+        return
+    for name, value in (("__eq__", member.value), ("__hash__", object.__hash__)):
+        if name in cls.__dict__:
+            protocol.journal.on_undo(partial(setattr, cls, name, cls.__dict__[name]))
+        setattr(cls, name, value)
+
+
+def _check_operators(use: str, protocol: Registering, cls: type, *, foreign: bool = False) -> None:
+    """Raise if Python would use operators of a class written in C, such as `float`, in place of the protocol's.
+
+    Parameters
+    ----------
+    use : the function that declares the class
+    protocol, cls : the protocol, and the class
+    foreign : whether the class is of another library, whose own operators are then intended
+
+    Raises
+    ------
+    RegistrationError : naming the base and the operators
+    """
+    found: dict[type, list[str]] = {}
+    operators = (one.name for one in protocol.surface if one.operation is not None and one.name.startswith("__"))
+    for name in sorted(operators):
+        owner = next((ancestor for ancestor in cls.__mro__ if name in ancestor.__dict__), object)
+        if (
+            isinstance(owner.__dict__.get(name), IN_C)
+            and owner is not object
+            and not protocol.types.wrapped_always(owner)
+        ):
+            found.setdefault(owner, []).append(name)
+    for owner, names in found.items():
+        if not ARITHMETIC.isdisjoint(names) and (owner.__module__ == "builtins" or not foreign):
+            derives = f"is Python's {owner.__name__}" if cls is owner else f"derives from {type_name(owner)}"
+            raise RegistrationError(
+                f"{use}: {type_name(cls)} {derives}, whose operators Python would use in place of the array's: "
+                f"{', '.join(names)}; hold the {type_name(owner)} in a field of a class instead"
+            )
+
+
+def _strip(protocol: Registering, cls: type, keep: set[str]) -> None:
+    """Remove what decorating gave a class."""
+    protocol.surface.forget(cls)
+    for name in set(cls.__dict__) - keep - {ATTRIBUTE}:
+        delattr(cls, name)
+
+
+def _protocol_method(protocol: Registering) -> Callable[..., Any]:
+    def answer(cls: type, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Answer by the type's rules, then by its declared fallback."""
+        return answer_by_rules(operation_of(protocol, func), cls, args, kwargs or {})
+
+    answer.__generated__ = True  # type: ignore[attr-defined]  # which a method of users lacks
+    answer.__name__ = protocol.types.method
+    return answer
+
+
+class _Derived:
+    """An attribute computed from others; an instance attribute of the same name is found first."""
+
+    def __init__(self, name: str, compute: Callable[[Any], Any], doc: str) -> None:
+        self.name = name
+        self.compute = compute
+        self.__doc__ = doc
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else self.compute(instance)
+
+
+class _DerivedFromDense(_Derived, FromDense):
+    """An attribute read off the dense form."""
+
+
+def _derive_attributes(types: ArrayTypes, cls: type) -> None:
+    known = {name for ancestor in cls.__mro__ if ancestor is not object for name in ancestor.__dict__}
+    known.update(instance_attributes(cls))
+    for name in ("shape", "dtype"):
+        if name not in known:
+            setattr(
+                cls,
+                name,
+                _DerivedFromDense(name, _from_dense(types, cls, name), f"The {name} of the array."),
+            )
+    for name, compute, doc in (
+        ("ndim", lambda x: len(x.shape), "Number of axes."),
+        ("size", lambda x: math.prod(x.shape), "Number of elements."),
+        ("device", lambda x: "cpu", "Where the data is."),
+    ):
+        if name not in known:
+            setattr(cls, name, _Derived(name, compute, doc))
+
+
+def _from_dense(types: ArrayTypes, cls: type, name: str) -> Callable[[Any], Any]:
+    def compute(instance: Any) -> Any:
+        dense = types.to_dense(cls)
+        if dense is None:
+            raise AttributeError(
+                f"{type_name(cls)} has no '{name}': define a property '{name}', or to_dense() to take it from"
+            )
+        asked = f"{type_name(cls)}.{name}"
+        return getattr(make_dense(asked, cls, dense, instance, types.is_plain, as_attribute=True), name)
+
+    return compute

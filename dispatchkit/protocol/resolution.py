@@ -1,0 +1,243 @@
+"""Who answers a call: the candidates in the order they are asked, and the answers of each.
+
+All this depends on the types of the arguments alone, so a chain is built once for each combination of types. It holds
+the methods and rules of the candidates first, then the default of the protocol's base type, then the fallbacks that
+the candidates have declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from dispatchkit.errors import ForeignArgumentError, NoImplementationError
+from dispatchkit.protocol.chain import Chain, Skipped, Step
+from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.fallbacks import FallbackStrategy
+from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.outcome import DEFAULT, FOREIGN, METHOD
+from dispatchkit.protocol.overridable import Dispatcher, Overridable, of
+from dispatchkit.protocol.parameters import Form, Key, flatten
+from dispatchkit.protocol.specificity import rule_steps
+
+__all__ = ["answer_by_rules", "ask_types", "build_chain", "build_plain_chain", "candidates", "remembered"]
+
+
+def remembered(operation: Overridable, memory: dict[Any, Chain], key: Any, build: Callable[[], Chain]) -> Chain:
+    """Return a chain from memory, or build it and keep it unless something is registered meanwhile."""
+    found = memory.get(key)
+    if found is None:
+        journal = operation.protocol.journal
+        generation = journal.generation
+        found = build()
+        journal.keep(operation, generation, memory, (key,), found)
+    return found
+
+
+def answer_by_rules(operation: Overridable, cls: type, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Answer a call as the library's own protocol method of a type does; NotImplemented where it cannot.
+
+    The type's rules come first, then for the base type's family its default, then the declared fallback.
+    """
+    keywords = dict(kwargs)
+    key = operation.parameters.key(args, keywords)
+    memory = operation.type_chains
+    chain = remembered(operation, memory, (cls, key), lambda: build_type_chain(operation, key, cls))
+    result, declined = chain.attempt(args, keywords)
+    if result is NotImplemented:
+        return decline("; ".join(reason for _, reason in [*declined, *chain.skipped]))
+    return result
+
+
+def ask_types(
+    protocol: Dispatcher,
+    function: Callable[..., Any],
+    relevant: tuple[Any, ...],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """Ask the types of some values to answer a call of a function that dispatches by hand.
+
+    Raises
+    ------
+    NoImplementationError : if all decline
+    """
+    types = protocol.types
+    present = types.participating(tuple(map(type, relevant)))
+    for cls in candidates([one for one in present if one is not types.base], types.priority):
+        owner: Any = cls
+        if not isinstance(types.own_method(cls), (classmethod, staticmethod)):
+            owner = next(value for value in relevant if type(value) is cls)
+        if of(function) is not None or not types.is_generated(cls):
+            result = getattr(owner, types.method)(function, present, args, kwargs)
+            if result is not NotImplemented:
+                return result
+    name = f"{function.__module__}.{getattr(function, '__qualname__', function)}"
+    raise NoImplementationError(name, types.method, [type_name(cls) for cls in present])
+
+
+def candidates(types: Sequence[type], priority: Callable[[type], float]) -> list[type]:
+    """Order types as they are asked: priority, then a subclass before its superclass, then left to right.
+
+    >>> class A: ...
+    >>> class B: ...
+    >>> class S(A): ...
+    >>> [cls.__name__ for cls in candidates([A, B, S], lambda cls: 0)]
+    ['S', 'A', 'B']
+    """
+    ranked: dict[float, list[type]] = {}
+    for cls in types:
+        order = ranked.setdefault(priority(cls), [])
+        place = next((i for i, other in enumerate(order) if issubclass(cls, other)), len(order))
+        order.insert(place, cls)
+    return [cls for rank in sorted(ranked, reverse=True) for cls in ranked[rank]]
+
+
+def build_chain(operation: Overridable, key: Key, without: type | None = None, later_fallbacks: bool = True) -> Chain:
+    """Decide who answers calls of these types.
+
+    Parameters
+    ----------
+    operation : that is called
+    key : types of its array arguments
+    without : a type that counts as one that declined
+    later_fallbacks : whether the fallbacks that a type declares after `decompose` are on
+    """
+    types = operation.types
+    present = types.participating(key)
+    order = candidates([cls for cls in present if cls is not types.base], types.priority)
+    chain = Chain(operation, present, order)
+    foreign = _foreign(operation, key)
+    if foreign is not None:
+        chain.entries.append(foreign)
+        return chain
+    for cls in order:
+        if cls is without:
+            chain.entries.append(Skipped(cls, "taken to have declined"))
+        else:
+            found = [*_own_method(operation, present, cls), *rule_steps(operation, key, cls)]
+            known = {id(step.rule) for step in chain.steps if step.rule is not None}
+            chain.entries += [step for step in found if step.rule is None or id(step.rule) not in known]
+            if not found:
+                chain.entries.append(Skipped(cls, f"no rule for {operation.name}"))
+    default = _default(operation, key, order)
+    if default is not None:
+        chain.entries.append(default)
+        return chain
+    for cls in order:
+        chain.entries += _fallbacks(operation, key, cls, later_fallbacks)
+    return chain
+
+
+def build_type_chain(operation: Overridable, key: Key, cls: type) -> Chain:
+    """Return what the library's own protocol method of one type answers: its rules, default and fallback."""
+    types = operation.types
+    present = types.participating(key)
+    chain = Chain(operation, present, [cls], [*rule_steps(operation, key, cls)])
+    family = types.base is not None and all(map(operation.computes, present))
+    default = _default_step(operation, key, types.results_of(cls)) if family else None
+    if default is not None:
+        chain.entries.append(default)
+    elif not types.takes_default(cls):
+        chain.entries += _fallbacks(operation, key, cls, later=True)
+    return chain
+
+
+def build_plain_chain(operation: Overridable, key: Key) -> Chain:
+    """Return what answers where overrides are off: the default, if all types are of the base type's family."""
+    types = operation.types
+    present = types.participating(key)
+    chain = Chain(operation, present, [])
+    foreign = _foreign(operation, key)
+    if foreign is not None:
+        chain.entries.append(foreign)
+        return chain
+    if types.base is None or all(map(operation.computes, present)):
+        default = _default_step(operation, key, types.base)
+        if default is not None:
+            chain.entries.append(default)
+    chain.entries += [Skipped(cls, "overrides are switched off") for cls in present if cls is not types.base]
+    return chain
+
+
+def _fallbacks(operation: Overridable, key: Key, cls: type, later: bool) -> list[Step | Skipped]:
+    """Return what the fallbacks of a type answer, or why they cannot; with `later` those after decomposition too."""
+    strategies = [FallbackStrategy.named[name] for name in operation.types.fallback(cls).names]
+    if not later:
+        last = next((place for place, one in enumerate(strategies) if one.decomposes), -1)
+        strategies = strategies[: last + 1]
+    if operation.by_fields is not None:
+        implied = [one for one in FallbackStrategy.named.values() if one.implied and one not in strategies]
+        strategies = [*implied, *strategies]
+    answers = [strategy.step(operation, key, cls) for strategy in strategies]
+    return [Skipped(cls, answer) if isinstance(answer, str) else answer for answer in answers]
+
+
+def _own_method(operation: Overridable, present: tuple[type, ...], cls: type) -> list[Step]:
+    """Return the step for a `__tensor_function__` that a type wrote itself, of calls with these types."""
+    types = operation.types
+    found = types.own_method(cls)
+    if found is None or types.is_generated(cls):
+        return []
+    function, name = operation.function, types.method
+    plain = not isinstance(found, (classmethod, staticmethod))
+
+    def own_method(*args: Any, **kwargs: Any) -> Any:
+        owner: Any = cls
+        if plain:
+            owner = next(v for _, v in operation.parameters.values(args, kwargs) if type(v) is cls)
+        return getattr(owner, name)(function, present, args, kwargs)
+
+    return [Step(METHOD, cls, own_method, f"{type_name(cls)}.{name}")]
+
+
+def _default(operation: Overridable, key: Key, order: Sequence[type]) -> Step | None:
+    """Return the default of the base type, where it computes every type of the call."""
+    if not all(map(operation.computes, order)):
+        return None
+    types = operation.types
+    results = [types.results_of(cls) for cls in order]
+    return _default_step(operation, key, next((cls for cls in results if cls is not types.base), types.base))
+
+
+def _default_step(operation: Overridable, key: Key, result: type | None) -> Step | None:
+    call = operation.default(key, result)
+    if call is None:
+        return None
+    base = operation.types.base
+    return Step(DEFAULT, result or object, call, "default" if base is None else f"default of {type_name(base)}")
+
+
+def _foreign(operation: Overridable, key: Key) -> Step | None:
+    """Return a step that raises for the first argument that is no array."""
+    parameters, types = operation.parameters, operation.types
+    if not parameters.strict:
+        return None
+    for p, entry in zip(parameters.arrays, key, strict=True):
+        if p.form in (Form.INDEX, Form.LOOSE):
+            continue
+        optional = parameters.signature.parameters[p.name].default is None
+        for cls in flatten((entry,)):
+            if not types.accepts(cls) and not (optional and cls is type(None)):
+                refusal = _refusal(operation, p.name, cls, isinstance(entry, tuple))
+                return Step(FOREIGN, cls, refusal, f"{cls.__name__} is no array")
+    return None
+
+
+def _refusal(operation: Overridable, parameter: str, cls: type, member: bool) -> Callable[..., Any]:
+    """Return an answer that raises for an argument that is no array.
+
+    Parameters
+    ----------
+    operation, parameter : the operation that was called, and the name of the argument
+    cls : its type
+    member : whether it is one of several in a sequence
+    """
+    library = cls.__module__.partition(".")[0]
+    found = cls.__name__ if library in ("builtins", "__main__") else f"{library}.{cls.__name__}"
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        operation.check_call(args, kwargs)
+        raise ForeignArgumentError(operation.qualified_name, parameter, found, operation.types.advice, member=member)
+
+    return refuse

@@ -1,0 +1,286 @@
+"""`ArrayTypes`: which types take part in a protocol, what they declare, and what other values count as."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from typing import Any
+
+from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.parameters import Key, flatten
+from dispatchkit.protocol.types.declaration import REFUSE, Fallback
+from dispatchkit.protocol.types.fields import rule_of
+from dispatchkit.protocol.types.records import Records
+from dispatchkit.tree import Item, container_items, map_leaves, sequence_items, with_attributes
+
+__all__ = ["DENSE", "RESULTS", "ArrayTypes"]
+
+DENSE = "to_dense"  # the method that makes a plain array, where a type names no other
+# Of the base type's family: the class of what is computed with a type by default, None for the type itself.
+RESULTS = "__dispatch_results__"
+# The built-in numbers that a scalar, of any library, counts as besides its own classes.
+WIDENING: dict[type, tuple[type, ...]] = {
+    numbers.Integral: (int, float, complex),
+    numbers.Real: (float, complex),
+    numbers.Complex: (complex,),
+}
+
+
+class ArrayTypes:
+    """The types of a protocol.
+
+    Parameters
+    ----------
+    method : name of the method by which types take part
+
+    Attributes
+    ----------
+    records : what each type has declared
+    base : the plain array type, asked last; None where the protocol has none
+    wrap : makes an instance of the base type of a raw array or scalar
+    advice : what messages advise people who pass something that is no array
+    """
+
+    def __init__(self, method: str) -> None:
+        self.method = method
+        self.records = Records()
+        self.base: type | None = None
+        self.wrap: Callable[..., Any] = _same
+        self.advice = ""
+        self._arrays: tuple[type, ...] = ()
+        self._raw: tuple[type, ...] = (int, float, complex)
+
+    def set_base(
+        self,
+        base: type,
+        arrays: tuple[type, ...],
+        scalars: tuple[type, ...],
+        wrap: Callable[..., Any],
+        advice: str,
+    ) -> None:
+        """Name the plain array type: the last that is asked, and the default of its subclasses.
+
+        Parameters
+        ----------
+        base : the class
+        arrays : raw array types that count as the base type and reach handlers wrapped
+        scalars : further scalar types that mix with arrays
+        wrap : makes an instance of the base type of a raw array or scalar; of a Python number with the arrays that it
+            is promoted with as a second argument
+        advice : what messages advise people who pass something else
+        """
+        self.base, self.wrap, self.advice = base, wrap, advice
+        self._arrays = arrays
+        self._raw = (*self._raw, *arrays, *scalars)
+
+    def participates(self, cls: type) -> bool:
+        """Return whether calls ask this type."""
+        if self.own_method(cls) is not None:
+            return True
+        found = map(self.records.find, cls.__mro__)
+        return any(record is not None and record.declaration is not None for record in found)
+
+    def participating(self, key: Key) -> tuple[type, ...]:
+        """Return the distinct types of a key that take part in the protocol."""
+        return tuple(cls for cls in flatten(key) if self.participates(cls))
+
+    def own_method(self, cls: type) -> Any:
+        """Return the protocol method as it stands in the class body: a function, classmethod or staticmethod."""
+        for ancestor in cls.__mro__:
+            if self.method in ancestor.__dict__:
+                return ancestor.__dict__[self.method]
+        return None
+
+    def is_generated(self, cls: type) -> bool:
+        """Return whether the protocol method of a type was written by the library, not by its author."""
+        method = self.own_method(cls)
+        return bool(getattr(getattr(method, "__func__", method), "__generated__", False))
+
+    def declared(self, cls: type, name: str) -> Any:
+        """Return what the type, or the nearest of its superclasses, declares; None where none does."""
+        return self.records.declared(cls, name)
+
+    def priority(self, cls: type) -> float:
+        """Return the declared priority of a type, 0 where none is declared."""
+        declared: float | None = self.declared(cls, "priority")
+        return 0 if declared is None else declared
+
+    def fallback(self, cls: type) -> Fallback:
+        """Return the declared fallback of a type, `refuse` where none is declared."""
+        declared: Fallback | None = self.declared(cls, "fallback")
+        return REFUSE if declared is None else declared
+
+    def to_dense(self, cls: type) -> Callable[[Any], Any] | None:
+        """Return what makes a plain array of an instance, if the type has it."""
+        dense = self.declared(cls, "dense")
+        if callable(dense):
+            return dense  # type: ignore[no-any-return]  # what the declaration holds
+        name = dense or DENSE
+        method = getattr(cls, name, None)
+        if method is None:
+            return None
+
+        def call(value: Any) -> Any:
+            return getattr(value, name)()
+
+        call.__name__, call.__wrapped__ = name, method  # type: ignore[attr-defined]  # for messages
+        return call
+
+    def field_names(self, cls: type) -> tuple[str, ...]:
+        """Return the fields that hold an instance's content.
+
+        Raises
+        ------
+        RegistrationError : if the parameters of the constructor cannot be read
+        """
+        declared: tuple[str, ...] | None = self.declared(cls, "fields")
+        if declared is not None:
+            return declared
+        named: tuple[str, ...] | None = getattr(cls, "_fields", None) if issubclass(cls, tuple) else None
+        if named is not None:
+            return named
+        dataclass_fields = getattr(cls, "__dataclass_fields__", None)
+        if dataclass_fields is not None:
+            return tuple(dataclass_fields)
+        code = getattr(getattr(cls, "__init__"), "__code__", None)  # noqa: B009  # of the class, not of an instance
+        if code is None:
+            raise RegistrationError(
+                f"{cls.__qualname__} has neither dataclass fields nor a constructor to read them from; "
+                f"declare them: array_type(fields=('value', ...))"
+            )
+        count = code.co_argcount + code.co_kwonlyargcount
+        return tuple(code.co_varnames[1:count])
+
+    def fields_of(self, value: Any) -> tuple[str, ...]:
+        """Return the fields that an instance really has as attributes.
+
+        Raises
+        ------
+        RegistrationError : if the type declares one that the instance does not have
+        """
+        cls = type(value)
+        names = self.field_names(cls)
+        found = tuple(name for name in names if hasattr(value, name))
+        if len(found) < len(names) and self.declared(cls, "fields") is not None:
+            missing = next(name for name in names if name not in found)
+            listed = ", ".join(getattr(value, "__dict__", ())) or "none"
+            raise RegistrationError(
+                f"fields={names!r} of {cls.__qualname__} name '{missing}', which an instance does not have; its "
+                f"attributes are {listed}"
+            )
+        return found
+
+    def items_of(self, value: Any, *, strict: bool = True) -> list[Item] | None:
+        """Return the fields of an instance with their values, None if its type does not take part.
+
+        Parameters
+        ----------
+        value : instance of any class
+        strict : whether a type whose fields cannot be read is an error; otherwise its instances have none
+
+        Raises
+        ------
+        RegistrationError : as `fields_of`, if `strict`
+        """
+        if not self.participates(type(value)):
+            return None
+        try:
+            names = self.fields_of(value)
+        except RegistrationError:
+            if strict:
+                raise
+            return []
+        return [(name, getattr(value, name)) for name in names]
+
+    def with_fields(self, value: Any, change: Callable[[Any], Any], is_array: Callable[[type], bool]) -> Any:
+        """Return a copy of an instance with every array in its fields changed; None where arrays are elsewhere, too.
+
+        Parameters
+        ----------
+        value : the instance
+        change : gives what takes the place of an array
+        is_array : tells for a type whether its instances are arrays
+        """
+        names = self.fields_of(value)
+        others = {name: held for name, held in getattr(value, "__dict__", {}).items() if name not in names}
+        if len(names) < len(self.field_names(type(value))) or any(is_array(type(held)) for held in others.values()):
+            return None
+
+        def items(held: Any) -> list[Item] | None:
+            return container_items(held) if type(held) in (list, tuple, dict) else None
+
+        def changed(leaf: Any) -> Any:
+            return change(leaf) if is_array(type(leaf)) else leaf
+
+        return with_attributes(value, [(name, map_leaves(items, changed, getattr(value, name))) for name in names])
+
+    def constants_of(self, cls: type) -> frozenset[str]:
+        """Return the fields that are not differentiated, whatever they hold."""
+        rules = {name: rule_of(field) for name, field in getattr(cls, "__dataclass_fields__", {}).items()}
+        rules.update(self.declared(cls, "rules") or {})
+        return frozenset([name for name, rule in rules.items() if rule is not None and not rule.grad])
+
+    def is_raw(self, cls: type) -> bool:
+        """Return whether values of a type mix with arrays without taking part: scalars and raw arrays."""
+        return issubclass(cls, self._raw) and not self.participates(cls)
+
+    def accepts(self, cls: type) -> bool:
+        """Return whether an array argument may be of this type."""
+        return self.is_raw(cls) or self.participates(cls)
+
+    def is_foreign(self, cls: type) -> bool:
+        """Return whether values of this type are neither arrays nor mix with them."""
+        return not self.accepts(cls)
+
+    def leaves(self, cls: type, method: str) -> bool:
+        """Return whether an operator leaves values of a type to Python, which calls their method next.
+
+        None has no such method but for comparisons; the error of the operation says more about it.
+        """
+        return self.is_foreign(cls) and (cls is not type(None) or hasattr(cls, method))
+
+    def wrapped_always(self, cls: type) -> bool:
+        """Return whether values of a type reach handlers as instances of the base type."""
+        return self.is_raw(cls) and issubclass(cls, self._arrays) and not issubclass(cls, (int, float, complex))
+
+    def counts_as(self, cls: type) -> tuple[type, ...]:
+        """Return what a value of a type counts as in signatures, the nearest first."""
+        if not self.is_raw(cls):
+            return cls.__mro__
+        own = cls.__mro__[:-1]
+        wider = [w for abstract, wide in WIDENING.items() if issubclass(cls, abstract) for w in wide if w not in own]
+        base = () if self.base is None else (self.base,)
+        return (*own, *dict.fromkeys(wider), *base, object)
+
+    def takes_default(self, cls: type) -> bool:
+        """Return whether a type is computed as the base type is."""
+        return self.base is not None and issubclass(cls, self.base)
+
+    def is_plain(self, cls: type) -> bool:
+        """Return whether the dense form of an array may be of this type."""
+        if self.base is None:
+            return cls is not type(None)
+        return self.takes_default(cls) or self.is_raw(cls)
+
+    def named_own(self, types: tuple[type, ...]) -> list[type]:
+        """Return the types of a handler that it can be registered for: not the base type, raw types or None."""
+        neutral = (object, self.base, type(None))
+        return [cls for cls in types if cls not in neutral and not self.is_raw(cls)]
+
+    def results_of(self, cls: type) -> type:
+        """Return the class of what is computed with a type by default: itself, unless it names another."""
+        named: type | None = getattr(cls, RESULTS, None)
+        return cls if named is None else named
+
+    def map_arrays(self, value: Any, change: Callable[[Any], Any], *also: type) -> Any:
+        """Return a result with `change` made to each array in it; tuples keep their type."""
+
+        def changed(leaf: Any) -> Any:
+            plain = self.base is None and isinstance(leaf, numbers.Number)
+            return change(leaf) if plain or isinstance(leaf, also) or self.participates(type(leaf)) else leaf
+
+        return map_leaves(sequence_items, changed, value)
+
+
+def _same(value: Any, others: Any = ()) -> Any:
+    return value

@@ -1,0 +1,348 @@
+"""NumPy's functions of statistics, calculus and polynomials, its transforms and what it makes `like` an array."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.tensor.numpy_shapes import as_array, composition, compositions
+
+__all__: list[str] = []
+
+
+# Statistics.
+
+
+@composition
+def percentile(a: Any, q: Any, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Any:
+    return quantile(a, _fraction(q), axis, method, keepdims)
+
+
+@composition
+def quantile(a: Any, q: Any, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Any:
+    q = q if isinstance(q, (int, float)) else as_array(q)
+    return xp.quantile(as_array(a), q, axis=axis, method=method, keepdims=keepdims)
+
+
+def _fraction(q: Any) -> Any:
+    return q / 100 if isinstance(q, (int, float)) else as_array(q) / 100
+
+
+@composition
+def nanpercentile(a: Any, q: Any, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Any:
+    return nanquantile(a, _fraction(q), axis, method, keepdims)
+
+
+@composition
+def nanmedian(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return nanquantile(a, 0.5, axis, "linear", keepdims)
+
+
+@composition
+def nanquantile(a: Any, q: Any, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Any:
+    x = as_array(a)
+    if isinstance(axis, tuple) or method != "linear" or x.dtype.kind == "c" or np.ndim(q) > 1:
+        return NotImplemented
+    if x.dtype.kind != "f":
+        return xp.quantile(x, q, axis=axis, keepdims=keepdims)
+    if axis is None:
+        found = nanquantile(xp.ravel(x), q, 0)
+        return xp.reshape(found, (*found.shape, *(1,) * x.ndim)) if keepdims else found
+    x = xp.sort(xp.moveaxis(x, axis, -1), axis=-1)  # every NaN comes last
+    count = xp.count_nonzero(xp.logical_not(xp.isnan(x)), axis=-1, keepdims=True)
+    place = as_array(q) * xp.maximum(count - 1, 0)
+    low = xp.floor(place)
+    below, above = (xp.take_along_axis(x, xp.astype(index(place), np.int64), axis=-1) for index in (xp.floor, xp.ceil))
+    found = xp.where(place == low, below, below + (place - low) * (above - below))
+    found = xp.moveaxis(found, -1, axis) if keepdims else found
+    if np.ndim(q) == 0:
+        return found if keepdims else found[..., 0]
+    return NotImplemented if keepdims else xp.moveaxis(found, -1, 0)
+
+
+@composition
+def nanargmax(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return _nan_argument(a, axis, keepdims, xp.argmax, -math.inf)
+
+
+@composition
+def nanargmin(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return _nan_argument(a, axis, keepdims, xp.argmin, math.inf)
+
+
+def _nan_argument(a: Any, axis: Any, keepdims: bool, search: Any, worst: float) -> Any:
+    x = as_array(a)
+    if x.dtype.kind != "f":
+        return search(x, axis=axis, keepdims=keepdims)
+    if bool(xp.any(xp.all(xp.isnan(x), axis=axis))):
+        raise ValueError("All-NaN slice encountered")
+    return search(xp.where(xp.isnan(x), worst, x), axis=axis, keepdims=keepdims)
+
+
+@composition
+def nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    x = as_array(a)
+    return np.cumsum(xp.where(xp.isnan(x), 0, x), axis=axis, dtype=dtype)
+
+
+@composition
+def nancumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    x = as_array(a)
+    return np.cumprod(xp.where(xp.isnan(x), 1, x), axis=axis, dtype=dtype)
+
+
+@composition
+def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    x = as_array(a)
+    return xp.max(x, axis=axis, keepdims=keepdims) - xp.min(x, axis=axis, keepdims=keepdims)
+
+
+# Calculus.
+
+
+def _along(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
+    """Return a part of an array along an axis."""
+    return x[(slice(None),) * (axis % x.ndim) + (slice(start, stop),)]
+
+
+@composition
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    x = xp.ravel(as_array(ary))
+    ends = (to_begin, x[1:] - x[:-1], to_end)
+    parts = [xp.ravel(as_array(part, x.dtype)) for part in ends if part is not None]
+    return parts[0] if len(parts) == 1 else xp.concat(parts)
+
+
+@composition
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    y = as_array(y)
+    if x is not None:
+        x = as_array(x)
+        dx = x[1:] - x[:-1] if x.ndim == 1 else _along(x, axis, 1, None) - _along(x, axis, None, -1)
+        if x.ndim == 1:
+            dx = xp.reshape(dx, (-1, *(1,) * (y.ndim - axis % y.ndim - 1)))
+    return xp.sum(dx * (_along(y, axis, 1, None) + _along(y, axis, None, -1)) / 2.0, axis=axis)
+
+
+@composition
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    f = as_array(f)
+    axes = tuple(range(f.ndim)) if axis is None else tuple(axis) if isinstance(axis, tuple) else (axis,)
+    spacings = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
+    if len(spacings) != len(axes) or edge_order not in (1, 2) or any(f.shape[k] <= edge_order for k in axes):
+        return NotImplemented
+    f = f if f.dtype.kind in "fc" else xp.astype(f, np.float64)
+    found = tuple(_slope(f, k, h, edge_order) for k, h in zip(axes, spacings, strict=True))
+    return found[0] if len(found) == 1 else found
+
+
+def _slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
+    """Return central differences along an axis, one-sided ones at its ends."""
+    f = xp.moveaxis(f, axis, -1)
+    if np.ndim(spacing) == 0:
+        h0 = h1 = first0 = first1 = last0 = last1 = spacing
+    else:
+        steps = as_array(spacing)
+        steps = steps[1:] - steps[:-1]
+        h0, h1 = steps[:-1], steps[1:]
+        first0, first1, last0, last1 = steps[0], steps[min(1, steps.size - 1)], steps[-1], steps[max(-2, -steps.size)]
+    middle = (
+        -h1 / (h0 * (h0 + h1)) * f[..., :-2] + (h1 - h0) / (h0 * h1) * f[..., 1:-1] + h0 / (h1 * (h0 + h1)) * f[..., 2:]
+    )
+    if edge_order == 1:
+        start, end = (f[..., 1:2] - f[..., :1]) / first0, (f[..., -1:] - f[..., -2:-1]) / last0
+    else:
+        start = _edge(f[..., :1], f[..., 1:2], f[..., 2:3], first0, first1)
+        end = -_edge(f[..., -1:], f[..., -2:-1], f[..., -3:-2], last0, last1)
+    return xp.moveaxis(xp.concat([start, middle, end], axis=-1), -1, axis)
+
+
+def _edge(y0: Any, y1: Any, y2: Any, h0: Any, h1: Any) -> Any:
+    """Return the slope at the first of three places, from a parabola through all."""
+    both = h0 + h1
+    return -(h0 + both) / (h0 * both) * y0 + both / (h0 * h1) * y1 - h0 / (h1 * both) * y2
+
+
+@composition
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    array = as_array(x)
+    if array.dtype.kind == "c":
+        parts = (nan_to_num(part, True, nan, posinf, neginf) for part in (xp.real(array), xp.imag(array)))
+        real, imag = parts
+        found = real + 1j * imag
+    elif array.dtype.kind != "f":
+        found = array
+    else:
+        info = np.finfo(array.dtype)
+        found = xp.where(xp.isnan(array), nan, array)
+        found = xp.where(array == math.inf, float(info.max) if posinf is None else posinf, found)
+        found = xp.where(array == -math.inf, float(info.min) if neginf is None else neginf, found)
+    if copy:
+        return found
+    array[...] = found
+    return array
+
+
+@composition
+def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Any:
+    p = as_array(p)
+    if p.dtype.kind != "f":
+        return NotImplemented
+    steps = xp.diff(p, axis=axis)
+    half = period / 2
+    turned = xp.remainder(steps + half, period) - half
+    turned = xp.where((turned == -half) & (steps > 0), half, turned)
+    change = xp.where(xp.abs(steps) < (half if discont is None else discont), 0.0, turned - steps)
+    rest = _along(p, axis, 1, None) + xp.cumulative_sum(change, axis=axis)
+    return xp.concat([_along(p, axis, None, 1), rest], axis=axis)
+
+
+@composition
+def angle(z: Any, deg: bool = False) -> Any:
+    z = as_array(z)
+    x = z if z.dtype.kind == "c" else xp.astype(z, np.result_type(z.dtype, np.complex64))
+    found = xp.atan2(xp.imag(x), xp.real(x))
+    return found * (180 / math.pi) if deg else found
+
+
+@composition
+def real_if_close(a: Any, tol: float = 100) -> Any:
+    x = as_array(a)
+    if x.dtype.kind != "c":
+        return x
+    tol = tol * np.finfo(x.dtype).eps if tol > 1 else tol
+    return xp.real(x) if bool(xp.all(xp.abs(xp.imag(x)) < tol)) else x
+
+
+@composition
+def sinc(x: Any) -> Any:
+    y = math.pi * as_array(x)
+    return xp.where(y == 0, 1.0, xp.sin(y) / xp.where(y == 0, 1.0, y))
+
+
+@composition
+def fix(x: Any) -> Any:
+    return xp.trunc(as_array(x))
+
+
+def round(a: Any, decimals: int = 0) -> Any:  # NumPy's name
+    x = as_array(a)
+    if decimals == 0:
+        return xp.round(x)
+    if x.dtype.kind not in "fc":
+        return x if decimals > 0 else NotImplemented
+    scale = 10.0 ** abs(decimals)
+    return xp.round(x * scale) / scale if decimals > 0 else xp.round(x / scale) * scale
+
+
+compositions["round"] = compositions["around"] = round
+
+
+# Polynomials.
+
+
+@composition
+def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
+    x = as_array(x)
+    powers = np.arange(x.shape[0] if N is None else N)
+    found = xp.pow(xp.expand_dims(x, axis=1), powers if increasing else powers[::-1].copy())
+    return found if found.dtype == x.dtype or x.dtype.kind in "biu" else xp.astype(found, x.dtype)
+
+
+@composition
+def polyval(p: Any, x: Any) -> Any:
+    p, x = as_array(p), as_array(x)
+    if p.ndim != 1:
+        return NotImplemented
+    found = 0 * x
+    for place in range(p.shape[0]):
+        found = found * x + p[place]
+    return found
+
+
+@composition
+def polyadd(a1: Any, a2: Any) -> Any:
+    a1, a2 = (xp.ravel(as_array(a)) for a in (a1, a2))
+    size = max(a1.size, a2.size)
+    return xp.pad(a1, ((size - a1.size, 0),)) + xp.pad(a2, ((size - a2.size, 0),))
+
+
+@composition
+def polysub(a1: Any, a2: Any) -> Any:
+    return polyadd(a1, -as_array(a2))
+
+
+@composition
+def polymul(a1: Any, a2: Any) -> Any:
+    return xp.convolve(xp.ravel(as_array(a1)), xp.ravel(as_array(a2)))
+
+
+@composition
+def polyder(p: Any, m: int = 1) -> Any:
+    p = as_array(p)
+    for _ in range(m):
+        p = p[:-1] * np.arange(p.size - 1, 0, -1)
+    return p
+
+
+# Transforms of the last two axes.
+
+
+@composition
+def fft_fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+    return np.fft.fftn(a, s=s, axes=axes, norm=norm)
+
+
+@composition
+def fft_ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+    return np.fft.ifftn(a, s=s, axes=axes, norm=norm)
+
+
+@composition
+def fft_rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+    return np.fft.rfftn(a, s=s, axes=axes, norm=norm)
+
+
+@composition
+def fft_irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+    return np.fft.irfftn(a, s=s, axes=axes, norm=norm)
+
+
+# New arrays, asked for by `like`.
+
+
+def _made(object: Any, dtype: Any = None, copy: Any = None) -> Any:  # NumPy's name
+    return xp.asarray(object, dtype=dtype, copy=copy)
+
+
+def _made_of(a: Any, dtype: Any = None) -> Any:
+    return xp.asarray(a, dtype=dtype)
+
+
+compositions["array"] = _made
+compositions |= dict.fromkeys(("asanyarray", "ascontiguousarray", "asfortranarray", "require"), _made_of)
+
+
+@composition
+def empty_like(prototype: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+    if shape is None:
+        return xp.empty_like(as_array(prototype), dtype=dtype)
+    return xp.empty(shape, dtype=prototype.dtype if dtype is None else dtype)
+
+
+@composition
+def empty(shape: Any, dtype: Any = None) -> Any:
+    return xp.empty(shape, dtype=dtype)
+
+
+@composition
+def identity(n: int, dtype: Any = None) -> Any:
+    return xp.eye(n, dtype=dtype)
+
+
+@composition
+def tri(N: int, M: Any = None, k: int = 0, dtype: Any = float) -> Any:
+    return xp.tril(xp.ones((N, N if M is None else M), dtype=dtype), k=k)

@@ -1,0 +1,319 @@
+"""NumPy's functions of linear algebra, statistics, sets and comparison, made of operations."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor.numpy_shapes import as_array, composition
+
+__all__: list[str] = []
+
+
+def _floating(x: Any) -> Any:
+    """Return an array of integers or booleans as one of floating-point numbers."""
+    return x if x.dtype.kind in "fc" else xp.astype(x, np.float64)
+
+
+# Products.
+
+
+@composition
+def dot(a: Any, b: Any) -> Any:
+    a, b = as_array(a), as_array(b)
+    if a.ndim == 0 or b.ndim == 0:
+        return a * b
+    return xp.matmul(a, b) if b.ndim == 1 or max(a.ndim, b.ndim) == 2 else xp.tensordot(a, b, axes=([-1], [-2]))
+
+
+@composition
+def vdot(a: Any, b: Any) -> Any:
+    return xp.vecdot(xp.ravel(as_array(a)), xp.ravel(as_array(b)))
+
+
+@composition
+def inner(a: Any, b: Any) -> Any:
+    a, b = as_array(a), as_array(b)
+    return a * b if a.ndim == 0 or b.ndim == 0 else xp.tensordot(a, b, axes=([-1], [-1]))
+
+
+@composition
+def linalg_multi_dot(arrays: Any) -> Any:
+    matrices = [as_array(x) for x in arrays]
+    first, last = matrices[0].ndim == 1, matrices[-1].ndim == 1
+    if len(matrices) < 2 or any(x.ndim != 2 for x in matrices[1:-1]):
+        return NotImplemented
+    sizes = [1 if first else matrices[0].shape[0], *(x.shape[0] for x in matrices[1:])]
+    sizes = [sizes[0], matrices[0].shape[-1], *(1 if x.ndim == 1 else x.shape[1] for x in matrices[1:])]
+
+    def cost(start: int, stop: int) -> tuple[int, int]:
+        """Return the fewest multiplications of the matrices from `start` to `stop`, and where to part them."""
+        if (start, stop) not in known:
+            parts = [
+                (cost(start, k)[0] + cost(k, stop)[0] + sizes[start] * sizes[k] * sizes[stop], k)
+                for k in range(start + 1, stop)
+            ]
+            known[start, stop] = min(parts) if parts else (0, start)
+        return known[start, stop]
+
+    def product(start: int, stop: int) -> Any:
+        if stop == start + 1:
+            return matrices[start]
+        middle = cost(start, stop)[1]
+        return xp.matmul(product(start, middle), product(middle, stop))
+
+    known: dict[tuple[int, int], tuple[int, int]] = {}
+    if first or last:  # a vector makes every product one with a vector
+        found = matrices[0] if first else matrices[-1]
+        for x in matrices[1:] if first else reversed(matrices[:-1]):
+            found = xp.matmul(found, x) if first else xp.matmul(x, found)
+        return found
+    return product(0, len(matrices))
+
+
+@composition
+def linalg_cond(x: Any, p: Any = None) -> Any:
+    if p in (None, 2, -2):
+        s = xp.linalg.svdvals(x)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    return xp.linalg.matrix_norm(x, ord=p) * xp.linalg.matrix_norm(xp.linalg.inv(x), ord=p)
+
+
+@composition
+def linalg_lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    a, b = as_array(a), as_array(b)
+    if a.ndim != 2 or b.ndim not in (1, 2) or min(a.shape) == 0:
+        return NotImplemented
+    a, b = _floating(a), _floating(b)
+    s = xp.linalg.svdvals(a)
+    cutoff = float(np.finfo(a.dtype).eps) * max(a.shape) if rcond is None else max(float(rcond), 0.0)
+    x = xp.matmul(xp.linalg.pinv(a, rtol=cutoff), b)
+    rank = int(xp.count_nonzero(s > cutoff * xp.max(s)))
+    rest = xp.abs(b - xp.matmul(a, x)) ** 2
+    full = rank == a.shape[1] and a.shape[0] > a.shape[1]
+    residuals = xp.sum(rest, axis=0) if full else xp.zeros((0,), dtype=rest.dtype)
+    return x, xp.reshape(residuals, (-1,)), rank, s
+
+
+@composition
+def linalg_tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    a, b = as_array(a), as_array(b)
+    if axes is not None:
+        a = xp.permute_dims(a, (*(k for k in range(a.ndim) if k not in axes), *axes))
+    shape = a.shape[b.ndim - a.ndim :] if a.ndim > b.ndim else ()
+    size = math.prod(shape)
+    if size**2 != a.size:
+        return NotImplemented
+    return xp.reshape(xp.linalg.solve(xp.reshape(a, (size, size)), xp.ravel(b)), shape)
+
+
+@composition
+def linalg_tensorinv(a: Any, ind: int = 2) -> Any:
+    if ind <= 0:
+        return NotImplemented
+    rows = math.prod(a.shape[ind:])
+    return xp.reshape(xp.linalg.inv(xp.reshape(a, (rows, -1))), (*a.shape[ind:], *a.shape[:ind]))
+
+
+@composition
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = xp.moveaxis(as_array(a), axisa, -1), xp.moveaxis(as_array(b), axisb, -1)
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
+        return NotImplemented
+    a, b = xp.broadcast_arrays(a, b)
+    return xp.moveaxis(xp.linalg.cross(a, b, axis=-1), -1, axisc)
+
+
+@composition
+def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
+    a, v = as_array(a), as_array(v)
+    if a.size < v.size or mode not in ("valid", "same", "full"):
+        return NotImplemented
+    return xp.convolve(a, xp.flip(xp.conj(v)), mode=mode)
+
+
+# Comparison.
+
+
+@composition
+def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+    a, b = _floating(as_array(a)), _floating(as_array(b))
+    with np.errstate(invalid="ignore"):
+        near = xp.abs(a - b) <= atol + rtol * xp.abs(b)
+        found = (near & xp.isfinite(b)) | (a == b)
+    return found | (xp.isnan(a) & xp.isnan(b)) if equal_nan else found
+
+
+@composition
+def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+    return bool(xp.all(isclose(a, b, rtol, atol, equal_nan)))
+
+
+@composition
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    a1, a2 = as_array(a1), as_array(a2)
+    if tuple(a1.shape) != tuple(a2.shape):
+        return False
+    equal = a1 == a2
+    return bool(xp.all(equal | (xp.isnan(a1) & xp.isnan(a2)) if equal_nan else equal))
+
+
+@composition
+def array_equiv(a1: Any, a2: Any) -> Any:
+    a1, a2 = as_array(a1), as_array(a2)
+    try:
+        np.broadcast_shapes(tuple(a1.shape), tuple(a2.shape))
+    except ValueError:
+        return False
+    return bool(xp.all(a1 == a2))
+
+
+@composition
+def isreal(x: Any) -> Any:
+    x = as_array(x)
+    return xp.imag(x) == 0 if x.dtype.kind == "c" else xp.ones(tuple(x.shape), dtype=np.bool_)
+
+
+@composition
+def iscomplex(x: Any) -> Any:
+    x = as_array(x)
+    return xp.imag(x) != 0 if x.dtype.kind == "c" else xp.zeros(tuple(x.shape), dtype=np.bool_)
+
+
+@composition
+def isrealobj(x: Any) -> Any:
+    return x.dtype.kind != "c"
+
+
+@composition
+def iscomplexobj(x: Any) -> Any:
+    return x.dtype.kind == "c"
+
+
+@composition
+def isposinf(x: Any) -> Any:
+    return x == math.inf if x.dtype.kind != "c" else NotImplemented
+
+
+@composition
+def isneginf(x: Any) -> Any:
+    return x == -math.inf if x.dtype.kind != "c" else NotImplemented
+
+
+def _dtype_of(value: Any) -> Any:
+    """Return the dtype of a tensor or an array type, and all else as it is."""
+    return value.dtype if tensor_protocol.types.participates(type(value)) else value
+
+
+@composition
+def result_type(*arrays_and_dtypes: Any) -> Any:
+    return np.result_type(*map(_dtype_of, arrays_and_dtypes))
+
+
+@composition
+def common_type(*arrays: Any) -> Any:
+    return np.common_type(*(np.empty(0, x.dtype) for x in arrays))
+
+
+@composition
+def min_scalar_type(a: Any) -> Any:
+    return NotImplemented if a.ndim == 0 else a.dtype  # of a number its value decides
+
+
+@composition
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> Any:
+    return np.can_cast(_dtype_of(from_), _dtype_of(to), casting)
+
+
+# Sets.
+
+
+@composition
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,  # NumPy's name
+) -> Any:
+    flat = as_array(ar)
+    values, indices, inverse, counts = xp.unique_all(flat)
+    if equal_nan and values.dtype.kind in "fc":
+        several = int(xp.count_nonzero(xp.isnan(values))) - 1
+        if several > 0:  # in the standard every NaN is another
+            last = values.size - several - 1
+            rest = xp.sum(counts[last:], keepdims=True)
+            values, indices = values[: last + 1], indices[: last + 1]
+            counts, inverse = xp.concat([counts[:last], rest]), xp.minimum(inverse, last)
+    wanted = [(return_index, indices), (return_inverse, inverse), (return_counts, counts)]
+    further = [found for asked, found in wanted if asked]
+    values = xp.take(xp.ravel(flat), indices)  # through which gradients flow
+    return (values, *further) if further else values
+
+
+@composition
+def union1d(ar1: Any, ar2: Any) -> Any:
+    return unique(xp.concat([xp.ravel(as_array(ar1)), xp.ravel(as_array(ar2))]))
+
+
+@composition
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    first = unique(ar1)
+    return _where(first, xp.isin(first, xp.ravel(as_array(ar2))))
+
+
+@composition
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    first = xp.ravel(as_array(ar1)) if assume_unique else unique(ar1)
+    return _where(first, xp.isin(first, xp.ravel(as_array(ar2)), invert=True))
+
+
+@composition
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    return xp.sort(xp.concat([setdiff1d(unique(ar1), ar2), setdiff1d(unique(ar2), ar1)]))
+
+
+def _where(x: Any, condition: Any) -> Any:
+    """Return the elements of a vector at which a condition holds."""
+    return xp.take(x, xp.nonzero(condition)[0])
+
+
+@composition
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    bins = as_array(bins)
+    rising = bool(xp.all(bins[1:] >= bins[:-1]))
+    if bins.ndim != 1 or not (rising or bool(xp.all(bins[1:] <= bins[:-1]))):
+        return NotImplemented
+    x = as_array(x)
+    if rising:
+        return xp.searchsorted(bins, x, side="left" if right else "right")
+    return bins.size - xp.searchsorted(xp.flip(bins), x, side="left" if right else "right")
+
+
+@composition
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    several = [as_array(key) for key in keys]
+    if not several or any(key.ndim != 1 for key in several):
+        return NotImplemented
+    order = xp.argsort(several[0])
+    for key in several[1:]:
+        order = xp.take(order, xp.argsort(xp.take(key, order)))
+    return order
+
+
+@composition
+def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect") -> Any:
+    return xp.sort(xp.ravel(as_array(a)) if axis is None else as_array(a), axis=-1 if axis is None else axis)
+
+
+@composition
+def argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect") -> Any:
+    return xp.argsort(xp.ravel(as_array(a)) if axis is None else as_array(a), axis=-1 if axis is None else axis)

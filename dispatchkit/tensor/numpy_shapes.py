@@ -1,0 +1,339 @@
+"""NumPy's functions that join, cut, turn and pick, made of operations; each takes NumPy's parameters.
+
+A function returns `NotImplemented` for calls that NumPy is to compute on arrays. Parameters that are missing here, such
+as ``casting``, lead there, too, unless they have their default value.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.protocol.instance import tensor_protocol
+
+__all__ = ["as_array", "composition", "compositions"]
+
+# Compositions by the path of NumPy's function, such as ``"linalg.cond"``.
+compositions: dict[str, Callable[..., Any]] = {}
+
+
+def composition(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Enter a composition; ``linalg_cond`` is that of ``numpy.linalg.cond``."""
+    module, _, name = function.__name__.partition("_")
+    path = f"{module}.{name}" if module in ("linalg", "fft") and name else function.__name__
+    compositions[path] = function
+    return function
+
+
+def as_array(value: Any, dtype: Any = None) -> Any:
+    """Return an array type as it is, and a tensor of all else that NumPy's functions take."""
+    if not tensor_protocol.types.participates(type(value)):
+        return xp.asarray(value, dtype=dtype)
+    return value if dtype is None or value.dtype == dtype else xp.astype(value, dtype)
+
+
+def _joined(arrays: Sequence[Any], axis: int, dtype: Any) -> Any:
+    """Return arrays joined, in a dtype where one is asked for."""
+    joined = xp.concat(arrays, axis=axis)
+    return joined if dtype is None else xp.astype(joined, dtype)
+
+
+def _at_least(ndim: int, x: Any) -> Any:
+    """Return an array with at least so many axes; new ones come first, the third one last."""
+    x = as_array(x)
+    if x.ndim == 0:
+        return xp.reshape(x, (1,) * ndim)
+    if x.ndim == 1 and ndim > 1:
+        x = xp.expand_dims(x, axis=0)
+    return xp.expand_dims(x, axis=2) if x.ndim < ndim else x
+
+
+def _several(arrays: Sequence[Any], ndim: int) -> Any:
+    """Return the one array, or a tuple of several, with at least so many axes."""
+    found = tuple(_at_least(ndim, x) for x in arrays)
+    return found[0] if len(found) == 1 else found
+
+
+@composition
+def atleast_1d(*arys: Any) -> Any:
+    return _several(arys, 1)
+
+
+@composition
+def atleast_2d(*arys: Any) -> Any:
+    return _several(arys, 2)
+
+
+@composition
+def atleast_3d(*arys: Any) -> Any:
+    return _several(arys, 3)
+
+
+@composition
+def vstack(tup: Any, *, dtype: Any = None) -> Any:
+    return _joined([_at_least(2, x) for x in tup], 0, dtype)
+
+
+@composition
+def hstack(tup: Any, *, dtype: Any = None) -> Any:
+    arrays = [_at_least(1, x) for x in tup]
+    return _joined(arrays, 0 if arrays and arrays[0].ndim == 1 else 1, dtype)
+
+
+@composition
+def dstack(tup: Any) -> Any:
+    return xp.concat([_at_least(3, x) for x in tup], axis=2)
+
+
+@composition
+def column_stack(tup: Any) -> Any:
+    arrays = [as_array(x) for x in tup]
+    return xp.concat([xp.reshape(x, (-1, 1)) if x.ndim < 2 else x for x in arrays], axis=1)
+
+
+@composition
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
+    if axis is None:
+        return xp.concat([xp.ravel(as_array(arr)), xp.ravel(as_array(values))])
+    return xp.concat([as_array(arr), as_array(values)], axis=axis)
+
+
+@composition
+def block(arrays: Any) -> Any:
+    def depth(value: Any) -> int:
+        return 1 + max(map(depth, value)) if isinstance(value, list) and value else 0
+
+    def joined(value: Any, level: int) -> Any:
+        if not isinstance(value, list):
+            return xp.reshape(value, (1,) * (ndim - value.ndim) + tuple(value.shape)) if value.ndim < ndim else value
+        return xp.concat([joined(one, level + 1) for one in value], axis=level - deepest)
+
+    def dimensions(value: Any) -> int:
+        return max(map(dimensions, value)) if isinstance(value, list) else int(value.ndim)
+
+    def opened(value: Any) -> Any:
+        return [opened(one) for one in value] if isinstance(value, list) else as_array(value)
+
+    if any(_uneven(arrays, depth)):
+        return NotImplemented  # NumPy says what is wrong
+    arrays = opened(arrays)
+    deepest = depth(arrays)
+    ndim = max(deepest, dimensions(arrays))
+    return joined(arrays, 0)
+
+
+def _uneven(value: Any, depth: Callable[[Any], int]) -> list[bool]:
+    """Return for each nested list whether what it holds is nested differently, or is nothing."""
+    if not isinstance(value, list):
+        return []
+    own = len({depth(one) for one in value}) != 1
+    return [own, *(uneven for one in value for uneven in _uneven(one, depth))]
+
+
+@composition
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    x = as_array(ary)
+    if not isinstance(indices_or_sections, (int, np.integer)):
+        return list(xp.split(x, list(indices_or_sections), axis=axis))
+    count, length = operator.index(indices_or_sections), x.shape[axis]
+    if count <= 0:
+        return NotImplemented
+    size, longer = divmod(length, count)
+    places = np.cumsum([0] + longer * [size + 1] + (count - longer) * [size])
+    return list(xp.split(x, places[1:-1].tolist(), axis=axis))
+
+
+@composition
+def hsplit(ary: Any, indices_or_sections: Any) -> Any:
+    x = as_array(ary)
+    return np.split(x, indices_or_sections, axis=0 if x.ndim == 1 else 1)
+
+
+@composition
+def vsplit(ary: Any, indices_or_sections: Any) -> Any:
+    x = as_array(ary)
+    return NotImplemented if x.ndim < 2 else np.split(x, indices_or_sections, axis=0)
+
+
+@composition
+def dsplit(ary: Any, indices_or_sections: Any) -> Any:
+    x = as_array(ary)
+    return NotImplemented if x.ndim < 3 else np.split(x, indices_or_sections, axis=2)
+
+
+@composition
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    x = as_array(ary)
+    if isinstance(indices_or_sections, (int, np.integer)):
+        return list(xp.split(x, int(indices_or_sections), axis=axis))
+    return list(xp.split(x, [int(place) for place in indices_or_sections], axis=axis))
+
+
+@composition
+def fliplr(m: Any) -> Any:
+    return xp.flip(m, axis=1)
+
+
+@composition
+def flipud(m: Any) -> Any:
+    return xp.flip(m, axis=0)
+
+
+@composition
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    first, second = (axis % m.ndim for axis in axes)
+    if first == second:
+        return NotImplemented
+    turns = k % 4
+    if turns == 2:
+        return xp.flip(m, axis=(first, second))
+    if turns == 0:
+        return xp.clone(m)
+    if turns == 1:
+        return xp.swapaxes(xp.flip(m, axis=second), first, second)
+    return xp.flip(xp.swapaxes(m, first, second), axis=second)
+
+
+@composition
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    axis, start = axis % a.ndim, start + a.ndim if start < 0 else start
+    return xp.moveaxis(a, axis, start - 1 if axis < start else start)
+
+
+@composition
+def resize(a: Any, new_shape: Any) -> Any:
+    shape = (new_shape,) if isinstance(new_shape, (int, np.integer)) else tuple(new_shape)
+    flat, size = xp.ravel(as_array(a)), math.prod(shape)
+    if flat.size == 0 or min(shape, default=0) < 0:
+        return NotImplemented
+    return xp.reshape(xp.concat([flat] * max(1, -(-size // flat.size)))[:size], shape)
+
+
+@composition
+def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    x = xp.ravel(arr) if axis is None else arr
+    axis = 0 if axis is None else axis
+    return xp.take(x, np.delete(np.arange(x.shape[axis]), obj), axis=axis)
+
+
+@composition
+def diagflat(v: Any, k: int = 0) -> Any:
+    return xp.diag(xp.ravel(as_array(v)), offset=k)
+
+
+@composition
+def diag(v: Any, k: int = 0) -> Any:
+    return xp.diag(as_array(v), offset=k)
+
+
+@composition
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    return xp.linalg.diagonal(_matrices(a, axis1, axis2), offset=offset)
+
+
+@composition
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    return xp.linalg.trace(_matrices(a, axis1, axis2), offset=offset, dtype=dtype)
+
+
+def _matrices(x: Any, axis1: int, axis2: int) -> Any:
+    """Return an array with two of its axes last."""
+    ndim = x.ndim
+    return x if (axis1 % ndim, axis2 % ndim) == (ndim - 2, ndim - 1) else xp.moveaxis(x, (axis1, axis2), (-2, -1))
+
+
+@composition
+def compress(condition: Any, a: Any, axis: Any = None) -> Any:
+    places = xp.nonzero(as_array(condition))[0]
+    return xp.take(xp.ravel(as_array(a)) if axis is None else as_array(a), places, axis=axis or 0)
+
+
+@composition
+def extract(condition: Any, arr: Any) -> Any:
+    return xp.take(xp.ravel(as_array(arr)), xp.nonzero(xp.ravel(as_array(condition)))[0])
+
+
+@composition
+def flatnonzero(a: Any) -> Any:
+    return xp.nonzero(xp.ravel(as_array(a)))[0]
+
+
+@composition
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    if len(condlist) != len(choicelist) or not len(condlist):
+        return NotImplemented
+    found = default
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        found = xp.where(as_array(condition), as_array(choice), found)
+    return found
+
+
+@composition
+def choose(a: Any, choices: Any) -> Any:
+    places, found = as_array(a), None
+    if bool(xp.any((places < 0) | (places >= len(choices)))):
+        return NotImplemented
+    for place, choice in enumerate(choices):
+        found = as_array(choice) if found is None else xp.where(places == place, as_array(choice), found)
+    return xp.broadcast_arrays(found, places)[0]
+
+
+def _windows(x: Any, length: int, axis: int) -> Any:
+    """Return the pieces of some length along an axis, as a further last axis."""
+    count = x.shape[axis] - length + 1
+    if count < 1:
+        raise ValueError("window shape cannot be larger than input array shape")
+    places = (np.arange(count)[:, None] + np.arange(length)).ravel()
+    shape = (*x.shape[:axis], count, length, *x.shape[axis + 1 :])
+    return xp.moveaxis(xp.reshape(xp.take(x, places, axis=axis), shape), axis + 1, -1)
+
+
+def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
+    x = as_array(x)
+    lengths = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
+    axes = tuple(range(x.ndim)) if axis is None else tuple(axis) if np.iterable(axis) else (axis,)
+    if len(lengths) != len(axes):
+        return NotImplemented
+    ndim = x.ndim
+    for length, place in zip(lengths, axes, strict=True):
+        x = _windows(x, length, place % ndim)
+    return x
+
+
+compositions["lib.stride_tricks.sliding_window_view"] = sliding_window_view
+# The two of `numpy.linalg` take the last two axes, as the operations do.
+
+
+@composition
+def linalg_diagonal(x: Any, *, offset: int = 0) -> Any:
+    return xp.linalg.diagonal(x, offset=offset)
+
+
+@composition
+def linalg_trace(x: Any, *, offset: int = 0, dtype: Any = None) -> Any:
+    return xp.linalg.trace(x, offset=offset, dtype=dtype)
+
+
+# What the shape alone says.
+
+
+@composition
+def diag_indices_from(arr: Any) -> Any:
+    if arr.ndim < 2 or len(set(arr.shape)) != 1:
+        return NotImplemented
+    return np.diag_indices(arr.shape[0], arr.ndim)
+
+
+@composition
+def tril_indices_from(arr: Any, k: int = 0) -> Any:
+    return np.tril_indices(arr.shape[-2], k=k, m=arr.shape[-1]) if arr.ndim == 2 else NotImplemented
+
+
+@composition
+def triu_indices_from(arr: Any, k: int = 0) -> Any:
+    return np.triu_indices(arr.shape[-2], k=k, m=arr.shape[-1]) if arr.ndim == 2 else NotImplemented

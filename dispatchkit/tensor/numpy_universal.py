@@ -1,0 +1,115 @@
+"""NumPy's universal functions that are no operation here, made of operations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.tensor.numpy_shapes import as_array
+
+__all__ = ["universal"]
+
+LOG_OF_2 = math.log(2)
+
+
+def _floating(x: Any) -> Any:
+    """Return an array as one of floating-point numbers, small integers in the dtype that NumPy gives them."""
+    x = as_array(x)
+    return x if x.dtype.kind in "fc" else xp.astype(x, np.result_type(x.dtype, np.float16))
+
+
+def cbrt(x: Any) -> Any:
+    x = _floating(x)
+    return xp.copysign(xp.pow(xp.abs(x), 1 / 3), x)
+
+
+def exp2(x: Any) -> Any:
+    return xp.pow(2.0, _floating(x))
+
+
+def logaddexp2(x1: Any, x2: Any) -> Any:
+    return xp.logaddexp(_floating(x1) * LOG_OF_2, _floating(x2) * LOG_OF_2) / LOG_OF_2
+
+
+def degrees(x: Any) -> Any:
+    return _floating(x) * (180 / math.pi)
+
+
+def radians(x: Any) -> Any:
+    return _floating(x) * (math.pi / 180)
+
+
+def fabs(x: Any) -> Any:
+    return xp.abs(_floating(x))
+
+
+def fmax(x1: Any, x2: Any) -> Any:
+    return _but_nan(x1, x2, xp.maximum)
+
+
+def fmin(x1: Any, x2: Any) -> Any:
+    return _but_nan(x1, x2, xp.minimum)
+
+
+def _but_nan(x1: Any, x2: Any, choose: Callable[..., Any]) -> Any:
+    """Return what is chosen of two arrays, of which NaN is never one unless both are."""
+    x1, x2 = as_array(x1), as_array(x2)
+    return xp.where(xp.isnan(x1), x2, xp.where(xp.isnan(x2), x1, choose(x1, x2)))
+
+
+def float_power(x1: Any, x2: Any) -> Any:
+    def double(x: Any) -> Any:
+        return as_array(x, np.complex128 if as_array(x).dtype.kind == "c" else np.float64)
+
+    return xp.pow(double(x1), double(x2))
+
+
+def fmod(x1: Any, x2: Any) -> Any:
+    x1, x2 = as_array(x1), as_array(x2)
+    rest = xp.remainder(xp.abs(x1), xp.abs(x2))
+    return xp.where(x1 < 0, -rest, rest)
+
+
+def heaviside(x1: Any, x2: Any) -> Any:
+    x1 = _floating(x1)
+    return xp.where(x1 == 0, as_array(x2), xp.where(xp.isnan(x1), x1, xp.astype(x1 > 0, x1.dtype)))
+
+
+def rint(x: Any) -> Any:
+    return xp.round(_floating(x))
+
+
+def ldexp(x1: Any, x2: Any) -> Any:
+    x1 = _floating(x1)
+    return x1 * exp2(as_array(x2, x1.dtype))
+
+
+def divmod(x1: Any, x2: Any) -> Any:  # NumPy's name
+    return xp.floor_divide(x1, x2), xp.remainder(x1, x2)
+
+
+def modf(x: Any) -> Any:
+    x = _floating(x)
+    whole = xp.trunc(x)
+    return xp.where(xp.isinf(x), xp.copysign(0.0, x), xp.copysign(x - whole, x)), whole
+
+
+def matvec(x1: Any, x2: Any) -> Any:
+    return xp.matmul(as_array(x1), xp.expand_dims(as_array(x2), axis=-1))[..., 0]
+
+
+def vecmat(x1: Any, x2: Any) -> Any:
+    return xp.matmul(xp.expand_dims(xp.conj(as_array(x1)), axis=-2), as_array(x2))[..., 0, :]
+
+
+universal: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        *(cbrt, exp2, logaddexp2, degrees, radians, fabs, fmax, fmin, float_power),
+        *(fmod, heaviside, rint, ldexp, divmod, modf, matvec, vecmat),
+    )
+} | {"deg2rad": radians, "rad2deg": degrees}

@@ -1,0 +1,238 @@
+"""What programs ask of any array: its namespace, `divmod` and `round`, products with a vector, `detach` and `to`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.backends.arrays import numpy_dtype
+from dispatchkit.declare.namespace import public_namespace, tensor_namespace
+from dispatchkit.errors import AutogradError
+from dispatchkit.graph.recording import enable_grad, is_grad_enabled
+from dispatchkit.ops.creation.fields import with_arrays
+from dispatchkit.protocol.densify import make_dense
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.outcome import DEFAULT, METHOD
+from dispatchkit.tensor.conversion import parse_to
+from dispatchkit.tensor.gradients import run_backward
+
+__all__ = ["MEMBERS"]
+
+VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
+
+
+def array_namespace(self: Any, *, api_version: str | None = None) -> Any:
+    """Return the namespace whose functions take this array: one for all types, since it is the types that answer."""
+    if api_version is not None and api_version not in VERSIONS:
+        raise ValueError(f"__array_namespace__: version {api_version!r} is not known; known: {', '.join(VERSIONS)}")
+    return public_namespace()
+
+
+def divided(self: Any, other: Any) -> Any:
+    """Return quotient and remainder."""
+    return self // other, self % other
+
+
+def dividing(self: Any, other: Any) -> Any:
+    """Return quotient and remainder of another array by this one."""
+    return other // self, other % self
+
+
+def rounded(self: Any, ndigits: int | None = None) -> Any:
+    """Return the array rounded to some decimals."""
+    return tensor_namespace.round(self) if not ndigits else np.round(self, ndigits)
+
+
+def element(self: Any) -> Any:
+    """Return the one element as a Python number.
+
+    Raises
+    ------
+    ValueError : if there are several elements, or none
+    TypeError : if the type has no dense form, and its elements are more than numbers
+    """
+    cls = type(self)
+    if self.size != 1:
+        raise ValueError(f"item() needs an array of one element; this {cls.__name__} has shape {tuple(self.shape)}")
+    types = tensor_protocol.types
+    to_dense = types.to_dense(cls)
+    names = types.fields_of(self)
+    inner = getattr(self, names[0]) if names else None
+    wraps = types.participates(type(inner)) and tuple(inner.shape) == tuple(self.shape)
+    # Of what tensors wrap; a truth value or a place is one, whatever else the type holds.
+    if wraps and (to_dense is not None or self.dtype.kind in "biu"):
+        return inner.item()
+    if to_dense is None:
+        raise TypeError(f"{cls.__name__} has no dense form whose element could be a number; define to_dense()")
+    return make_dense(f"{cls.__name__}.item", cls, to_dense, self, types.is_plain, as_attribute=True).item()
+
+
+def as_float(self: Any) -> float:
+    return float(self.item())
+
+
+def as_int(self: Any) -> int:
+    return int(self.item())
+
+
+def as_complex(self: Any) -> complex:
+    return complex(self.item())
+
+
+def as_index(self: Any) -> int:
+    """Return the one element of an array of integers."""
+    if self.dtype.kind not in "iu":
+        raise TypeError(f"only integers of one element can be an index, not a {type(self).__name__} of {self.dtype}")
+    return int(self.item())
+
+
+def truth(self: Any) -> bool:
+    """Return whether the one element is true; the truth of several is ambiguous."""
+    if self.size != 1:
+        raise ValueError(
+            f"the truth value of a {type(self).__name__} of shape {tuple(self.shape)} is ambiguous; use any() or all()"
+        )
+    return bool(self.item())
+
+
+def truncated(self: Any) -> int:
+    """Return the one element without its fraction."""
+    return int(self.item())
+
+
+def elements(self: Any) -> Iterator[Any]:
+    """Return the parts along the first axis, one after the other."""
+    return (self[place] for place in range(len(self)))
+
+
+def arrow_array(self: Any, type: Any = None) -> Any:  # PyArrow's name
+    """Return the vector as PyArrow's array; what it calls."""
+    return import_module("pyarrow").array(np.asarray(self), type=type)
+
+
+def arrow_capsules(self: Any, requested_schema: Any = None) -> Any:
+    """Return the vector as Arrow's capsules, by PyArrow; what polars and others call."""
+    return arrow_array(self).__arrow_c_array__(requested_schema)
+
+
+def matvec(self: Any, x: Any) -> Any:
+    """Return the product of this matrix with a vector, or with a matrix of one column.
+
+    What `scipy.sparse.linalg` calls. A NumPy array gives a NumPy array; a tensor gives a tensor that gradients flow
+    through.
+
+    Raises
+    ------
+    AutogradError : if a gradient would be lost, since `x` is a NumPy array
+    """
+    return _product("matvec", self, x, lambda vector: tensor_namespace.matmul(self, vector))
+
+
+def rmatvec(self: Any, x: Any) -> Any:
+    """Return the product of the adjoint matrix with a vector, or with a matrix of one column.
+
+    The type's rule for ``x @ self`` computes it, else that for ``self.mT``, else the derivative of ``self @ x``, so
+    that the matrix does not become dense.
+    """
+    return _product("rmatvec", self, x, lambda vector: _adjoint_product(self, vector))
+
+
+def _product(name: str, matrix: Any, x: Any, product: Callable[[Any], Any]) -> Any:
+    vector = x if tensor_protocol.types.participates(type(x)) else tensor_namespace.asarray(x)
+    # SciPy gives columns, too, which rules for vectors would broadcast.
+    column = vector.ndim == 2
+    y = product(tensor_namespace.reshape(vector, (-1,)) if column else vector)
+    y = tensor_namespace.reshape(y, (-1, 1)) if column else y
+    if not isinstance(x, np.ndarray):
+        return y
+    if getattr(y, "requires_grad", False) and is_grad_enabled():
+        raise AutogradError(
+            f"{name}: {type(matrix).__name__} requires grad, which NumPy's vector would lose; solve by "
+            f"dispatchkit.linalg.cg, compute under no_grad(), or give a tensor"
+        )
+    return np.asarray(y)
+
+
+def _adjoint_product(matrix: Any, x: Any) -> Any:
+    xp, cls = tensor_namespace, type(matrix)
+    if _has_rule(xp.matmul, type(x), cls):
+        return xp.conj(xp.matmul(xp.conj(x), matrix)) if matrix.dtype.kind == "c" else xp.matmul(x, matrix)
+    if not _has_rule(xp.matrix_transpose, cls):
+        with enable_grad():
+            v = xp.zeros((matrix.shape[1],), dtype=np.result_type(matrix.dtype, x.dtype), requires_grad=True)
+            y = xp.matmul(matrix, v)
+        if getattr(y, "requires_grad", False):
+            return run_backward([y], [xp.astype(x, y.dtype)], None, is_grad_enabled(), [v], accumulate=False)[0]
+    transposed = xp.matrix_transpose(matrix)
+    return xp.matmul(xp.conj(transposed) if matrix.dtype.kind == "c" else transposed, x)
+
+
+def _has_rule(function: Any, *types: type) -> bool:
+    """Return whether a call with these types is answered by a rule, or as plain tensors are."""
+    operation = tensor_protocol.operation(function)
+    steps = tensor_protocol.chain(operation, types).steps
+    return bool(steps) and (steps[0].rule is not None or steps[0].source in (METHOD, DEFAULT))
+
+
+def detached(self: Any) -> Any:
+    """Return the array with the same fields outside the graph; they share their memory.
+
+    Raises
+    ------
+    TypeError : if its fields are not known
+    """
+    return _by_fields("detach", self, lambda field: field.detach())
+
+
+def moved(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return the array in another dtype, or with its fields on a device.
+
+    Parameters
+    ----------
+    *args, **kwargs : a dtype, a device, or a tensor whose dtype is meant; ``dtype=``, ``device=``, ``copy=``
+
+    Raises
+    ------
+    TypeError : if its fields are not known
+    """
+    dtype, device, copy = parse_to(args, kwargs)
+    if device is not None:
+        self = _by_fields("to", self, lambda field: field.to(device=device))
+    if dtype is not None:
+        return tensor_namespace.astype(self, numpy_dtype(dtype), copy=copy)
+    return tensor_namespace.clone(self) if copy else self
+
+
+def _by_fields(name: str, x: Any, change: Callable[[Any], Any]) -> Any:
+    made = with_arrays(x, change)
+    if made is None:
+        raise TypeError(
+            f"{name}: {type(x).__name__} holds arrays that are not in its fields; declare them: "
+            f"array_type(fields=('value', ...))"
+        )
+    return made
+
+
+MEMBERS: dict[str, Callable[..., Any]] = {
+    "__array_namespace__": array_namespace,
+    "__arrow_array__": arrow_array,
+    "__arrow_c_array__": arrow_capsules,
+    "__bool__": truth,
+    "__complex__": as_complex,
+    "__divmod__": divided,
+    "__float__": as_float,
+    "__index__": as_index,
+    "__int__": as_int,
+    "__iter__": elements,
+    "__rdivmod__": dividing,
+    "__round__": rounded,
+    "__trunc__": truncated,
+    "detach": detached,
+    "item": element,
+    "matvec": matvec,
+    "rmatvec": rmatvec,
+    "to": moved,
+}

@@ -1,0 +1,130 @@
+"""Nested containers: taking values apart, and making them anew with other parts.
+
+What a caller looks into is an `Items`: a function that gives the parts of a container with their keys, and None for a
+leaf. `sequence_items` looks into lists and tuples, `container_items` into mappings, too; those that also look into
+declared array types, by their fields, add these. Nothing here calls the constructor of a class of its users.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from typing import Any
+
+__all__ = [
+    "Item",
+    "Items",
+    "Path",
+    "container_items",
+    "leaves",
+    "leaves_with_paths",
+    "map_leaves",
+    "place",
+    "rebuilt",
+    "sequence_items",
+    "with_attributes",
+    "with_members",
+]
+
+Item = tuple[Any, Any]
+Items = Callable[[Any], "Sequence[Item] | None"]
+Path = tuple[Any, ...]
+
+
+def sequence_items(value: Any) -> list[Item] | None:
+    """Return the members of a list or tuple with their indices, None for any other value."""
+    return list(enumerate(value)) if isinstance(value, (list, tuple)) else None
+
+
+def container_items(value: Any) -> list[Item] | None:
+    """Return the parts of a list, a tuple or a mapping with their keys, None for any other value."""
+    if isinstance(value, (list, tuple)):
+        return list(enumerate(value))
+    return list(value.items()) if isinstance(value, Mapping) else None
+
+
+def leaves(items: Items, value: Any) -> Iterator[Any]:
+    """Yield the leaves of a value, which is one itself where it has no parts."""
+    found = items(value)
+    if found is None:
+        yield value
+    else:
+        for _, part in found:
+            yield from leaves(items, part)
+
+
+def leaves_with_paths(items: Items, value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield the leaves of a value, each with the keys that lead to it."""
+    found = items(value)
+    if found is None:
+        yield path, value
+    else:
+        for key, part in found:
+            yield from leaves_with_paths(items, part, (*path, key))
+
+
+def map_leaves(items: Items, change: Callable[[Any], Any], value: Any, *, share: bool = False) -> Any:
+    """Return a value with `change` made to each leaf.
+
+    Parameters
+    ----------
+    items : gives the parts of a container
+    change : gives what takes the place of a leaf
+    value : container or leaf
+    share : whether a container in which nothing changes is returned itself, rather than a copy
+    """
+    found = items(value)
+    if found is None:
+        return change(value)
+    made = [(key, map_leaves(items, change, part, share=share)) for key, part in found]
+    if share and all(new is part for (_, new), (_, part) in zip(made, found, strict=True)):
+        return value
+    return rebuilt(value, made)
+
+
+def rebuilt(value: Any, items: Sequence[Item]) -> Any:
+    """Return a container like another with other parts.
+
+    Parameters
+    ----------
+    value : list, tuple, mapping, or an object with attributes
+    items : the new parts with their keys: of a list or tuple all, in order; what others have besides is kept
+    """
+    if isinstance(value, (list, tuple)) and (not items or isinstance(items[0][0], int)):
+        return with_members(value, [part for _, part in items])
+    if isinstance(value, Mapping):
+        # A copy keeps what belongs to a class of dictionaries, such as a default.
+        changed = copy.copy(value) if isinstance(value, MutableMapping) else dict(value)
+        changed.update(items)
+        return changed
+    return with_attributes(value, items)
+
+
+def with_members(value: Any, members: Sequence[Any]) -> Any:
+    """Return a list or tuple of the class of another with other members."""
+    cls = type(value)
+    if cls is tuple or cls is list:
+        return cls(members)
+    if isinstance(value, tuple):
+        try:
+            return tuple.__new__(cls, members)
+        except TypeError:  # a structure of C code, which only its own constructor makes
+            return cls(members)
+    made = copy.copy(value)
+    made[:] = members
+    return made
+
+
+def with_attributes(value: Any, attributes: Sequence[Item]) -> Any:
+    """Return a copy of an object in which some attributes, of a named tuple some members, are others."""
+    if isinstance(value, tuple):
+        return value._replace(**dict(attributes))  # type: ignore[attr-defined]  # a named one, which has fields
+    made = copy.copy(value)
+    for name, part in attributes:
+        object.__setattr__(made, name, part)
+    return made
+
+
+def place(path: Path) -> str:
+    """Return how the keys that lead to a part are written in messages, such as ``['w'][0]``."""
+    return "".join(f"[{key!r}]" for key in path)

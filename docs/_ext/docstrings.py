@@ -1,0 +1,48 @@
+"""Docstrings of the short form, ``axis : to sum along``, in the long one that numpydoc takes.
+
+numpydoc reads what follows the colon as a type. Here it is the description, so it goes to a line of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+SECTION = re.compile(r"^(Parameters|Attributes|Other Parameters|Returns|Yields|Raises|Warns)$")
+ENTRY = re.compile(r"^(\*{0,2}[A-Za-z_][\w.]*(?:, \*{0,2}[A-Za-z_][\w.]*)*) : (.+)$")
+
+
+def long_form(lines: list[str]) -> list[str]:
+    """Return a docstring whose entries hold their descriptions in lines of their own."""
+    found: list[str] = []
+    inside = False
+    for line, below in zip(lines, [*lines, ""][1:], strict=True):
+        if below and set(below) == {"-"}:
+            inside = SECTION.match(line) is not None
+        entry = ENTRY.match(line) if inside else None
+        if entry is None or is_long(entry[2], below):
+            found.append(line)
+        else:
+            found += [entry[1], f"    {capital(entry[2])}"]
+    return found
+
+
+def is_long(text: str, below: str) -> bool:
+    """Return whether a text is a type, which has its description below."""
+    return len(text.split()) <= 4 and re.match(r"    [^a-z]", below) is not None
+
+
+def capital(text: str) -> str:
+    """Return a description that begins with a capital letter, unless it begins with code."""
+    return text[0].upper() + text[1:] if text[0].isalpha() else text
+
+
+def process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Rewrite a docstring before numpydoc reads it."""
+    lines[:] = [re.sub(r"(?<=[ (])(\*{1,2})(?=\w)", r"\\\1", line) for line in long_form(lines)]
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Come before numpydoc, which has priority 500."""
+    app.connect("autodoc-process-docstring", process, priority=400)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

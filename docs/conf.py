@@ -1,0 +1,66 @@
+"""How Sphinx builds the site: `nox -s docs` writes it to docs/_build/html."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+
+import dispatchkit as dk  # noqa: E402
+
+project = "dispatchkit"
+author = "The dispatchkit developers"
+project_copyright = "The dispatchkit developers"
+version = release = dk.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_design",
+    "api_pages",
+    "docstrings",
+    "pictures",
+]
+exclude_patterns = ["_build", "_ext", "changelog.d", "template"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+
+# Single backquotes in docstrings are code, or a link where they name something that has a page.
+default_role = "autolink"
+myst_enable_extensions = ["attrs_block", "colon_fence", "deflist"]
+myst_heading_anchors = 4
+
+autodoc_typehints = "none"  # docstrings state types in words
+autodoc_member_order = "groupwise"
+autosummary_generate = True
+templates_path = ["_templates"]
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+numpydoc_attributes_as_param_list = True
+# What the docstrings of public functions have; the build fails where one has not.
+numpydoc_validation_checks = {"GL08", "PR01", "PR02", "PR03", "PR07"}
+# Values and classes are left out, and functions whose first parameter is `cls`, which numpydoc takes for a class.
+numpydoc_validation_exclude = {
+    r"\.[A-Z]\w*",
+    r"\.(kinds|fallback|tensor_protocol|default_generator|disable_dispatch)\b",
+    r"\.(check_type|coverage|register_type)$",
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "dispatchkit"
+html_static_path = ["_static"]
+html_css_files = ["dispatchkit.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "header_links_before_dropdown": 6,
+    "secondary_sidebar_items": {"**": ["page-toc"], "coming-from/*": []},  # two columns of code need the room
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "tango",
+    "pygments_dark_style": "monokai",
+}

@@ -1,0 +1,5 @@
+"""Diagonal matrices that are held as their diagonal."""
+
+from diagonal_matrices.diagonal import Diagonal as Diagonal
+
+__all__ = ["Diagonal"]

@@ -1,0 +1,136 @@
+"""The built site, in a real browser: `nox -s docs` builds it and names it in DISPATCHKIT_SITE."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from functools import cache, partial
+from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urldefrag
+
+import pytest
+
+SITE = Path(os.environ.get("DISPATCHKIT_SITE", ""))
+if not (SITE / "index.html").is_file():
+    pytest.skip("no site is built; nox -s docs builds one", allow_module_level=True)
+
+PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html") if "_modules" not in path.parts)
+# Attributes by which a page loads something at once.
+LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src"}
+
+
+class Page(HTMLParser):
+    """The links, the anchors and the resources of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.anchors: set[str] = set()
+        self.resources: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if "id" in given:
+            self.anchors.add(given["id"])
+        if tag == "a" and given.get("href"):
+            self.links.append(given["href"])
+        if tag in LOADED and given.get(LOADED[tag]) and given.get("rel") not in ("canonical", "author"):
+            self.resources.append(given[LOADED[tag]])
+
+
+@cache
+def parsed(name: str) -> Page:
+    return Page((SITE / name).read_text(encoding="utf-8"))
+
+
+def target(page: str, link: str) -> tuple[str, str]:
+    """Return the file and the anchor that a link of a page leads to."""
+    path, anchor = urldefrag(link)
+    found = (SITE / page).parent / unquote(path.partition("?")[0]) if path else SITE / page
+    return Path(os.path.normpath(found)).relative_to(SITE).as_posix(), unquote(anchor)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_link_is_broken(page: str) -> None:
+    broken = []
+    for link in parsed(page).links:
+        if ":" in link.split("/")[0]:
+            continue
+        name, anchor = target(page, link)
+        if not (SITE / name).exists() or (anchor and name.endswith(".html") and anchor not in parsed(name).anchors):
+            broken.append(link)
+    assert broken == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_nothing_is_loaded_from_another_host(page: str) -> None:
+    assert [place for place in parsed(page).resources if place.startswith(("http:", "https:", "//"))] == []
+
+
+def test_every_public_name_has_a_page() -> None:
+    names = {Path(page).stem for page in PAGES if "reference/api/generated" in page}
+    assert {"dispatchkit.add", "dispatchkit.Tensor", "dispatchkit.array_type", "dispatchkit.nn.Linear"} <= names
+    assert len(names) > 400
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """Serves the site without a word."""
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(SITE)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    webdriver = pytest.importorskip("selenium.webdriver")
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("Chromium and its driver are not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,1000"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    opened = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield opened
+    opened.quit()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_opens_without_an_error(page: str, browser: Any, address: str) -> None:
+    browser.get(f"{address}/{page}")
+    assert browser.title
+    assert [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+@pytest.mark.parametrize("page", ["index.html", "coming-from/torch-function.html", "defining-types.html"])
+def test_a_page_fits_a_phone(page: str, browser: Any, address: str) -> None:
+    browser.set_window_size(420, 900)
+    try:
+        browser.get(f"{address}/{page}")
+        width = browser.execute_script("return document.documentElement.scrollWidth - window.innerWidth")
+        assert width <= 1
+    finally:
+        browser.set_window_size(1280, 1000)
+
+
+def test_the_search_finds_an_operation(browser: Any, address: str) -> None:
+    browser.get(f"{address}/search.html?q=logsumexp")
+    browser.implicitly_wait(10)
+    found = browser.find_elements("css selector", "#search-results li a")
+    assert any("logsumexp" in one.get_attribute("href") for one in found)
