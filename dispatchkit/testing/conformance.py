@@ -53,8 +53,7 @@ def check_type(
     plain : names of operations whose results carry no metadata, being plain tensors
     skip : names of checks that are not made, such as ``"pickle"``; ``"vmap:sort"`` leaves out one operation of a check
     checks : names of the checks that are made; all by default
-    depth : how many calls of each operation, instance and rule the checks make that look at more than values; None for
-        all
+    depth : how many calls of each operation, instance and rule are looked into for more than values; None for all
     operations : the functions that are called; all by default
     refuses : exceptions by which the type refuses calls by design, such as an error of units
     closed : the functions whose results on instances alone must be instances
@@ -66,17 +65,15 @@ def check_type(
 
     Raises
     ------
-    ConformanceError : an `AssertionError`, if a check fails; its text has each faulty handler with the smallest call
-        that shows it, both values, and a program to paste
+    ConformanceError : if a check fails; its text has each faulty handler with a small call and a program to paste
     TypeError : if the type takes no part in the protocol, has no dense form, a sample is no instance of it, or one of
         the operations is not overridable
     ValueError : if there are no samples, or `skip` or `checks` names no check
 
     Notes
     -----
-    A call that the type refuses (`NoImplementationError`) is never a failure: how much a type covers is what
-    `dk.coverage` tells. The calls are the samples that each operation declares, and variations of them. Dense fallbacks
-    are allowed meanwhile.
+    A call that the type refuses is never a failure: how much it covers is what `dk.coverage` tells. The calls are the
+    samples that each operation declares, and variations of them. Dense fallbacks are allowed meanwhile.
 
     Examples
     --------

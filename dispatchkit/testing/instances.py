@@ -14,6 +14,7 @@ from dispatchkit.func.containers import arrays_of, mapped, with_variables
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
+from dispatchkit.testing.strategies import shapes, tensors
 
 __all__ = [
     "NEGATIVE",
@@ -177,8 +178,6 @@ def from_fields(cls: type) -> Any:
     TypeError : if a parameter is none that a value can be drawn for
     """
     from hypothesis import strategies as st  # noqa: PLC0415  # an optional dependency
-
-    from dispatchkit.testing.strategies import shapes, tensors  # noqa: PLC0415  # as Hypothesis is
 
     known: dict[str, Any] = {
         "int": st.integers(1, 4),

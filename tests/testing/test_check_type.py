@@ -325,3 +325,114 @@ def test_checks_leave_no_setting_behind() -> None:
     assert np.geterr() == before
     with pytest.warns(dk.DensifyWarning):
         dk.cos(ScalarTensor(2, 1.0))
+
+
+def test_rules_that_no_call_entered_are_listed() -> None:
+    class Rare(Box):
+        pass
+
+    with dk.local_registrations():
+
+        @dk.implements(dk.add)
+        def add_rare(x1: Rare, x2: Wrapper, /) -> Any:
+            return x1
+
+        found = check_type(Rare, [Rare([1.0])], operations=[dk.add], metadata=("tag",), skip=["pickle"])
+    assert len(found.unentered) == 1
+    assert "rules that no call entered (1), for want of samples that reach them:\n    add_rare(" in str(found)
+
+
+def test_samples_are_drawn_from_the_constructor_where_none_are_given() -> None:
+    assert {one.check for one in failing_without_samples(Value).failures} == {"value"}
+
+
+def failing_without_samples(cls: Any) -> Conformance:
+    with pytest.raises(ConformanceError) as caught:
+        check_type(cls, operations=[dk.exp], metadata=("tag",))
+    return caught.value.conformance
+
+
+def test_more_samples_never_find_less() -> None:
+    class Single(Box):
+        pass
+
+    with dk.local_registrations():
+
+        @dk.implements(dk.exp)
+        def exp_single(x: Single, /) -> Any:
+            wrong = x.dtype == dk.float32
+            return x.filled(dk.exp(x.data.detach() if wrong else x.data))
+
+        single = Single(dk.asarray([1.0, 2.0], dtype=dk.float32))
+        others = [Single([1.0]), Single([[1.0, 2.0]]), Single([1, 2]), Single(0.5)]
+        for samples_given in ([single], [*others, single], [single, *others]):
+            with pytest.raises(ConformanceError) as caught:
+                check_type(Single, samples_given, operations=[dk.exp], metadata=("tag",), skip=["pickle"], depth=1)
+            assert [one.check for one in caught.value.conformance.failures] == ["gradient"]
+
+
+def test_a_function_without_jvp_refuses_and_does_not_fail() -> None:
+    class Backward(dk.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return dk.sin(x)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * dk.cos(ctx.saved_tensors[0])
+
+    class WithoutForwardMode(Box):
+        pass
+
+    with dk.local_registrations():
+
+        @dk.implements(dk.sin)
+        def sin_backward(x: WithoutForwardMode, /) -> Any:
+            return x.filled(Backward.apply(x.data))
+
+        samples_given = [WithoutForwardMode([1.0, 2.0])]
+        found = check_type(WithoutForwardMode, samples_given, operations=[dk.sin], metadata=("tag",), skip=["pickle"])
+    assert found.failures == ()
+
+
+def test_exceptions_by_which_a_type_refuses_are_named() -> None:
+    class Refusing(Box):
+        pass
+
+    with dk.local_registrations():
+
+        @dk.implements(dk.exp)
+        def exp_refusing(x: Refusing, /) -> Any:
+            raise LookupError("not today")
+
+        options: dict[str, Any] = {"operations": [dk.exp], "metadata": ("tag",), "skip": ["pickle"]}
+        with pytest.raises(ConformanceError, match=r"raises: dispatchkit\.exp"):
+            check_type(Refusing, [Refusing([1.0])], **options)
+        found = check_type(Refusing, [Refusing([1.0])], refuses=[LookupError], **options)
+    assert found.refused == ("dispatchkit.exp",)
+
+
+def test_a_law_says_what_metadata_a_result_has() -> None:
+    def law(op: Any, tags: list[Any]) -> Any:
+        return "e" if op is dk.exp else NotImplemented
+
+    found = check_type(Wrapper, samples, operations=[dk.sin], metadata={"tag": law})
+    assert found.tried["metadata"]
+    with pytest.raises(ConformanceError, match=r"found:    {'tag': 'm'}\n    expected: {'tag': 'e'}"):
+        check_type(Wrapper, samples, operations=[dk.exp], metadata={"tag": law})
+
+
+def test_a_program_names_a_class_that_cannot_be_imported() -> None:
+    class Local(Box):
+        pass
+
+    with dk.local_registrations():
+
+        @dk.implements(dk.exp)
+        def exp_local(x: Local, /) -> Any:
+            return x.filled(x.data)
+
+        found = failing(Local, dk.exp, skip=["pickle"])
+    program = found.failures[0].program
+    assert "Local is defined inside tests.testing.test_check_type; put its definition here" in program
