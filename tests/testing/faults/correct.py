@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 import dispatchkit as dk
 
 
@@ -194,14 +196,23 @@ class Quantity(dk.ArrayMethods):
         return f"Quantity({self.data!r}, {self.unit!r})"
 
 
+KNOWN = (Quantity, dk.Tensor, int, float, complex, np.generic, np.ndarray)
+
+
 def opened(op: Any, args: Any, kwargs: Any) -> tuple[Any, list[Unit]]:
+    """Return a call on plain tensors, and the units of its arrays; NotImplemented beside a type that is not known."""
     units: list[Unit] = []
+    unknown: list[Any] = []
 
     def data_of(name: str, value: Any) -> Any:
+        if not isinstance(value, KNOWN):
+            unknown.append(value)
         units.append(value.unit if isinstance(value, Quantity) else {})
         return value.data if isinstance(value, Quantity) else value
 
     args, kwargs = dk.tensor_protocol.map_arguments(op, args, kwargs, data_of)
+    if unknown:
+        return dk.decline("a type that is not known"), units
     return op(*args, **kwargs), units
 
 
@@ -213,10 +224,22 @@ def common(op: Any, units: list[Unit]) -> Unit:
 
 def in_the_same_unit(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     data, units = opened(op, args, kwargs)
-    return Quantity(data, common(op, units))
+    return data if data is NotImplemented else Quantity(data, common(op, units))
 
 
-for _target in (dk.kinds.additive, dk.kinds.bounds, dk.kinds.rounding, dk.sum, dk.mean, dk.max):
+def _register_reductions() -> None:
+    for op in (dk.sum, dk.mean, dk.max):
+
+        def reduced(x: Quantity, /, op: Any = op, **kwargs: Any) -> Quantity:
+            return Quantity(op(x.data, **kwargs), x.unit)
+
+        reduced.__name__ = f"{op.__name__}_quantity"
+        dk.implements(op, Quantity)(reduced)
+
+
+_register_reductions()
+
+for _target in (dk.kinds.additive, dk.kinds.bounds, dk.kinds.rounding):
     dk.implements(_target, Quantity)(in_the_same_unit)
 
 
@@ -245,15 +268,11 @@ def in_another_unit(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     if op not in POWERS:
         return dk.decline("the unit of the result depends on values")
     data, units = opened(op, args, kwargs)
-    made: dict[str, float] = {}
-    for unit, power in zip(units, POWERS[op], strict=True):
-        for name, own in unit.items():
-            made[name] = made.get(name, 0) + power * own
-    return Quantity(data, made)
+    return data if data is NotImplemented else Quantity(data, expected_unit(op, units))
 
 
-def expected_unit(op: Any, units: list[Unit]) -> Any:
-    """Return the unit that a result is to have, for the checks of metadata."""
+def expected_unit(op: Any, units: list[Any]) -> Any:
+    """Return the unit that a result is to have."""
     units = [unit or {} for unit in units]
     if op not in POWERS:
         return units[0]
@@ -267,7 +286,8 @@ def expected_unit(op: Any, units: list[Unit]) -> Any:
 @dk.implements(dk.kinds.comparison, Quantity)
 def compared(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     data, units = opened(op, args, kwargs)
-    common(op, units)
+    if data is not NotImplemented:
+        common(op, units)
     return data
 
 
@@ -279,6 +299,6 @@ def asked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 @dk.implements(dk.kinds.transcendental, Quantity)
 def of_pure_numbers(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     data, units = opened(op, args, kwargs)
-    if any(units):
+    if data is not NotImplemented and any(units):
         raise UnitError(f"{op.__name__} of {units}")
     return data
