@@ -38,6 +38,7 @@ from dispatchkit.graph.recording import enable_grad as enable_grad
 from dispatchkit.graph.recording import is_grad_enabled as is_grad_enabled
 from dispatchkit.graph.recording import no_grad as no_grad
 from dispatchkit.graph.recording import set_grad_enabled as set_grad_enabled
+from dispatchkit.interop import torch_calls as _torch_calls  # noqa: F401
 from dispatchkit.interop.on_import import register_on_import as _register_on_import
 from dispatchkit.ops import *  # noqa: F403
 from dispatchkit.ops.info import __array_namespace_info__ as __array_namespace_info__
@@ -51,7 +52,6 @@ from dispatchkit.protocol.instance import TensorFunctionMode as TensorFunctionMo
 from dispatchkit.protocol.instance import array_type as array_type
 from dispatchkit.protocol.instance import converts as converts
 from dispatchkit.protocol.instance import disable_dispatch as disable_dispatch
-from dispatchkit.protocol.instance import explain as explain
 from dispatchkit.protocol.instance import implements as implements
 from dispatchkit.protocol.instance import local_registrations as local_registrations
 from dispatchkit.protocol.instance import overridable as overridable
@@ -78,7 +78,10 @@ if _TYPE_CHECKING:
     from dispatchkit.report import audit as audit
     from dispatchkit.report import coverage as coverage
     from dispatchkit.report import draw as draw
+    from dispatchkit.report import explain as explain
     from dispatchkit.report import record_calls as record_calls
+    from dispatchkit.report import rules as rules
+    from dispatchkit.report import which as which
     from dispatchkit.saving import load as load
     from dispatchkit.saving import save as save
 else:
@@ -87,7 +90,7 @@ else:
         **dict.fromkeys(
             ("autograd", "data", "func", "nn", "optim", "overrides", "report", "saving", "testing", "types")
         ),
-        **dict.fromkeys(("audit", "coverage", "draw", "record_calls"), "report"),
+        **dict.fromkeys(("audit", "coverage", "draw", "explain", "record_calls", "rules", "which"), "report"),
         **dict.fromkeys(("load", "save"), "saving"),
     }
 
@@ -154,12 +157,14 @@ vars()["__all__"] = [
     "record_calls",
     "redispatch",
     "register_type",
+    "rules",
     "save",
     "set_grad_enabled",
     "set_printoptions",
     "special",
     "tensor_protocol",
     "types",
+    "which",
     *vars(_ops)["__all__"],
     *errors.__all__,
 ]

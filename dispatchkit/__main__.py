@@ -13,6 +13,7 @@ import dispatchkit as dk
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.report import drift
 from dispatchkit.report.audit.command import AUDIT
+from dispatchkit.report.check.command import CHECK
 from dispatchkit.report.commands import Command
 from dispatchkit.report.coverage.command import COVERAGE
 
@@ -27,12 +28,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="dispatchkit",
         description="Show what array types cover, who answers where they meet, and the tour of the library.",
-        epilog="example: dispatchkit coverage dispatchkit.types:ScalarTensor",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="examples:\n" + "\n".join(f"  {command.example}" for command in COMMANDS if command.example),
     )
     parser.add_argument("--version", action="version", version=f"dispatchkit {dk.__version__}")
     words = parser.add_subparsers(dest="command", metavar="command")
     for command in COMMANDS:
-        part = words.add_parser(command.name, help=command.help)
+        example = f"example: {command.example}" if command.example else None
+        part = words.add_parser(command.name, help=command.help, description=f"Show {command.help}.", epilog=example)
         command.configure(part)
         part.set_defaults(run=command.run)
     given = list(sys.argv[1:] if argv is None else argv)
@@ -64,10 +67,23 @@ def _no_options(parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = (
-    Command("tour", "a custom type in a ridge regression on real data, start to finish", _no_options, _tour),
+    Command(
+        "tour",
+        "a custom type in a ridge regression on real data, start to finish",
+        _no_options,
+        _tour,
+        "dispatchkit tour",
+    ),
     COVERAGE,
     AUDIT,
-    Command("drift", "handlers written against a signature that has changed", drift.add_arguments, drift.main),
+    CHECK,
+    Command(
+        "drift",
+        "handlers written against a signature that has changed",
+        drift.add_arguments,
+        drift.main,
+        "dispatchkit drift my_package --baseline drift.json",
+    ),
 )
 
 if __name__ == "__main__":

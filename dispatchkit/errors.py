@@ -12,6 +12,7 @@
     │   ├── ForeignArgumentError           (TypeError)    an argument that is no array
     │   ├── MixedArraysError               (TypeError)    arrays of several libraries or devices in one call
     │   ├── DensifyError                   (RuntimeError) a dense copy that was not allowed
+    │   ├── TorchCallError                 (RuntimeError) a function of PyTorch that nobody answers
     │   └── ModeError                      (RuntimeError) modes left out of order
     ├── AutogradError                      (RuntimeError) misuse of the graph
     │   ├── AnomalyError                                  a backward that failed, with the lines of its forward
@@ -61,12 +62,25 @@ __all__ = [
     "ReplacementWarning",
     "SignatureWarning",
     "StateDictError",
+    "TorchCallError",
     "TransformError",
     "UnsupportedArgumentError",
 ]
 
 # Types whose conversion to an array is no advice.
 INCONVERTIBLE = frozenset({"NoneType", "bytes", "dict", "frozenset", "set", "str"})
+
+
+def class_name(cls: type) -> str:
+    """Return a class as messages name it: with its library, since several libraries have a `Tensor`.
+
+    >>> class_name(int), class_name(DispatchError)
+    ('int', 'dispatchkit.DispatchError')
+    """
+    library, local = cls.__module__.partition(".")[0], "<locals>" in cls.__qualname__
+    if library == "jaxlib":
+        return "jax.Array"
+    return cls.__name__ if local or library in ("builtins", "__main__") else f"{library}.{cls.__name__}"
 
 
 class DispatchError(Exception):
@@ -241,19 +255,44 @@ class DensifyError(DispatchError, RuntimeError):
     type : name of the type to be made dense
     nbytes : size of the dense copy in bytes, where known
     limit : the bound in bytes; None where densifying is not allowed at all
+    inside : the function that would make it dense itself, with file and line; "" where a fallback would
     """
 
     function: str
     type: str
     nbytes: int | None
     limit: int | None = None
+    inside: str = ""
 
     def __str__(self) -> str:
         size = "" if self.nbytes is None else f" ({format_bytes(self.nbytes)})"
         text = f"'{self.function}' would make {self.type} dense{size}"
+        if self.inside:
+            text += f" {self.inside}"
         if self.limit is None:
             return f'{text}, and densify(on="error") forbids it'
         return f"{text}, which is past the limit of {format_bytes(self.limit)} set by densify"
+
+
+@dataclass(eq=False)
+class TorchCallError(DispatchError, RuntimeError):
+    """A function of PyTorch was called with array types, and nobody answers.
+
+    It is no `TypeError`, which PyTorch's operators would swallow: ``t == d`` would then be False.
+
+    Attributes
+    ----------
+    function : name of the function, such as ``"torch.linalg.solve"``
+    types : names of the types among the arguments
+    reason : why nobody answers
+    """
+
+    function: str
+    types: Sequence[str]
+    reason: str
+
+    def __str__(self) -> str:
+        return f"'{self.function}' on [{', '.join(self.types)}]: {self.reason}"
 
 
 class ModeError(DispatchError, RuntimeError):

@@ -127,6 +127,10 @@ def _public_modules(module: Any) -> Iterator[Any]:
 def resolve_name(func: Any) -> str | None:
     """Return the qualified name of an overridable function, None of any other.
 
+    Parameters
+    ----------
+    func : any object, such as `dk.add`
+
     Examples
     --------
     >>> import dispatchkit as dk
@@ -145,6 +149,10 @@ def resolve_name(func: Any) -> str | None:
 def is_tensor_like(x: Any) -> bool:
     """Return whether a value takes part in the protocol: a tensor, or an instance of an array type.
 
+    Parameters
+    ----------
+    x : any value
+
     Examples
     --------
     >>> import dispatchkit as dk
@@ -157,6 +165,10 @@ def is_tensor_like(x: Any) -> bool:
 def is_tensor_method_or_property(func: Any) -> bool:
     """Return whether a function stands on `Tensor` as a method or property that views an operation.
 
+    Parameters
+    ----------
+    func : any object, such as `dk.Tensor.sum`
+
     Examples
     --------
     >>> import dispatchkit as dk
@@ -168,6 +180,10 @@ def is_tensor_method_or_property(func: Any) -> bool:
 
 def has_tensor_function(args: Iterable[Any]) -> bool:
     """Return whether one of the arguments is of a type that may override.
+
+    Parameters
+    ----------
+    args : the arguments of a call, or those of them that can override it
 
     Examples
     --------

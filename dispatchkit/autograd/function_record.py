@@ -16,6 +16,7 @@ from dispatchkit.autograd.function_node import FunctionNode, recorded
 from dispatchkit.autograd.function_pull import pulled
 from dispatchkit.autograd.function_transforms import in_batches, pushed, vmapped
 from dispatchkit.autograd.tensor_leaves import NO_LEAVES, TENSOR, tensor_leaves
+from dispatchkit.backends.arrays import foreign, in_own_graph
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage
@@ -206,6 +207,12 @@ class FunctionRecord(Overridable):
 
     def _run(self, args: tuple[Any, ...], needs: tuple[bool, ...]) -> tuple[FunctionCtx, Any]:
         cls = self.cls
+        if foreign and any(isinstance(arg, Storage) and in_own_graph(arg._innermost().array) for arg in args):
+            raise AutogradError(
+                f"{cls.__name__}.apply: an array is part of PyTorch's graph, which would record what forward does and "
+                f"not use backward; make the whole function one of PyTorch's by "
+                f"dispatchkit.interop.torch.as_torch_function"
+            )
         ctx = FunctionCtx(cls.__name__, needs, True in needs and is_grad_enabled())
         with no_grad():
             if not self.separate:

@@ -15,6 +15,7 @@ import numpy as np
 
 from dispatchkit.backends.foreign import ForeignNamespace
 from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.traced import UnsaidDevice, is_traced
 
 __all__ = [
     "DTYPES",
@@ -25,9 +26,11 @@ __all__ = [
     "Spec",
     "advice_for_subclass",
     "as_numpy",
+    "device_of",
     "dtype_name",
     "foreign",
     "holds_complex",
+    "in_own_graph",
     "is_complex",
     "is_inexact",
     "is_lazy",
@@ -40,6 +43,7 @@ __all__ = [
     "project",
     "raw_array",
     "same_dtype",
+    "without_graph",
 ]
 
 foreign: list[type] = []
@@ -237,11 +241,19 @@ def namespace_of(array: Any) -> Any:
         return _adapters.setdefault(key, ForeignNamespace(*key))
 
 
+def device_of(array: Any) -> Any:
+    """Return where a raw array is; what names its library where the array does not say more."""
+    device = getattr(array, "device", None)
+    return UnsaidDevice(namespace_of(array)) if device is None else device
+
+
 def namespace_of_device(device: Any) -> Any:
     """Return the namespace that makes arrays on a device: that of the library which the device belongs to, if seen.
 
     Without a device, or with one that its type does not determine, it is the namespace new arrays are made with.
     """
+    if isinstance(device, UnsaidDevice):
+        return device.namespace
     if device is not None and not isinstance(device, str):
         for adapter in _adapters.values():
             if type(adapter.device) is type(device):
@@ -265,11 +277,31 @@ def may_share_memory(first: Any, second: Any) -> bool:
         return np.may_share_memory(first, second)
     if is_lazy(first):
         return first is second
+    if hasattr(first, "untyped_storage") and hasattr(second, "untyped_storage"):
+        return _same_storage(first, second)
     try:
         seen: list[Any] = [x if isinstance(x, np.ndarray) else np.from_dlpack(x) for x in (first, second)]
         return np.may_share_memory(seen[0], seen[1])
     except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):
         return namespace_of(first) is namespace_of(second)
+
+
+def _same_storage(first: Any, second: Any) -> bool:
+    """Return whether two tensors of PyTorch look at one storage; where one has none to show, they may."""
+    try:
+        return bool(first.untyped_storage()._cdata == second.untyped_storage()._cdata)
+    except RuntimeError:
+        return True
+
+
+def in_own_graph(array: Any) -> bool:
+    """Return whether a raw array is part of a graph that its own library records: PyTorch's."""
+    return bool(getattr(array, "requires_grad", False))
+
+
+def without_graph(array: Any) -> Any:
+    """Return a raw array outside the graph that its own library records."""
+    return array.detach() if in_own_graph(array) else array
 
 
 def as_numpy(name: str, array: Any) -> Any:
@@ -282,6 +314,9 @@ def as_numpy(name: str, array: Any) -> Any:
     try:
         found = np.asarray(array)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        if is_traced(array):
+            error.add_note(f"{name}: dispatchkit.interop.jax.to_jax(x) gives the array inside")
+            raise
         raise TypeError(unreadable(name, array)) from error
     if found.dtype.kind == "O":
         raise TypeError(unreadable(name, array))
@@ -290,6 +325,8 @@ def as_numpy(name: str, array: Any) -> Any:
 
 def unreadable(name: str, array: Any) -> str:
     """Return the message for an array that NumPy cannot read."""
+    if in_own_graph(array):
+        return f"{name}: NumPy cannot read a tensor in PyTorch's graph; take it out of it first, with x.detach()"
     return f"{name}: NumPy cannot read an array of {namespace_of(array)!r}; move it to main memory with its own library"
 
 

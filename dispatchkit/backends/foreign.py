@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.indexing import flat_places, is_basic, parts_of
+from dispatchkit.backends.traced import UnsaidDevice, is_traced
 
 __all__ = ["ForeignNamespace"]
 
@@ -66,6 +67,8 @@ class ForeignNamespace:
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             given = {name: self.own_dtype(value) for name, value in kwargs.items() if value is not None}
+            if isinstance(given.get("device"), UnsaidDevice):
+                del given["device"]
             return function(*map(self.own_dtype, args), **{**defaults, **given})
 
         return call
@@ -86,7 +89,29 @@ class ForeignNamespace:
         found = getattr(self.library, name, None)
         if found is None:
             raise TypeError(f"{self.__name__} has no dtype {name}")
-        return found
+        return self._known_dtype(found)
+
+    def _known_dtype(self, dtype: Any) -> Any:
+        """Return the dtype that the library has in its place: JAX those of 32 bits, where it has no wider ones."""
+        if self.__name__ != "jax.numpy":
+            return dtype
+        from jax import dtypes  # noqa: PLC0415  # optional dependency
+
+        return dtypes.canonicalize_dtype(dtype)
+
+    @cached_property
+    def asarray(self) -> Callable[..., Any]:
+        """Make an array; PyTorch's own function takes a tensor out of PyTorch's graph."""
+        make = self._with_own_dtypes(self.library.asarray, device=self.device)
+
+        @wraps(make)
+        def in_graph(x: Any, *args: Any, **kwargs: Any) -> Any:
+            if not getattr(x, "requires_grad", False):
+                return make(x, *args, **kwargs)
+            dtype = self.own_dtype(kwargs.get("dtype") or x.dtype)
+            return x.to(kwargs.get("device") or x.device, dtype, copy=bool(kwargs.get("copy")))
+
+        return in_graph if self.__name__ == "torch" else make
 
     @cached_property
     def index_dtype(self) -> Any:
@@ -192,7 +217,7 @@ class ForeignNamespace:
         width, count = 1, places.shape[0]
         while width < count:
             same = places[width:] == places[:-width]
-            if not bool(self.any(same)):
+            if not is_traced(same) and not bool(self.any(same)):
                 break
             before = self.where(same, values[:-width], self.zeros_like(values[:-width]))
             values = self.concat([values[:width], values[width:] + before])

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.backends.traced import is_traced
+
 __all__ = ["flat_places", "is_basic", "parts_of"]
 
 
@@ -127,7 +129,8 @@ def _within(part: slice, n: int) -> slice:
 
 
 def _non_negative(xp: Any, indices: Any, axis: int, n: int) -> Any:
-    if bool(xp.any((indices < -n) | (indices >= n))):
+    outside = xp.any((indices < -n) | (indices >= n))
+    if not is_traced(outside) and bool(outside):
         raise IndexError(f"an index is out of bounds for axis {axis} with size {n}")
     return xp.where(indices < 0, indices + n, indices)
 

@@ -58,6 +58,10 @@ def default_collate(batch: Sequence[Any]) -> Any:
 def default_convert(item: Any) -> Any:
     """Return an item with its arrays as tensors that share their memory, in containers of any depth.
 
+    Parameters
+    ----------
+    item : an array, a container of arrays, or any other value, which is given back
+
     Examples
     --------
     >>> import dispatchkit as dk

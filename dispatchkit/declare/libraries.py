@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import making_with, namespace_of, namespace_of_device
+from dispatchkit.backends.arrays import foreign, is_raw, making_with, namespace_of, namespace_of_device
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.errors import MixedArraysError
+from dispatchkit.errors import MixedArraysError, RegistrationError
 from dispatchkit.graph.storage import Storage
+from dispatchkit.protocol.densify import surroundings
+from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["as_python", "common_library", "library_of_call", "making_for"]
+__all__ = ["as_python", "common_library", "first_array", "library_of_call", "making_for", "making_like"]
 
 
 def common_library(name: str, values: Iterable[Any]) -> Any:
@@ -32,17 +34,25 @@ def common_library(name: str, values: Iterable[Any]) -> Any:
     ------
     MixedArraysError : if they belong to several libraries, or are on several devices
     """
-    found = None
+    found: Any = None
     for value in values:
         array = value._innermost().array if isinstance(value, Storage) else value
-        if array is value and not isinstance(value, np.ndarray):
+        if array is value and not isinstance(value, np.ndarray) and type(value) not in foreign:
             continue
         own = namespace_of(array)
         if found is None:
             found = own
         elif own is not found:
-            raise MixedArraysError(name, _described(found), _described(own))
+            if not _mixes(found, own):
+                raise MixedArraysError(name, _described(found), _described(own))
+            found = own if own.device is None else found
     return found
+
+
+def _mixes(found: Any, own: Any) -> bool:
+    """Return whether two namespaces are of one library, of which one does not say where its arrays are."""
+    libraries = [getattr(xp, "library", None) for xp in (found, own)]
+    return libraries[0] is libraries[1] and (found.device is None or own.device is None)
 
 
 def _described(xp: Any) -> str:
@@ -89,3 +99,34 @@ def making_for(operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[st
         return
     with making_with(xp):
         yield
+
+
+@contextmanager
+def making_like(value: Any) -> Iterator[None]:
+    """Have arrays made from nothing be of the library of the first array in the fields of an array type."""
+    array = first_array(value) if foreign else None
+    if array is None:
+        yield
+        return
+    with making_with(namespace_of(array)):
+        yield
+
+
+def first_array(value: Any) -> Any:
+    """Return the first raw array in a tensor, a container or the fields of an array type, None where there is none."""
+    if isinstance(value, Storage):
+        return value._innermost().array
+    if isinstance(value, (list, tuple, dict)):
+        members = value.values() if isinstance(value, dict) else value
+        return next((array for array in map(first_array, members) if array is not None), None)
+    if not tensor_protocol.types.participates(type(value)):
+        return value if is_raw(value) else None
+    try:
+        names = tensor_protocol.types.fields_of(value)
+    except RegistrationError:
+        return None
+    found = (first_array(getattr(value, name)) for name in names)
+    return next((array for array in found if array is not None), None)
+
+
+surroundings.append(making_like)

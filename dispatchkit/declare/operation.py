@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from typing_extensions import override
@@ -10,6 +10,7 @@ from typing_extensions import override
 from dispatchkit.declare.compiled.default_implementations import default_implementation
 from dispatchkit.declare.compiled.entry_points import entry_point, operator_entry_point
 from dispatchkit.declare.declared import CREATING, Declared
+from dispatchkit.declare.layouts import is_cheap, layouts
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.callers import make_function
 from dispatchkit.protocol.parameters import Key, flatten
@@ -47,3 +48,11 @@ class DeclaredOperation(Declared):
             return cls.__tensor_function__(self.function, (cls,), args, kwargs)
 
         return handler
+
+    @override
+    def is_cheap(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        return is_cheap(self, args, kwargs)
+
+    @override
+    def layouts(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        return layouts(self, args, kwargs)

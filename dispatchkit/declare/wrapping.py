@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import Spec, is_inexact
+from dispatchkit.backends.traced import is_traced
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import Leaf
@@ -52,7 +53,7 @@ def spec_of(value: Any) -> Any:
     return Spec(tuple(value.shape), value.dtype) if hasattr(value, "dtype") else value
 
 
-def holds(condition: Any) -> bool:
+def holds(condition: Any, *, traced: bool = False) -> bool:
     """Return whether a condition is true for every element, under `vmap` for every element of the batch.
 
     In a rule's guard, ``if`` alone asks for a value that a batch does not have. The answer of `holds` is a Python bool,
@@ -61,6 +62,7 @@ def holds(condition: Any) -> bool:
     Parameters
     ----------
     condition : array of booleans of any type, or a bool
+    traced : what is returned where JAX traces the call and nobody knows the elements; True for a check that raises
 
     Examples
     --------
@@ -78,4 +80,4 @@ def holds(condition: Any) -> bool:
             return bool(condition)
     while isinstance(condition, Storage):
         condition = condition.value if condition.is_tracer else condition.array  # type: ignore[attr-defined]
-    return bool(np.all(np.asarray(condition)))
+    return traced if is_traced(condition) else bool(np.all(np.asarray(condition)))

@@ -15,9 +15,10 @@ import numpy as np
 
 from dispatchkit.backends.arrays import as_numpy, is_complex, is_inexact, namespace_of
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.errors import class_name
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.tree import Item, container_items, leaves, map_leaves, place, rebuilt
+from dispatchkit.tree import Item, container_items, leaves, map_leaves, rebuilt
 
 __all__ = [
     "Leaf",
@@ -138,7 +139,7 @@ def fitted(name: str, owner: str, kind: str, x: Any, given: Any) -> Any:
     ValueError : if it is no array, of another shape, or complex where the array is real
     """
     if not is_array(given) and not isinstance(given, (int, float, complex)):
-        raise ValueError(f"{name}: the {kind} of an {owner} must be an array, found a {type(given).__name__}")
+        raise ValueError(f"{name}: the {kind} of an {owner} must be an array, found a {class_name(type(given))}")
     given = as_array(given)
     if tuple(given.shape) != tuple(x.shape):
         raise ValueError(f"{name}: an {owner} has shape {tuple(x.shape)}, its {kind} has shape {tuple(given.shape)}")
@@ -197,22 +198,23 @@ def zipped(
     """
     if is_array(value):
         return change(value, other) if not variables or is_floating(value) else value
-    items = (variables_of if variables else items_of)(value)
+    items = items_of(value)
     if items is None:
         return value
+    constants = _constants(value) if variables else ()
     others: list[Any] = [other] * len(items)
     if not (other is None or isinstance(other, int) or is_array(other)):
-        found = dict(items_of(other) or ())
-        if list(found) != [key for key, _ in items_of(value) or ()]:
+        found = items_of(other)
+        if found is None or [key for key, _ in found] != [key for key, _ in items]:
             if not any(True for _ in arrays_of(value)):
                 return value
             raise ValueError(
                 f"{what}: the container at {path or 'the top'} is {described(value)}, but what goes with it is "
                 f"{described(other)}"
             )
-        others = [found[key] for key, _ in items]
+        others = [own for _, own in found]
     made = [
-        (key, zipped(change, part, own, what, path + place((key,)), variables=variables))
+        (key, part if key in constants else zipped(change, part, own, what, f"{path}[{key!r}]", variables=variables))
         for (key, part), own in zip(items, others, strict=True)
     ]
     return rebuilt(value, made)
@@ -224,7 +226,7 @@ def described(value: Any) -> str:
         return f"an array of shape {tuple(value.shape)} and dtype {value.dtype}"
     items = items_of(value)
     if items is None:
-        return f"a {type(value).__name__}"
+        return f"a {class_name(type(value))}"
     if isinstance(value, (list, tuple)):
         return f"a {type(value).__name__} of length {len(items)}"
     return f"a {type(value).__name__} with {', '.join(repr(key) for key, _ in items) or 'nothing'}"

@@ -13,7 +13,7 @@ from typing import Any
 from dispatchkit.declare.inplace import changes_noted, move_vertices
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.wrapping import wrapped
-from dispatchkit.errors import TransformError
+from dispatchkit.errors import TransformError, class_name
 from dispatchkit.func.containers import (
     arrays_of,
     as_array,
@@ -91,7 +91,7 @@ class Recording:
             # They may be among the tensors that are taken out of the graph.
             self._outputs = [_as_given(y) if isinstance(y, Storage) else y for y in self._outputs]
         if not self._outputs:
-            raise TypeError(f"{name}: the function must return tensors, found a {type(result).__name__}")
+            raise TypeError(f"{name}: the function must return tensors, found a {class_name(type(result))}")
         self._close()
         # What else requires gradients outside may want to differentiate the result again.
         self._alive = outer and _reaches_outside(self._outputs)

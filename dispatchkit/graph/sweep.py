@@ -85,9 +85,12 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
             if vertex.saved is None:  # type: ignore[attr-defined]  # leaves and outputs were dealt with
                 raise AutogradError(FREED.format(name=vertex.name))
             operation = vertex.operation  # type: ignore[attr-defined]
-            incoming = operation.pull_live(vertex, g) if create_graph else operation.pull_raw(vertex, g)
-            if not (create_graph or operation.trusted):
-                outside += (g, *incoming)
+            if create_graph:
+                incoming = operation.pull_live(vertex, g)
+            else:
+                incoming = operation.pull_raw(vertex, g)
+                if not operation.trusted:
+                    outside += (g, *incoming)
             if not retain_graph:
                 vertex.saved = vertex.output = None  # type: ignore[attr-defined]
         for edge, g in zip(edges, incoming):  # noqa: B905  # one each, and this is the hot loop

@@ -133,24 +133,62 @@ class HookMethods:
 
 
 def register_module_forward_pre_hook(hook: Function) -> RemovableHandle:
-    """Have a function called before each `forward` of every module, see `Module.register_forward_pre_hook`."""
+    """Have a function called before each `forward` of every module, see `Module.register_forward_pre_hook`.
+
+    Parameters
+    ----------
+    hook : called with the module and its arguments
+
+    Returns
+    -------
+    a handle whose `remove()` takes the hook away
+    """
     return _register(everywhere, Hook(Kind.FORWARD_PRE, hook))
 
 
 def register_module_forward_hook(
     hook: Function, *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """Have a function called after each `forward` of every module, see `Module.register_forward_hook`."""
+    """Have a function called after each `forward` of every module, see `Module.register_forward_hook`.
+
+    Parameters
+    ----------
+    hook : called with the module, its arguments and its result
+    with_kwargs : whether it is given the keyword arguments, too
+    always_call : whether it is called where `forward` raises, too
+
+    Returns
+    -------
+    a handle whose `remove()` takes the hook away
+    """
     return _register(everywhere, Hook(Kind.FORWARD, hook, with_kwargs, always_call))
 
 
 def register_module_full_backward_pre_hook(hook: Function) -> RemovableHandle:
-    """Have a function called with the output gradients of every module, as `Module` has it."""
+    """Have a function called with the output gradients of every module, as `Module` has it.
+
+    Parameters
+    ----------
+    hook : called with the module and the gradients of its outputs
+
+    Returns
+    -------
+    a handle whose `remove()` takes the hook away
+    """
     return _register(everywhere, Hook(Kind.BACKWARD_PRE, hook))
 
 
 def register_module_full_backward_hook(hook: Function) -> RemovableHandle:
-    """Have a function called with the gradients of every module, see `Module.register_full_backward_hook`."""
+    """Have a function called with the gradients of every module, see `Module.register_full_backward_hook`.
+
+    Parameters
+    ----------
+    hook : called with the module, the gradients of its inputs and those of its outputs
+
+    Returns
+    -------
+    a handle whose `remove()` takes the hook away
+    """
     return _register(everywhere, Hook(Kind.BACKWARD, hook))
 
 

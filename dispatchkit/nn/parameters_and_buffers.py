@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from typing_extensions import override
 
+from dispatchkit.errors import class_name
 from dispatchkit.func.containers import items_of
 from dispatchkit.graph.storage import Storage
 from dispatchkit.nn.parameter import Parameter, is_declared, named_tensors
@@ -178,7 +179,7 @@ class Members(Generic[M]):
             return
         if not isinstance(param, Parameter):
             raise TypeError(
-                f"{type(self).__name__}: cannot assign '{type(param).__name__}' object to parameter '{name}' "
+                f"{type(self).__name__}: cannot assign '{class_name(type(param))}' object to parameter '{name}' "
                 f"(dispatchkit.nn.Parameter or None required)"
             )
         for path, tensor in named_tensors(name, param):
@@ -192,14 +193,14 @@ class Members(Generic[M]):
     def _check_buffer(self, name: str, value: Any) -> None:
         if not (value is None or isinstance(value, Storage) or is_declared(value)):
             raise TypeError(
-                f"{type(self).__name__}: cannot assign '{type(value).__name__}' object to buffer '{name}' "
+                f"{type(self).__name__}: cannot assign '{class_name(type(value))}' object to buffer '{name}' "
                 f"(dispatchkit.Tensor or None required)"
             )
 
     def _check_none(self, name: str, value: Any, kind: str, wanted: str) -> None:
         if value is not None:
             raise TypeError(
-                f"{type(self).__name__}: cannot assign '{type(value).__name__}' as {kind} '{name}' "
+                f"{type(self).__name__}: cannot assign '{class_name(type(value))}' as {kind} '{name}' "
                 f"(dispatchkit.nn.{wanted} or None expected)"
             )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.errors import class_name
 from dispatchkit.func.containers import is_floating, variables_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
@@ -89,7 +90,7 @@ def _opened(path: str, value: Any, where: str) -> Iterator[tuple[str, Tensor]]:
     if not found:
         reason = ", which holds no floating-point tensor" if is_structured(value) else ""
         raise TypeError(
-            f"optimizer can only optimize Tensors, but one of the params is {type(value).__name__}{reason}: {path} "
+            f"optimizer can only optimize Tensors, but one of the params is {class_name(type(value))}{reason}: {path} "
             f"({where})"
         )
     yield from found

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from dispatchkit.errors import AnswerError, NoImplementationError, UnsupportedArgumentError
-from dispatchkit.protocol.decline import pop_decline_reason, pop_mode_declines
+from dispatchkit.protocol.decline import note_declined, pop_decline_reason, pop_mode_declines
 from dispatchkit.protocol.handlers import Rule, Target, type_name
 from dispatchkit.protocol.outcome import FOREIGN, Outcome
 from dispatchkit.protocol.parameters import Form, Key
@@ -38,6 +38,8 @@ class Step:
     rivals : the equally specific rules of an ambiguity
     path : the conversions that it makes, in order
     then : types of the call that it makes itself, with a plain array for the first field of a wrapper
+    follow : finds what comes of it without calling a function of a user; takes what follows its calls, and arguments
+        with stand-ins for arrays
     """
 
     source: Outcome
@@ -49,6 +51,7 @@ class Step:
     rivals: tuple[Rule, ...] = ()
     path: tuple[Conversion, ...] = ()
     then: Key | None = None
+    follow: Callable[..., Any] | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -122,6 +125,7 @@ class Chain:
             declined.append((steps[0].cls, _reason(steps[0])))
         for step in steps[start:]:
             pop_decline_reason()  # an earlier one, of a handler that answered after all
+            note_declined(self.operation, (text for _, text in declined))
             if on_step is not None:
                 on_step(self.operation, step)
             result = step.call(*args, **kwargs)
@@ -209,7 +213,8 @@ def stub_for(operation: Target, key: Key) -> str:
     hints = {
         p.name: _hint(types, entry, p.form is Form.STAR)
         for p, entry in zip(operation.parameters.arrays, key, strict=True)
-        if p.form is not Form.LOOSE or entry is own or named[p.name].default is inspect.Parameter.empty
+        if p.form is not Form.INDEX
+        and (p.form is not Form.LOOSE or entry is own or named[p.name].default is inspect.Parameter.empty)
     }
     parameters = [
         p.replace(annotation=hints.get(p.name) or p.empty, default=_pasteable(p.default)) for p in named.values()

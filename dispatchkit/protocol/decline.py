@@ -6,10 +6,12 @@ context variable, where the code that continues the call reads it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextvars import ContextVar
 from types import NotImplementedType
+from typing import Any
 
-__all__ = ["decline", "pop_decline_reason", "pop_mode_declines", "record_mode_decline"]
+__all__ = ["decline", "declined_of", "note_declined", "pop_decline_reason", "pop_mode_declines", "record_mode_decline"]
 
 _reason: ContextVar[str] = ContextVar("dispatchkit.decline", default="")
 
@@ -39,6 +41,20 @@ def pop_decline_reason() -> str:
     if reason:
         _reason.set("")
     return reason
+
+
+_declined: ContextVar[tuple[Any, tuple[str, ...]]] = ContextVar("dispatchkit.declined", default=(None, ()))
+
+
+def note_declined(operation: Any, reasons: Iterable[str]) -> None:
+    """Remember who declined the call that the next answer is asked for, and why."""
+    _declined.set((operation, tuple(reasons)))
+
+
+def declined_of(operation: Any) -> str:
+    """Return who declined a call of an operation that is being answered, and why; "" where nobody did."""
+    noted, reasons = _declined.get()
+    return "; ".join(reasons) if noted is operation else ""
 
 
 _mode_declines: ContextVar[tuple[str, ...]] = ContextVar("dispatchkit.mode_declines", default=())

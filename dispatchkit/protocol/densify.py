@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import re
 import threading
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any, Literal
 
 from dispatchkit.errors import AnswerError, DensifyError, DensifyWarning, format_bytes
-from dispatchkit.protocol.frames import caller
+from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.protocol.handlers import location_of
 from dispatchkit.protocol.observers import note_dense
 
@@ -22,11 +22,20 @@ __all__ = [
     "LedgerEntry",
     "Policy",
     "clear_densify_ledger",
+    "counted",
+    "densified_nbytes",
     "densify",
     "densify_ledger",
+    "enter",
+    "forbidden_copy",
+    "is_making_dense",
     "make_dense",
+    "maker_text",
+    "making_dense",
     "separate_ledger",
     "told_layout",
+    "type_text",
+    "without_warnings",
 ]
 
 Policy = Literal["allow", "warn", "error"]
@@ -44,15 +53,18 @@ _budget: ContextVar[_Budget] = ContextVar("dispatchkit.densify", default=_Budget
 
 @dataclass(slots=True)
 class LedgerEntry:
-    """How often one line of a program had an operation make a type dense.
+    """How often one line of a program made a type dense.
 
     Attributes
     ----------
     file, line : the caller's
-    function : qualified name of the operation
+    function : qualified name of the operation; of a program that calls the method itself that of the method
     type : name of the type
     count : how often
     nbytes : total size of the dense copies in bytes, as far as known
+    reason : why nobody else answered, the last time
+    inside : the function that made it dense itself, with file and line; "" where a fallback did
+    deliberate : whether the program called the method itself, outside of any operation
     """
 
     file: str
@@ -61,14 +73,21 @@ class LedgerEntry:
     type: str
     count: int = 0
     nbytes: int = 0
+    reason: str = ""
+    inside: str = ""
+    deliberate: bool = False
 
     def __str__(self) -> str:
         times = "once" if self.count == 1 else f"{self.count} times"
-        place = f"{self.file}:{self.line}"
-        return f"{place}: '{self.function}' made {self.type} dense {times} ({format_bytes(self.nbytes)})"
+        if self.deliberate:
+            return f"{self.file}:{self.line}: {self.function}() was called {times} ({format_bytes(self.nbytes)})"
+        text = (
+            f"{self.file}:{self.line}: '{self.function}' made {self.type} dense {times} ({format_bytes(self.nbytes)})"
+        )
+        return f"{text}, {self.inside}" if self.inside else f"{text}: {self.reason}" if self.reason else text
 
 
-Book = dict[tuple[str, int, str, str], LedgerEntry]
+Book = dict[tuple[str, int, str, str, str], LedgerEntry]
 _ledger: Book = {}
 _ledger_lock = threading.Lock()
 _separate: ContextVar[Book | None] = ContextVar("dispatchkit.separate_ledger", default=None)
@@ -79,7 +98,8 @@ def densify_ledger() -> list[LedgerEntry]:
 
     Returns
     -------
-    entries with ``file``, ``line``, ``function``, ``type``, ``count`` and ``nbytes``, which print as a line each
+    entries with ``file``, ``line``, ``function``, ``type``, ``count``, ``nbytes``, ``reason``, ``inside`` and
+    ``deliberate``, which print as a line each
 
     Examples
     --------
@@ -88,8 +108,8 @@ def densify_ledger() -> list[LedgerEntry]:
     >>> with dk.densify(on="allow"):
     ...     largest = [dk.max(dk.types.ScalarTensor(100, float(i))) for i in range(3)]
     >>> place, _, made = str(dk.densify_ledger()[0]).partition(": ")
-    >>> made
-    "'dispatchkit.max' made ScalarTensor dense 3 times (240.0 kB)"
+    >>> made  # doctest: +ELLIPSIS
+    "'dispatchkit.max' made ScalarTensor dense 3 times (240.0 kB): no rule for max; max does not decompose: ...
     """
     with _ledger_lock:
         return sorted(_ledger.values(), key=lambda entry: entry.nbytes, reverse=True)
@@ -136,7 +156,8 @@ def densify(on: Policy | None = None, limit: str | int | None = None) -> Abstrac
     Notes
     -----
     Inside a ``with densify(on="error")`` a computation that comes to its end has kept its structure: that is a test.
-    What a handler itself makes dense, by calling ``to_dense()``, is its own doing and not seen.
+    What a rule makes dense itself, by calling the declared method of a type, counts like what a fallback does. A
+    program that calls the method outside of any operation means it: that is in the ledger, and never refused.
 
     Examples
     --------
@@ -150,6 +171,11 @@ def densify(on: Policy | None = None, limit: str | int | None = None) -> Abstrac
     if on not in (None, "allow", "warn", "error"):
         raise ValueError(f"densify: on must be 'allow', 'warn' or 'error', not {on!r}")
     return _bounded(on, None if limit is None else _parse_size(limit))
+
+
+def without_warnings() -> AbstractContextManager[None]:
+    """Have dense copies that are warned of made silently; a limit, and ``on="error"``, stay."""
+    return _bounded("allow" if _budget.get().policy == "warn" else None, None)
 
 
 @contextmanager
@@ -166,8 +192,33 @@ def _bounded(on: Policy | None, limit: int | None) -> Iterator[None]:
         _budget.reset(token)
 
 
-# The instances of which a dense form is being made in this context.
-_under_way: ContextVar[frozenset[int]] = ContextVar("dispatchkit.under_way", default=frozenset())
+# Makes a context for each dense form, so that arrays made in it are of the library of the instance's own.
+surroundings: list[Callable[[Any], AbstractContextManager[None]]] = []
+
+
+def forbidden_copy(function: str, cls: type, shape: Any, dtype: Any) -> tuple[DensifyError | None, str]:
+    """Return the error that the budget of the context raises if an array becomes dense, and on what that depends.
+
+    Parameters
+    ----------
+    function : qualified name of what would make it dense
+    cls, shape, dtype : of the array; None for what is not known
+    """
+    budget = _budget.get()
+    nbytes = None if shape is None or dtype is None else math.prod(shape) * int(dtype.itemsize)
+    name = type_text(cls)
+    if budget.policy == "error":
+        return DensifyError(function, name, nbytes), ""
+    if budget.limit is None:
+        return None, ""
+    if nbytes is None:
+        return None, f"the size of the dense form of {name}"
+    return (DensifyError(function, name, nbytes, budget.limit) if nbytes > budget.limit else None), ""
+
+
+# The ids of the instances of which a dense form is being made in this context, and with them the methods that make it.
+_under_way: ContextVar[frozenset[Any]] = ContextVar("dispatchkit.under_way", default=frozenset())
+is_making_dense = _under_way.get
 
 
 def make_dense(
@@ -178,6 +229,8 @@ def make_dense(
     is_plain: Callable[[type], bool],
     *,
     as_attribute: bool = False,
+    reason: str = "",
+    warned: str = "",
 ) -> Any:
     """Make `value` dense under the budget of the context.
 
@@ -187,60 +240,116 @@ def make_dense(
     cls, to_dense, value : the type, what makes an instance dense, and the instance
     is_plain : tells for a type whether the dense form may be of it
     as_attribute : whether `function` is an attribute that is read off the dense form, of which nobody is warned
+    reason : why nobody else answered
+    warned : the part of the reason that the warning says
 
     Raises
     ------
     DensifyError : where the budget forbids it
     AnswerError : where what is made is no plain array, or cannot be made without itself
     """
+
+    def make() -> Any:
+        dense = _made_dense(function, type_text(cls), to_dense, value, as_attribute)
+        if type(dense) is cls or not is_plain(type(dense)):
+            made = "None" if dense is None else f"a value of type {type_text(type(dense))}"
+            raise AnswerError(function, maker_text(to_dense, type_text(cls)), f"returned {made}; return a plain array")
+        return dense
+
+    frame = caller_frame()
+    return counted(function, cls, value, make, frame, reason=reason, warned=None if as_attribute else warned)
+
+
+def counted(
+    function: str,
+    cls: type,
+    value: Any,
+    make: Callable[[], Any],
+    frame: FrameType,
+    *,
+    reason: str = "",
+    inside: str = "",
+    warned: str | None = None,
+) -> Any:
+    """Return what makes a value dense, under the budget of the context, and count it.
+
+    Parameters
+    ----------
+    function : qualified name of the operation that needs it
+    cls, value, make : the type, an instance, and what makes it dense
+    frame : of the caller, who is warned
+    reason : why nobody else answered
+    inside : the function that makes it dense itself, with file and line
+    warned : what the warning says beside operation, type and size; None for no warning
+    """
     budget = _budget.get()
-    expected = _expected_nbytes(value)
-    name = cls.__qualname__.replace("<locals>.", "")
+    expected = densified_nbytes(value)
+    name = type_text(cls)
     if budget.policy == "error":
-        raise DensifyError(function, name, expected)
-    _check_limit(budget, function, name, expected)
-    dense = _made_dense(function, name, to_dense, value, as_attribute)
-    if type(dense) is cls or not is_plain(type(dense)):
-        made = "None" if dense is None else f"a value of type {type(dense).__qualname__.replace('<locals>.', '')}"
-        raise AnswerError(function, _maker(to_dense, name), f"returned {made}; return a plain array")
-    nbytes = _expected_nbytes(dense)
+        raise DensifyError(function, name, expected, inside=inside)
+    _check_limit(budget, function, name, expected, inside)
+    dense = make()
+    nbytes = densified_nbytes(dense)
     if expected is None:
-        _check_limit(budget, function, name, nbytes)
-    file, line, depth = caller()
-    apart = _separate.get()
-    book = _ledger if apart is None else apart
-    with _ledger_lock:
-        entry = book.setdefault((file, line, function, name), LedgerEntry(file, line, function, name))
-        entry.count += 1
-        entry.nbytes += nbytes or 0
-    note_dense(nbytes or 0)
-    if not as_attribute and budget.policy == "warn":
+        _check_limit(budget, function, name, nbytes, inside)
+    enter(LedgerEntry(frame.f_code.co_filename, frame.f_lineno, function, name, 1, nbytes or 0, reason, inside))
+    note_dense(nbytes or 0, inside or reason)
+    if warned is not None and budget.policy == "warn":
         size = "unknown size" if nbytes is None else format_bytes(nbytes)
-        warnings.warn(f"'{function}' made {name} dense ({size})", DensifyWarning, stacklevel=depth)
+        text = f"'{function}' made {name} dense ({size})" + (f", {inside}" if inside else "")
+        warn_at(frame, f"{text}: {warned}" if warned else text, DensifyWarning)
     return dense
 
 
-def _made_dense(function: str, name: str, to_dense: Callable[[Any], Any], value: Any, as_attribute: bool) -> Any:
-    """Return what makes a value dense, which is not to need the dense form itself."""
-    under_way = _under_way.get()
-    if id(value) in under_way:
-        made = f"{_name(to_dense)}()"
-        problem = f"calls {function} on {name}, whose fallback is {made}"
-        if as_attribute:
-            problem = f"reads {function}, which is taken from {made}; define it"
-        raise AnswerError(function, _maker(to_dense, name), problem)
-    token = _under_way.set(under_way | {id(value)})
+def enter(entry: LedgerEntry) -> None:
+    """Enter a dense copy in the ledger, with those that the same line made of the same type before."""
+    apart = _separate.get()
+    book = _ledger if apart is None else apart
+    with _ledger_lock:
+        found = book.setdefault((entry.file, entry.line, entry.function, entry.type, entry.inside), entry)
+        if found is not entry:
+            found.count += entry.count
+            found.nbytes += entry.nbytes
+            found.reason = entry.reason
+
+
+@contextmanager
+def making_dense(value: Any, *marks: Any) -> Iterator[None]:
+    """Note that a dense form of an instance is being made; dense forms that are made for it are part of it."""
+    token = _under_way.set(_under_way.get() | {id(value), *marks})
     try:
-        return to_dense(value)
-    except RecursionError as error:
-        if not getattr(error, "__notes__", ()):
-            error.add_note(f"in {_maker(to_dense, name)}, called by {function}")
-        raise
+        with ExitStack() as stack:
+            for surround in surroundings:
+                stack.enter_context(surround(value))
+            yield
     finally:
         _under_way.reset(token)
 
 
-def _maker(to_dense: Callable[[Any], Any], name: str) -> str:
+def _made_dense(function: str, name: str, to_dense: Callable[[Any], Any], value: Any, as_attribute: bool) -> Any:
+    """Return what makes a value dense, which is not to need the dense form itself."""
+    if id(value) in _under_way.get():
+        made = f"{_name(to_dense)}()"
+        problem = f"calls {function} on {name}, whose fallback is {made}"
+        if as_attribute:
+            problem = f"reads {function}, which is taken from {made}; define it"
+        raise AnswerError(function, maker_text(to_dense, name), problem)
+    with making_dense(value):
+        try:
+            return to_dense(value)
+        except RecursionError as error:
+            if not getattr(error, "__notes__", ()):
+                error.add_note(f"in {maker_text(to_dense, name)}, called by {function}")
+            raise
+
+
+def type_text(cls: type) -> str:
+    """Return the name of a type as the ledger and messages have it."""
+    return cls.__qualname__.replace("<locals>.", "")
+
+
+def maker_text(to_dense: Callable[[Any], Any], name: str) -> str:
+    """Return what makes a type dense, with file and line."""
     return f"{_name(to_dense)}() of {name} at {location_of(to_dense)}"
 
 
@@ -248,9 +357,9 @@ def _name(to_dense: Callable[[Any], Any]) -> str:
     return getattr(to_dense, "__name__", "to_dense")
 
 
-def _check_limit(budget: _Budget, function: str, name: str, nbytes: int | None) -> None:
+def _check_limit(budget: _Budget, function: str, name: str, nbytes: int | None, inside: str) -> None:
     if budget.limit is not None and nbytes is not None and nbytes > budget.limit:
-        raise DensifyError(function, name, nbytes, budget.limit)
+        raise DensifyError(function, name, nbytes, budget.limit, inside)
 
 
 class FromDense:
@@ -267,7 +376,7 @@ def told_layout(value: Any) -> tuple[Any, Any]:
     return getattr(value, "shape", None), getattr(value, "dtype", None)
 
 
-def _expected_nbytes(value: Any) -> int | None:
+def densified_nbytes(value: Any) -> int | None:
     """Return the size of an array from its shape and dtype; None where it does not tell both cheaply."""
     shape, dtype = told_layout(value)
     try:

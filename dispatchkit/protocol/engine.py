@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar, overload
 
@@ -89,6 +89,11 @@ class DispatchProtocol:
         self.operations.refresh()
         self.journal.changed()
 
+    def take_as_arrays(self, *classes: type) -> None:
+        """Let arrays of another library mix with the base type as raw arrays do, in operators and functions."""
+        self.types.take_as_arrays(classes)
+        self.journal.changed()
+
     @overload
     def overridable(self, function: F, /) -> F: ...
     @overload
@@ -134,6 +139,8 @@ class DispatchProtocol:
         priority: float | None = None,
         fields: tuple[str, ...] | Mapping[str, Any] | None = None,
         dense: str | Callable[[Any], Any] | None = None,
+        closed: Iterable[Callable[..., Any] | Kind] = (),
+        impossible: Iterable[Callable[..., Any] | Kind] = (),
     ) -> Callable[[T], T]:
         """Make an array type of a class: ``@array_type(fallback=fallback.dense)``.
 
@@ -147,6 +154,8 @@ class DispatchProtocol:
         fields : names of the attributes that hold its content, the wrapped array first; by default a
             dataclass's fields, else the constructor's parameters. A dictionary gives a `dk.field` with each name
         dense : the method that makes a plain array, ``"to_dense"`` by default, or a function of the instance
+        closed : functions and kinds that give the type again where all arrays are of it; coverage checks it
+        impossible : functions and kinds that cannot keep its structure; advice leaves them out
 
         Raises
         ------
@@ -154,7 +163,8 @@ class DispatchProtocol:
         """
         if cls is not None:
             raise RegistrationError("array_type takes what it declares; write @array_type()")
-        return array_type(self, Declaration(fallback, priority, fields, dense))
+        declaration = Declaration(fallback, priority, fields, dense, None, tuple(closed), tuple(impossible))
+        return array_type(self, declaration)
 
     def register_type(
         self,

@@ -1,28 +1,24 @@
-"""`explain`: who would answer a call, in which order, and why the others do not."""
+"""`explain`: who would answer a call, in which order, and why the others do not, read from the prediction."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dispatchkit.errors import DispatchError
+from dispatchkit.errors import NoImplementationError
 from dispatchkit.protocol.chain import Chain, Skipped, Step
 from dispatchkit.protocol.decline import pop_decline_reason, pop_mode_declines
 from dispatchkit.protocol.explain_html import explanation_html
+from dispatchkit.protocol.frames import place_of
 from dispatchkit.protocol.handlers import type_name
-from dispatchkit.protocol.modes import answer_by_modes, current
-from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN, METHOD
+from dispatchkit.protocol.modes import answer_by_modes
+from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN, METHOD, MODE, PLAIN
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.prediction import Asked, Prediction, predict
+from dispatchkit.protocol.prediction.tree import ANSWERS, AT_RUN_TIME, DEPENDS, IF_DECLINED, RAISES, first_line
 
-if TYPE_CHECKING:
-    from dispatchkit.protocol.overridable import Overridable
-
-__all__ = ["ANSWERS", "AT_RUN_TIME", "RAISES", "Explanation", "Line", "explain_call", "foretold"]
-
-AT_RUN_TIME = "decides at run time"
-ANSWERS = "answers"
-RAISES = "raises"
-ACTIVE = "active mode"
+__all__ = ["ANSWERS", "AT_RUN_TIME", "IF_DECLINED", "RAISES", "Explanation", "Line", "explain_call", "foretold"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +29,20 @@ class Line:
     ----------
     who : name of the type or mode that is asked
     what : the answer it has, or why it has none
-    verdict : ``"answers"``, ``"decides at run time"``, ``"if declined"``, ``"declined"``, ``"answered"``, ``""``
+    verdict : ``"answers"``, ``"answers unless it declines"``, ``"declines: ..."``, ``"depends on values: ..."``,
+        ``"decides at run time"``, ``"if declined"``, ``"passed over: ..."``, ``"raises"``, ``""``; of a call that was
+        made ``"answered"``, ``"declined"``, ``"raised ..."``
+    inner : predictions of the calls that the answer makes, as far as they were followed
     """
 
     who: str
     what: str
     verdict: str
+    inner: tuple[Prediction, ...] = ()
+
+    def calls(self) -> Iterator[tuple[int, str]]:
+        """Yield depth and text of the calls that the answer makes; those on plain arrays alone are left out."""
+        yield from _inner_lines(self.inner, 1)
 
 
 @dataclass(slots=True)
@@ -51,14 +55,18 @@ class Explanation:
     order : names of the types in the order they are asked
     lines : one for each answer, in order
     outcome : what comes of the call
-    result : of the call, where it was run
+    prediction : what all of it was read from; None where the call was made
+    result : of the call, where it was made
+    exception : that it raised, where it was made
     """
 
     call: str
     order: list[str]
     lines: list[Line] = field(default_factory=list)
     outcome: str = ""
+    prediction: Prediction | None = None
     result: Any = None
+    exception: Exception | None = None
 
     def __str__(self) -> str:
         rows = [self.call, f"  asked in the order: {', '.join(self.order) or 'nobody'}"]
@@ -66,6 +74,7 @@ class Explanation:
         for number, line in enumerate(self.lines, 1):
             verdict = f"  [{line.verdict}]" if line.verdict else ""
             rows.append(f"  {number}. {line.who:<{width}}  {line.what}{verdict}")
+            rows += [f"     {'  ' * depth}{text}" for depth, text in line.calls()]
         return "\n".join([*rows, f"  => {self.outcome}"])
 
     __repr__ = __str__
@@ -78,46 +87,57 @@ class Explanation:
         return self.to_html()
 
 
+def _inner_lines(calls: tuple[Prediction, ...], depth: int) -> Iterator[tuple[int, str]]:
+    for call in calls:
+        if call.outcome is PLAIN:
+            continue
+        by = "nobody answers" if call.by is None else f"{call.by.who}: {call.by.what}"
+        yield depth, f"{call.call}: {by}"
+        for asked in call.asked:
+            if asked is call.by or call.by is None:
+                yield from _inner_lines(asked.inner, depth + 1)
+
+
 def explain_call(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], run: bool) -> Explanation:
     """Return who answers a call; with `run` the call is made, and declines are shown."""
-    key = operation.parameters.key(args, kwargs)
-    chain = operation.protocol.chain(operation, key)
-    types = ", ".join(
-        "(" + ", ".join(map(type_name, entry)) + ")" if isinstance(entry, tuple) else type_name(entry)
-        for entry in key
-        if entry is not type(None)
-    )
-    base = operation.protocol.types.base
-    order = [type_name(cls) for cls in chain.order]
-    if base is not None and base in chain.types:
-        order.append(type_name(base))
-    found = Explanation(f"{operation.qualified_name}({types})", order)
-    found.lines += [Line(type(mode).__name__, ACTIVE, AT_RUN_TIME) for mode in _active(operation)]
-    if not run:
-        _foretell(chain, args, kwargs, found)
-        if found.lines and found.lines[0].what == ACTIVE and not found.outcome.startswith(AT_RUN_TIME):
-            found.outcome = f"{AT_RUN_TIME}, else {found.outcome}"
-        return found
-    answer = answer_by_modes(operation, args, kwargs)
-    declined = pop_mode_declines()
-    if answer is NotImplemented:
-        found.lines[:] = [Line(*note.partition(": ")[::2], "") for note in declined]
-        _run(chain, args, kwargs, found)
-    else:
-        verdicts = [note.partition(": ")[2] for note in declined] + ["answered"]
-        found.lines[:] = [Line(line.who, line.what, said) for line, said in zip(found.lines, verdicts, strict=False)]
-        found.outcome, found.result = "answered by a mode", answer
+    predicted = predict(operation, args, kwargs)
+    lines = [Line(one.who, one.what, _verdict(one), one.inner) for one in predicted.asked]
+    found = Explanation(predicted.call, list(predicted.order), lines, _outcome(predicted), predicted)
+    if run:
+        found.prediction = None
+        try:
+            _run(operation, args, kwargs, found)
+        except Exception as error:  # noqa: BLE001  # which is what is shown
+            found.exception = error
+            found.outcome = _error_text(error)
     return found
 
 
-def _active(operation: Overridable) -> list[Any]:
-    modes = []
-    cell = current()
-    while cell is not None:
-        if cell.mode.protocol is operation.protocol:
-            modes.append(cell.mode)
-        cell = cell.below
-    return modes
+def _verdict(one: Asked) -> str:
+    shown = one.reason and one.verdict not in (AT_RUN_TIME, RAISES, ANSWERS) and not one.verdict.startswith(ANSWERS)
+    return f"{one.verdict}: {one.reason}" if shown else one.verdict
+
+
+def _outcome(found: Prediction) -> str:
+    """Return in words what comes of a call."""
+    if found.by is None:
+        named = found.error.startswith(NO_ANSWER)
+        return found.error.partition(":")[0] if named else found.error
+    if found.outcome in (METHOD, MODE):
+        other = found.otherwise
+        certain = other is None or not found.depends_on_values
+        return AT_RUN_TIME if certain or other is None else f"{AT_RUN_TIME}, else {other.who}: {other.what}"
+    text = f"{found.by.who}: {found.by.what}"
+    if found.error and found.outcome not in (AMBIGUOUS, FOREIGN):
+        text += f", which raises {found.error}"
+    if found.depends_on_values:
+        other = found.otherwise
+        condition = "if its calls are answered; else" if found.by.verdict == DEPENDS else "unless it declines; then"
+        text += f", {condition} {'nobody' if other is None else f'{other.who}: {other.what}'}"
+    return text
+
+
+NO_ANSWER = ("NoImplementationError", "UnsupportedArgumentError")
 
 
 def foretold(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[Step | Skipped, str]]:
@@ -140,29 +160,33 @@ def foretold(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
     return found
 
 
-def _foretell(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any], found: Explanation) -> None:
-    entries = foretold(chain, args, kwargs)
-    found.lines += [Line(type_name(entry.cls), entry.text, verdict) for entry, verdict in entries]
-    open_ended = any(verdict == AT_RUN_TIME for _, verdict in entries)
-    decides = next((entry for entry, verdict in entries if verdict in (ANSWERS, RAISES)), None)
-    if decides is None:
-        found.outcome = AT_RUN_TIME if open_ended else "NoImplementationError"
+def _run(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], found: Explanation) -> None:
+    """Make a call, and write into an explanation who declined, who answered, and what was raised.
+
+    Raises
+    ------
+    Exception : whatever the call raises
+    """
+    modes = [line for line in found.lines if line.what.startswith("active mode")]
+    answer = answer_by_modes(operation, args, kwargs)
+    declined = pop_mode_declines()
+    if answer is not NotImplemented:
+        verdicts = [note.partition(": ")[2] for note in declined] + ["answered"]
+        found.lines[:] = [Line(line.who, line.what, said) for line, said in zip(modes, verdicts, strict=False)]
+        found.outcome, found.result = "answered by a mode", answer
         return
-    found.outcome = f"{AT_RUN_TIME}, else " if open_ended else ""
-    found.outcome += f"{type_name(decides.cls)}: {decides.text}"
-
-
-def _run(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any], found: Explanation) -> None:
+    operation.check_call(args, kwargs)
+    found.lines[:] = [Line(*note.partition(": ")[::2], "") for note in declined]
+    chain = operation.protocol.chain(operation, operation.parameters.key(args, kwargs))
     done = False
+    raised: Exception | None = None
     for entry in chain.entries:
         verdict = ""
         if isinstance(entry, Step) and not done:
             try:
                 result = entry.call(*args, **kwargs)
-            except DispatchError as error:
-                result, done = None, True
-                verdict = f"raised {type(error).__name__}"
-                found.outcome = str(error).partition("\n")[0]
+            except Exception as error:  # noqa: BLE001  # which is raised again when all lines are there
+                verdict, done, raised = f"raised {type(error).__name__}{place_of(error)}", True, error
             else:
                 reason = pop_decline_reason()
                 if result is NotImplemented:
@@ -171,5 +195,12 @@ def _run(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any], found: 
                     verdict, done = "answered", True
                     found.outcome, found.result = f"{type_name(entry.cls)}: {entry.text}", result
         found.lines.append(Line(type_name(entry.cls), entry.text, verdict))
+    if raised is not None:
+        raise raised
     if not done:
-        found.outcome = "NoImplementationError"
+        raise chain.error(args, kwargs, [])
+
+
+def _error_text(error: Exception) -> str:
+    """Return what an explanation says of an exception."""
+    return type(error).__name__ if isinstance(error, NoImplementationError) else first_line(error)

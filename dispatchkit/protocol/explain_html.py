@@ -17,7 +17,8 @@ CLASSES = {
     "answer": "yes",
     "decides at run time": "open",
     "if declined": "next",
-    "declined": "no",
+    "decline": "no",
+    "depends on values": "open",
     "passed over": "no",
     "raise": "bad",
 }
@@ -45,6 +46,8 @@ STYLE = """
 .dk-explain li::before { content: counter(line) "."; color: var(--faint); min-width: 1.2em; }
 .dk-explain .who { font-weight: 600; min-width: 7rem; }
 .dk-explain .said { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 2px 12px; flex: 1 1 16rem; }
+.dk-explain .inner { flex: 1 0 100%; padding-left: 2.4em; color: var(--faint); }
+.dk-explain .inner code { display: block; color: var(--faint); white-space: pre-wrap; }
 .dk-explain .place { color: var(--faint); }
 .dk-explain .verdict { align-self: start; border-radius: 1em; padding: 0 10px; color: var(--mark);
   background: var(--mark-paper); overflow-wrap: anywhere; }
@@ -78,8 +81,14 @@ def _line(line: Line) -> str:
     verdict = f'<span class="verdict">{escape(line.verdict)}</span>' if line.verdict else ""
     return (
         f'<li class="{kind}"><code class="who">{escape(line.who)}</code>'
-        f'<span class="said"><span>{_with_place(line.what)}</span>{verdict}</span></li>'
+        f'<span class="said"><span>{_with_place(line.what)}</span>{verdict}</span>{_inner(line)}</li>'
     )
+
+
+def _inner(line: Line) -> str:
+    """Return the calls that an answer makes, those inside of others further to the right."""
+    calls = "".join(f'<code style="padding-left:{depth - 1}.5em">{escape(text)}</code>' for depth, text in line.calls())
+    return f'<div class="inner">{calls}</div>' if calls else ""
 
 
 def _class(verdict: str) -> str:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any, cast
 
-__all__ = ["caller", "hide_frames", "stack"]
+__all__ = ["caller", "caller_frame", "hide_frames", "operation_frames", "place_of", "stack", "warn_at"]
 
 PACKAGE = f"{Path(__file__).parent.parent}{os.sep}"
+# Where calls are passed on, rather than computed.
+ENGINE = tuple(f"{PACKAGE}{folder}{os.sep}" for folder in ("protocol", "declare"))
 # Whether tracebacks show the library's frames, too.
 FULL = os.environ.get("DISPATCHKIT_TRACEBACK") == "full"
 # Errors that the library never raises on purpose: a traceback of one keeps the library's frames.
 UNINTENDED = (AssertionError, AttributeError, KeyError, NameError)
+# Whether a file is the library's, of those that were asked about.
+_OWN: dict[str, bool] = {}
 
 
 def _is_own(frame: FrameType) -> bool:
@@ -64,16 +69,72 @@ def _outward(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def caller() -> tuple[str, int, int]:
-    """Return file and line of the nearest frame outside the library, and its depth from the calling function."""
+def caller_frame() -> FrameType:
+    """Return the nearest frame outside the library."""
     frame = sys._getframe(1)
-    depth = 1
     while frame.f_back is not None and _is_own(frame):
         frame = frame.f_back
+    return frame
+
+
+def caller() -> tuple[str, int, int]:
+    """Return file and line of the nearest frame outside the library, and its depth from the calling function."""
+    frame: FrameType | None = sys._getframe(1)
+    assert frame is not None
+    depth = 1
+    # Each file is compared once: records ask for the line of every call.
+    while True:
+        file = frame.f_code.co_filename
+        own = _OWN.get(file)
+        if own is None:
+            own = _OWN[file] = file.startswith(PACKAGE)
+        outer = frame.f_back
+        if not own or outer is None:
+            return file, frame.f_lineno, depth
+        frame = outer
         depth += 1
-    return frame.f_code.co_filename, frame.f_lineno, depth
+
+
+def warn_at(frame: FrameType, text: str, category: type[Warning]) -> None:
+    """Warn at the line that a frame is at."""
+    names = frame.f_globals
+    registry = names.setdefault("__warningregistry__", {})
+    place = frame.f_code.co_filename, frame.f_lineno
+    warnings.warn_explicit(text, category, *place, module=names.get("__name__"), registry=registry)
+
+
+def operation_frames() -> tuple[Any, FrameType, FrameType] | None:
+    """Return the innermost operation under way, the frame that it called, and the nearest one of its caller's program.
+
+    None stands for a program that is not inside of any operation.
+    """
+    called = frame = sys._getframe(2)
+    while True:
+        if frame.f_code.co_filename.startswith(ENGINE):
+            # What public functions close over, and what chains and fallbacks are about.
+            found = frame.f_locals.get("operation") or frame.f_globals.get("_operation")
+            if hasattr(found, "qualified_name") and called is not frame:
+                break
+        else:
+            called = frame
+        if frame.f_back is None:
+            return None
+        frame = frame.f_back
+    while frame.f_back is not None and _is_own(frame):
+        frame = frame.f_back
+    return found, called, frame
 
 
 def stack() -> list[tuple[CodeType, int]]:
     """Return code and line of each frame outside the library, the outermost first."""
     return [(frame.f_code, frame.f_lineno) for frame in _outward(sys._getframe(1)) if not _is_own(frame)][::-1]
+
+
+def place_of(error: BaseException) -> str:
+    """Return " at file:line" of the innermost code that raised an error and does not pass calls on; "" for none."""
+    trace, place = error.__traceback__, ""
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(ENGINE):
+            place = f" at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place

@@ -75,6 +75,8 @@ class TensorFunctionMode(FunctionMode):
     ) -> Any:
         return NotImplemented
 
+    __tensor_function__.__passes__ = True  # type: ignore[attr-defined]  # it is known to pass on every call
+
 
 class disable_dispatch(Mode):  # noqa: N801  # used like a function, in `with`
     """Switch overrides off inside a `with` block: subclasses of `Tensor` are computed as plain tensors.

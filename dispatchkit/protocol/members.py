@@ -66,6 +66,8 @@ class Surface:
     def __init__(self) -> None:
         self.members: dict[str, Member] = {}
         self._classes: weakref.WeakKeyDictionary[type, tuple[str, ...]] = weakref.WeakKeyDictionary()
+        # Called with each class that gets the surface, those that have it already first.
+        self._followers: list[Callable[[type], None]] = []
 
     def __iter__(self) -> Iterator[Member]:
         return iter(self.members.values())
@@ -126,6 +128,14 @@ class Surface:
         for member in self:
             _give(cls, member, keep)
         self._classes[cls] = keep
+        for follower in self._followers:
+            follower(cls)
+
+    def follow(self, follower: Callable[[type], None]) -> None:
+        """Call a function with every class that has the surface, now and when it gets it."""
+        self._followers.append(follower)
+        for cls in list(self._classes):
+            follower(cls)
 
 
 def _give(cls: type, member: Member, keep: tuple[str, ...]) -> None:

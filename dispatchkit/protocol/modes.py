@@ -17,7 +17,7 @@ from dispatchkit.protocol.decline import pop_decline_reason, pop_mode_declines, 
 from dispatchkit.protocol.observers import CallEvent, is_observed, live, note_asked, observe
 from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Cell", "Mode", "answer_by_modes", "ask_modes", "current", "live"]
+__all__ = ["Cell", "Mode", "answer_by_modes", "ask_modes", "current", "live", "without_modes"]
 
 
 class Cell:
@@ -44,6 +44,11 @@ class Cell:
 
 _stack: ContextVar[Cell | None] = ContextVar("dispatchkit.modes", default=None)
 current = _stack.get
+
+
+def without_modes() -> None:
+    """Switch every mode of this context off, which is a copy that somebody made for it."""
+    _stack.set(None)
 
 
 class Mode:
@@ -104,11 +109,19 @@ def ask_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, A
     if is_observed() is not None:
         if _is_observed_already.get():
             _is_observed_already.set(False)
-        elif not (operation.parameters.binary and any(operation.types.is_foreign(type(arg)) for arg in args)):
+        elif not (operation.parameters.binary and _has_foreign(operation, args)):
             return observe(
                 CallEvent(operation.qualified_name, operation, args, kwargs), partial(_answer, operation, args, kwargs)
             )
     return answer_by_modes(operation, args, kwargs)
+
+
+def _has_foreign(operation: Overridable, args: tuple[Any, ...]) -> bool:
+    """Return whether an operand is one that an operator may leave to Python."""
+    base, is_foreign = operation.types.base, operation.types.is_foreign
+    if len(args) == 2 and type(args[0]) is base is type(args[1]):
+        return False
+    return any(type(arg) is not base and is_foreign(type(arg)) for arg in args)
 
 
 def _answer(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -137,6 +150,10 @@ def answer_by_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[
             token = None if mode.stays_on() else _stack.set(cell.below)
             try:
                 result = mode.answer(operation, types, args, kwargs)
+            except BaseException:
+                if mode.of_users:
+                    note_asked(operation, mode)
+                raise
             finally:
                 if token is not None:
                     _stack.reset(token)

@@ -7,7 +7,8 @@ process: while it is empty, a call need not read the context variables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import get_ident
 from time import perf_counter_ns
@@ -28,6 +29,7 @@ __all__ = [
     "observed_by",
     "observers",
     "set_observers",
+    "unobserved",
 ]
 
 ObserverT = TypeVar("ObserverT", bound="Observer")
@@ -46,6 +48,7 @@ class CallEvent:
     args, kwargs : of the call
     outer : the call of the same thread that it is part of
     asked : the step of a chain, or the mode, that was asked last; None if only the first of the chain was
+    reason : why it made a dense copy; "" where it made none
     thread : identifier of its thread
     started, ended : nanoseconds on the clock of `time.perf_counter_ns`; `ended` is 0 while it is under way
     inside : nanoseconds that inner calls took, including what observers did
@@ -63,6 +66,7 @@ class CallEvent:
         "name",
         "operation",
         "outer",
+        "reason",
         "started",
         "thread",
     )
@@ -80,12 +84,20 @@ class CallEvent:
         self.kwargs = kwargs or {}
         self.outer: CallEvent | None = None
         self.asked: Any = None
+        self.reason = ""
         self.thread = get_ident()
         self.started = self.ended = self.inside = self.dense = self.dense_inside = 0
 
 
 class Observer:
-    """Base of observers; its methods do nothing by default. Calls made in them are not observed."""
+    """Base of observers; its methods do nothing by default. Calls made in them are not observed.
+
+    Attributes
+    ----------
+    is_silent : whether `on_start` and `on_end` make no calls of operations but inside of `unobserved`
+    """
+
+    is_silent = False
 
     def on_start(self, call: CallEvent) -> None:
         """Do something before a call is made."""
@@ -103,10 +115,12 @@ class Observer:
 class _Watch:
     """The observers of a context, the last to enter last."""
 
-    __slots__ = ("__weakref__", "observers")
+    __slots__ = ("__weakref__", "observers", "silent")
 
     def __init__(self, observers: tuple[Observer, ...]) -> None:
         self.observers = observers
+        # Those that are told of results, besides, take the way that holds for all.
+        self.silent = all(one.is_silent and type(one).on_result is Observer.on_result for one in observers)
         live.append(None)
 
     def __del__(self) -> None:
@@ -146,7 +160,12 @@ def observe(call: CallEvent, make: Callable[[], T]) -> T:
     outer = _under_way.get()
     if outer is not None and outer.thread == call.thread and not outer.ended:
         call.outer = outer
-    _notify(lambda observer: observer.on_start(call), observers())
+    watch = _watch.get()
+    if watch is not None and watch.silent:
+        for observer in watch.observers:
+            observer.on_start(call)
+    else:
+        _notify(lambda observer: observer.on_start(call), observers())
     token = _under_way.set(call)
     result = failure = None
     call.started = perf_counter_ns()
@@ -164,16 +183,33 @@ def observe(call: CallEvent, make: Callable[[], T]) -> T:
 
 
 def _end(call: CallEvent, result: Any, error: BaseException | None, entered: int) -> None:
-    innermost_first = observers()[::-1]
-    _notify(lambda observer: observer.on_end(call, result, error), innermost_first)
     operation, outer = call.operation, call.outer
+    watch = _watch.get()
+    innermost_first: Sequence[Observer] = ()
+    if watch is not None and watch.silent:
+        for observer in watch.observers:
+            observer.on_end(call, result, error)
+    else:
+        innermost_first = observers()[::-1]
+        _notify(lambda observer: observer.on_end(call, result, error), innermost_first)
     try:
-        if operation is not None and error is None:
+        if innermost_first and operation is not None and error is None:
             _notify(lambda observer: observer.on_result(operation, call.args, call.kwargs, result), innermost_first)
     finally:
         if outer is not None:
             outer.inside += perf_counter_ns() - entered
             outer.dense_inside += call.dense + call.dense_inside
+
+
+@contextmanager
+def unobserved() -> Iterator[None]:
+    """Have calls made inside the block seen by no observer."""
+    watch = _watch.get()
+    _watch.set(None)
+    try:
+        yield
+    finally:
+        _watch.set(watch)
 
 
 def _notify(notify: Callable[[Observer], None], found: Sequence[Observer]) -> None:
@@ -199,8 +235,9 @@ def note_asked(operation: object, who: object) -> None:
         call.asked = who
 
 
-def note_dense(nbytes: int) -> None:
-    """Record that the current call made a dense copy."""
+def note_dense(nbytes: int, reason: str) -> None:
+    """Record that the current call made a dense copy, and why."""
     call = _under_way.get()
     if call is not None and _watch.get() is not None:
         call.dense += nbytes
+        call.reason = reason

@@ -12,8 +12,11 @@ __all__ = [
     "INHERITED",
     "KIND",
     "METHOD",
+    "MODE",
     "OUTCOMES",
     "PALE",
+    "PLAIN",
+    "REFUSED",
     "RULE",
     "Colours",
     "Outcome",
@@ -75,6 +78,11 @@ class Outcome:
 
     def __post_init__(self) -> None:
         insort(OUTCOMES, self, key=lambda one: one.order)
+
+    @property
+    def answered(self) -> bool:
+        """Whether a call that ends so has a result that can be used."""
+        return self.counted and not self.fault and self is not REFUSED
 
     @property
     def buckets(self) -> tuple[str, ...]:
@@ -152,9 +160,12 @@ REFUSED = Outcome(
 )
 FOREIGN = Outcome(order=129, meaning="an argument is no array", share="raises", colours=MISSING)
 
+PLAIN = Outcome(order=10, meaning="computed on plain tensors", how="plain", colours=PALE)
+MODE = Outcome(
+    order=31, meaning="by an active mode", how="mode", colours=Colours("#ffd3eb", "#e85aad", "#5e103e", "#bf4b8a")
+)
+
 # What only records, or only coverage, know of.
-Outcome(order=10, meaning="computed on plain tensors", how="plain", colours=PALE)
-Outcome(order=31, meaning="by an active mode", how="mode", colours=Colours("#ffd3eb", "#e85aad", "#5e103e", "#bf4b8a"))
 Outcome(
     order=11,
     meaning="a step of a backward pass",
@@ -171,8 +182,10 @@ Outcome(
     counted=False,
 )
 for _order, _bucket, _letter, _meaning in (
+    (135, "plain result", "P", "a plain result of an operation under which the type says it is closed"),
     (140, "raises", "!", "an exception where plain tensors give a result"),
     (150, "wrong type", "T", "a result that is not what the rule or the operation promises"),
+    (155, "wrong dtype", "Y", "a result of another dtype than that of the dense computation"),
     (160, "wrong gradient", "G", "derivatives other than those of the dense computation"),
     (170, "wrong value", "V", "a result other than that of the dense computation"),
 ):
@@ -180,7 +193,7 @@ for _order, _bucket, _letter, _meaning in (
         order=_order,
         meaning=_meaning,
         bucket=_bucket,
-        before_calls=False,
+        before_calls=_bucket == "plain result",
         letter=_letter,
         colours=FAULT,
         fault=True,

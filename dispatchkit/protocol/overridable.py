@@ -16,6 +16,7 @@ from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.handlers import Handlers, Rule, function_name
 from dispatchkit.protocol.journal import Journal
 from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.layout import Layout
 from dispatchkit.protocol.parameters import Key, Parameters, call_meant, flatten
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.conversions import Conversions
@@ -150,6 +151,23 @@ class Overridable:
     def decomposition(self) -> Handler | None:
         """Return what computes the function by calling others; None if there is none."""
         return self.body
+
+    def is_cheap(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Return whether a prediction may make a call on plain arrays: it takes no time and leaves no trace."""
+        return False
+
+    def layouts(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Return what a call on plain arrays gives, without their values.
+
+        Parameters
+        ----------
+        args, kwargs : of the call, with a `Layout` in the place of each array whose values are not known
+
+        Returns
+        -------
+        the result with a `Layout` in the place of each array; one without shape and dtype where nothing is known
+        """
+        return Layout()
 
     def transformed(self, top: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call under a transformation; NotImplemented to compute it by rules and body.

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dispatchkit.errors import ForeignArgumentError, NoImplementationError
+from dispatchkit.errors import ForeignArgumentError, NoImplementationError, class_name
 from dispatchkit.protocol.chain import Chain, Skipped, Step
 from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.dense_methods import take_in
 from dispatchkit.protocol.fallbacks import FallbackStrategy
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.outcome import DEFAULT, FOREIGN, METHOD
@@ -112,6 +113,7 @@ def build_chain(operation: Overridable, key: Key, without: type | None = None, l
         chain.entries.append(foreign)
         return chain
     for cls in order:
+        take_in(operation.protocol, cls)
         if cls is without:
             chain.entries.append(Skipped(cls, "taken to have declined"))
         else:
@@ -233,8 +235,7 @@ def _refusal(operation: Overridable, parameter: str, cls: type, member: bool) ->
     cls : its type
     member : whether it is one of several in a sequence
     """
-    library = cls.__module__.partition(".")[0]
-    found = cls.__name__ if library in ("builtins", "__main__") else f"{library}.{cls.__name__}"
+    found = class_name(cls)
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
         operation.check_call(args, kwargs)

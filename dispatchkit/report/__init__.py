@@ -7,34 +7,49 @@ from dispatchkit.nn import functional  # noqa: F401  # reports list its operatio
 from dispatchkit.report.audit.audit import Audit, audit
 from dispatchkit.report.audit.findings import Finding
 from dispatchkit.report.audit.pairs import Pair, PairRow
+from dispatchkit.report.coverage.advice import Advice, Suggestion
 from dispatchkit.report.coverage.coverage import Coverage, CoverageSet, MeasuredCoverage, coverage
-from dispatchkit.report.coverage.rows import MeasuredRow, Row
+from dispatchkit.report.coverage.rows import MeasuredRow, Row, RuleEntry
+from dispatchkit.report.functions import FunctionExplanation, explain
 from dispatchkit.report.graph.drawing import Drawing, draw
 from dispatchkit.report.record.call import TracedCall
 from dispatchkit.report.record.record import Trace, record_calls
 from dispatchkit.report.record.summary import Summary, SummaryRow
 from dispatchkit.report.record.timeline import Timeline
+from dispatchkit.report.record.tree import Cause
+from dispatchkit.report.registered import RegisteredRule, RuleList, WhichAnswer, rules, which
 
 __all__ = [
+    "Advice",
     "Audit",
+    "Cause",
     "Coverage",
     "CoverageSet",
     "Drawing",
     "Finding",
+    "FunctionExplanation",
     "MeasuredCoverage",
     "MeasuredRow",
     "Pair",
     "PairRow",
+    "RegisteredRule",
     "Row",
+    "RuleEntry",
+    "RuleList",
+    "Suggestion",
     "Summary",
     "SummaryRow",
     "Timeline",
     "Trace",
     "TracedCall",
+    "WhichAnswer",
     "audit",
     "coverage",
     "draw",
+    "explain",
     "record_calls",
+    "rules",
+    "which",
 ]
 
 make_home(__name__)

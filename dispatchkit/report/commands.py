@@ -21,12 +21,14 @@ class Command:
     name, help : the word, and what it does
     configure : adds its options to a parser
     run : does it, and returns the exit status
+    example : a command line, for the help
     """
 
     name: str
     help: str
     configure: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]
+    example: str = ""
 
 
 def load(path: str, what: str = "object") -> Any:

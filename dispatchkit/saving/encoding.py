@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import as_numpy
-from dispatchkit.errors import TransformError
+from dispatchkit.errors import TransformError, class_name
 from dispatchkit.nn.parameter import made_for
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
@@ -86,7 +86,7 @@ class _Encoder:
         if not isinstance(value, type) and tensor_protocol.types.participates(cls):
             return {"instance": type_key(cls), "attributes": self._attributes(value, path)}
         raise TypeError(
-            f"save: value{place(path)} is a {cls.__qualname__}; what can be saved is tensors, NumPy arrays, array "
+            f"save: value{place(path)} is a {class_name(cls)}; what can be saved is tensors, NumPy arrays, array "
             f"types, dict, OrderedDict, list, tuple, numbers, text, None and dtypes"
         )
 

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import as_numpy, is_lazy, making_with, namespace_of, numpy_dtype
+from dispatchkit.backends.arrays import (
+    as_numpy,
+    device_of,
+    is_lazy,
+    making_with,
+    namespace_of,
+    numpy_dtype,
+    without_graph,
+)
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import is_grad_enabled
@@ -74,11 +82,11 @@ class ConversionMethods(Storage):
             raise ValueError(f"item() needs a tensor of one element; this one has shape {tuple(array.shape)}")
         if isinstance(array, np.ndarray):
             return array.item()
-        return PYTHON[numpy_dtype(array).kind](namespace_of(array).reshape(array, ()))
+        return PYTHON[numpy_dtype(array).kind](namespace_of(array).reshape(without_graph(array), ()))
 
     def tolist(self) -> Any:
         """Return the elements as nested lists of Python numbers."""
-        return as_numpy("tolist()", self.array).tolist()
+        return as_numpy("tolist()", without_graph(self.array)).tolist()
 
     def __float__(self) -> float:
         return float(self.item())
@@ -161,7 +169,7 @@ class ConversionMethods(Storage):
         ------
         ValueError : for a device that the library of its array does not have
         """
-        own = getattr(self.array, "device", "cpu")
+        own = device_of(self.array)
         moved: Any = self
         try:
             if str(device) != str(own):

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import foreign, namespace_of
+from dispatchkit.backends.arrays import foreign, namespace_of, without_graph
 from dispatchkit.declare.libraries import common_library
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.wrapping import make_leaf, wrapped
-from dispatchkit.errors import AutogradError
+from dispatchkit.errors import AutogradError, class_name
 from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled
 from dispatchkit.graph.storage import (
@@ -114,7 +114,7 @@ class GradientMethods(Storage):
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             if not isinstance(value, Storage):
-                raise TypeError(f"grad: expected a tensor or None, found {type(value).__name__}")
+                raise TypeError(f"grad: expected a tensor or None, found {class_name(type(value))}")
             if value.array.shape != self.array.shape:
                 raise ValueError(
                     f"grad: the tensor has shape {tuple(self.array.shape)}, the gradient {tuple(value.array.shape)}"
@@ -211,7 +211,7 @@ class GradientMethods(Storage):
 
     def detach(self) -> Self:
         """Return a tensor with the same memory, outside the graph."""
-        view = wrapped(tensor_protocol.types.results_of(type(self)), self.array)
+        view = wrapped(tensor_protocol.types.results_of(type(self)), without_graph(self.array))
         if hasattr(self, "__dict__") and hasattr(view, "__dict__"):
             view.__dict__.update(self.__dict__)
         share_memory(view, self, family=False)
@@ -237,7 +237,7 @@ class GradientMethods(Storage):
     @data.setter
     def data(self, value: Any) -> None:
         if not isinstance(value, Storage):
-            raise TypeError(f"data: expected a tensor, found {type(value).__name__}")
+            raise TypeError(f"data: expected a tensor, found {class_name(type(value))}")
         memory_of(self)
         self.array = value.array
         share_memory(self, value, family=False)
@@ -312,7 +312,7 @@ def _plain(array: Any) -> Any:
 
 def _vertex(tensor: Any, what: str) -> Vertex:
     if not isinstance(tensor, Storage):
-        raise TypeError(f"{what} is a {type(tensor).__name__}, not a tensor")
+        raise TypeError(f"{what} is a {class_name(type(tensor))}, not a tensor")
     vertex = vertex_of(tensor)
     if vertex is None:
         raise AutogradError(

@@ -8,7 +8,6 @@ from dispatchkit import fft, linalg, ops, random, special
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.dense_arrays import length, numpy_array
 from dispatchkit.tensor.numpy_calls import array_function, array_ufunc
-from dispatchkit.tensor.python_protocols import MEMBERS
 
 __all__ = ["ArrayMethods", "TensorMethods"]
 
@@ -28,8 +27,6 @@ tensor_protocol.surface.add_attribute("__array__", numpy_array)
 tensor_protocol.surface.add_attribute("__array_ufunc__", array_ufunc)
 tensor_protocol.surface.add_attribute("__array_function__", array_function)
 tensor_protocol.surface.add_attribute("__len__", length)
-for _name, _value in MEMBERS.items():
-    tensor_protocol.surface.add_attribute(_name, _value)
 
 
 if TYPE_CHECKING:

@@ -22,11 +22,6 @@ def _floating(x: Any) -> Any:
     return x if x.dtype.kind in "fc" else xp.astype(x, np.result_type(x.dtype, np.float16))
 
 
-def cbrt(x: Any) -> Any:
-    x = _floating(x)
-    return xp.copysign(xp.pow(xp.abs(x), 1 / 3), x)
-
-
 def exp2(x: Any) -> Any:
     return xp.pow(2.0, _floating(x))
 
@@ -109,7 +104,7 @@ def vecmat(x1: Any, x2: Any) -> Any:
 universal: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
-        *(cbrt, exp2, logaddexp2, degrees, radians, fabs, fmax, fmin, float_power),
+        *(exp2, logaddexp2, degrees, radians, fabs, fmax, fmin, float_power),
         *(fmod, heaviside, rint, ldexp, divmod, modf, matvec, vecmat),
     )
 } | {"deg2rad": radians, "rad2deg": degrees}

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import as_numpy, dtype_name
+from dispatchkit.backends.arrays import as_numpy, device_of, dtype_name, without_graph
 
 __all__ = ["format_tensor", "html_of", "set_printoptions"]
 
@@ -92,9 +92,9 @@ def format_tensor(name: str, array: Any, notes: list[str]) -> str:
     notes : what is printed after the elements
     """
     try:
-        values = as_numpy("printing", array)
+        values = as_numpy("printing", without_graph(array))
     except TypeError:
-        body = f"shape={tuple(array.shape)}, on {array.device}"
+        body = f"shape={tuple(array.shape)}, on {device_of(array)}"
     else:
         with _numpy_options(values):
             body = np.array2string(values, separator=", ", prefix=f"{name}(")

@@ -19,7 +19,7 @@ from dispatchkit.protocol.outcome import DEFAULT, METHOD
 from dispatchkit.tensor.conversion import parse_to
 from dispatchkit.tensor.gradients import run_backward
 
-__all__ = ["MEMBERS"]
+__all__: list[str] = []
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
@@ -60,7 +60,7 @@ def element(self: Any) -> Any:
     types = tensor_protocol.types
     to_dense = types.to_dense(cls)
     names = types.fields_of(self)
-    inner = getattr(self, names[0]) if names else None
+    inner: Any = getattr(self, names[0]) if names else None
     wraps = types.participates(type(inner)) and tuple(inner.shape) == tuple(self.shape)
     # Of what tensors wrap; a truth value or a place is one, whatever else the type holds.
     if wraps and (to_dense is not None or self.dtype.kind in "biu"):
@@ -216,7 +216,7 @@ def _by_fields(name: str, x: Any, change: Callable[[Any], Any]) -> Any:
     return made
 
 
-MEMBERS: dict[str, Callable[..., Any]] = {
+_members: dict[str, Callable[..., Any]] = {
     "__array_namespace__": array_namespace,
     "__arrow_array__": arrow_array,
     "__arrow_c_array__": arrow_capsules,
@@ -236,3 +236,5 @@ MEMBERS: dict[str, Callable[..., Any]] = {
     "rmatvec": rmatvec,
     "to": moved,
 }
+for _name, _value in _members.items():
+    tensor_protocol.surface.add_attribute(_name, _value)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dispatchkit.backends.arrays import foreign, is_lazy, may_share_memory, numpy_dtype, raw_array
+from dispatchkit.backends.arrays import device_of, foreign, is_lazy, may_share_memory, numpy_dtype, raw_array
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.wrapping import make_leaf, wrapped
 from dispatchkit.graph.storage import Storage, Vertex, share_memory, vertex_of
@@ -125,7 +125,7 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
     @property
     def device(self) -> Any:
         """Where the data is."""
-        return getattr(self.array, "device", "cpu")
+        return device_of(self.array)
 
     @property
     def itemsize(self) -> int:

@@ -138,7 +138,7 @@ def subtract_scalar_tensor_from_tensor(x1: Tensor, x2: ScalarTensor, /) -> Any:
 
 @implements(ops.subtract)
 def subtract_tensor_from_scalar_tensor(x1: ScalarTensor, x2: Tensor, /) -> Any:
-    return _on_diagonal(ops.zeros((), dtype=x1.dtype) - x2, x1, x1.value)
+    return _on_diagonal(ops.zeros((), dtype=x1.dtype, device=x2.device) - x2, x1, x1.value)
 
 
 def _on_diagonal(x: Tensor, matrix: ScalarTensor, value: Any) -> Any:
@@ -147,7 +147,7 @@ def _on_diagonal(x: Tensor, matrix: ScalarTensor, value: Any) -> Any:
         return decline(f"a tensor of shape {x.shape} broadcasts")
     if np.result_type(x.dtype, matrix.dtype) != x.dtype:
         x = ops.astype(x, np.result_type(x.dtype, matrix.dtype))
-    index = ops.arange(matrix.n)
+    index = ops.arange(matrix.n, device=x.device)
     return ops.index_put(x, (..., index, index), value, accumulate=True)
 
 
@@ -162,7 +162,7 @@ def multiply_scalar_tensors(x1: ScalarTensor, x2: ScalarTensor, /) -> Any:
 def scale_scalar_tensor(x1: ScalarTensor, x2: Number | Tensor, /) -> Any:
     if getattr(x2, "ndim", 0):
         return decline("the product with an array is no multiple of the identity")
-    if not (holds(ops.isfinite(x2)) if isinstance(x2, Tensor) else cmath.isfinite(x2)):
+    if not (holds(ops.isfinite(x2), traced=True) if isinstance(x2, Tensor) else cmath.isfinite(x2)):
         return decline("the zeros off the diagonal do not stay zero")
     return ScalarTensor(x1.n, x1.value * x2)
 
@@ -175,7 +175,7 @@ def scale_by_scalar_tensor(x1: Number | Tensor, x2: ScalarTensor, /) -> Any:
 @implements(ops.divide)
 def divide_scalar_tensor(x1: ScalarTensor, x2: Number | Tensor, /) -> Any:
     length: Any = abs(x2)
-    if getattr(x2, "ndim", 0) or not holds(length > 0):
+    if getattr(x2, "ndim", 0) or not holds(length > 0, traced=True):
         return decline("the zeros off the diagonal do not stay zero")
     return ScalarTensor(x1.n, x1.value / x2)
 
@@ -245,18 +245,19 @@ def matmul_scalar_tensors(x1: ScalarTensor, x2: ScalarTensor, /) -> ScalarTensor
 @implements(ops.matmul)
 def matmul_scalar_tensor_tensor(x1: ScalarTensor, x2: Tensor, /) -> Any:
     _check_inner(x1.shape, x2.shape)
-    return _strong(x1) * x2
+    return x1.value * _promoted(x2, x1)
 
 
 @implements(ops.matmul)
 def matmul_tensor_scalar_tensor(x1: Tensor, x2: ScalarTensor, /) -> Any:
     _check_inner(x1.shape, x2.shape)
-    return x1 * _strong(x2)
+    return _promoted(x1, x2) * x2.value
 
 
-def _strong(x: ScalarTensor) -> Any:
-    """Return the value as an array of the matrix's dtype, which Python's numbers would leave to the other operand."""
-    return ops.asarray(x.value, dtype=x.dtype)
+def _promoted(x: Tensor, matrix: ScalarTensor) -> Tensor:
+    """Return a tensor of the dtype that it has with the matrix, which Python's numbers would leave to it alone."""
+    wanted = x.dtype if isinstance(matrix.value, Tensor) else np.result_type(x.dtype, matrix.dtype)
+    return x if x.dtype == wanted else ops.astype(x, wanted)
 
 
 def _check_inner(left: tuple[int, ...], right: tuple[int, ...]) -> None:
@@ -269,28 +270,29 @@ def _check_inner(left: tuple[int, ...], right: tuple[int, ...]) -> None:
 
 
 @implements(ops.sum)
-def sum_scalar_tensor(x: ScalarTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def sum_scalar_tensor(x: ScalarTensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor | ScalarTensor:
     line = ops.sum(_filled((), x.value))
-    return _reduced("sum", x, axis, keepdims, total=x.n * line, line=line)
+    return _reduced("sum", x, axis, keepdims, total=x.n * line, line=line, element=line)
 
 
 @implements(ops.mean)
-def mean_scalar_tensor(x: ScalarTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def mean_scalar_tensor(x: ScalarTensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor | ScalarTensor:
     line = x.value / x.n if x.n else float("nan")
-    return _reduced("mean", x, axis, keepdims, total=line, line=line)
+    return _reduced("mean", x, axis, keepdims, total=line, line=line, element=x.value / 1)
 
 
-def _reduced(name: str, x: ScalarTensor, axis: Any, keepdims: bool, total: Any, line: Any) -> Any:
-    """Return a reduction whose result along a line is `line`, and over everything `total`."""
+def _reduced(
+    name: str, x: ScalarTensor, axis: Any, keepdims: bool, total: Any, line: Any, element: Any
+) -> Tensor | ScalarTensor:
+    """Return a reduction that gives `total` over everything, `line` along a line, and `element` along no axis."""
     axes = {0, 1} if axis is None else {_axis(name, a) for a in (axis if isinstance(axis, tuple) else (axis,))}
+    if not axes:
+        return ScalarTensor(x.n, element)
     shape = tuple(1 if i in axes else x.n for i in (0, 1)) if keepdims else tuple(x.n for i in (0, 1) if i not in axes)
-    value = total if len(axes) == 2 else line if axes else None
-    if value is None:
-        return x.to_dense()
-    return _filled(shape, value)
+    return _filled(shape, total if len(axes) == 2 else line)
 
 
-def _filled(shape: tuple[int, ...], value: Any) -> Any:
+def _filled(shape: tuple[int, ...], value: Any) -> Tensor:
     return ops.broadcast_to(tensor_protocol.types.wrap(value) if not isinstance(value, Tensor) else value, shape)
 
 
@@ -301,12 +303,12 @@ def _axis(name: str, axis: int) -> int:
 
 
 @implements(linalg.trace)
-def trace_scalar_tensor(x: ScalarTensor, /, *, offset: int = 0) -> Any:
+def trace_scalar_tensor(x: ScalarTensor, /, *, offset: int = 0) -> Tensor:
     return _filled((), x.value * (x.n if offset == 0 else 0))
 
 
 @implements(linalg.diagonal)
-def diagonal_scalar_tensor(x: ScalarTensor, /, *, offset: int = 0) -> Any:
+def diagonal_scalar_tensor(x: ScalarTensor, /, *, offset: int = 0) -> Tensor:
     return _filled((max(x.n - abs(offset), 0),), x.value if offset == 0 else x.value * 0)
 
 
@@ -316,7 +318,7 @@ def matrix_transpose_scalar_tensor(x: ScalarTensor, /) -> ScalarTensor:
 
 
 @implements(ops.permute_dims)
-def permute_dims_scalar_tensor(x: ScalarTensor, /, axes: tuple[int, ...]) -> Any:
+def permute_dims_scalar_tensor(x: ScalarTensor, /, axes: tuple[int, ...]) -> ScalarTensor:
     if sorted(_axis("permute_dims", a) for a in axes) != [0, 1]:
         raise ValueError(f"permute_dims: axes {tuple(axes)} are no permutation of (0, 1)")
     return x
@@ -335,14 +337,14 @@ def getitem_scalar_tensor(x: ScalarTensor, key: Any, /) -> Any:
 # Linear algebra.
 
 
-def _floating(value: Any) -> Any:
+def _floating(value: Any) -> Tensor:
     """Return a value as a 0-D tensor of floating-point numbers."""
     tensor = _filled((), value)
     return tensor if tensor.dtype.kind in "fc" else ops.astype(tensor, np.float64)
 
 
 def _require_regular(name: str, x: ScalarTensor) -> None:
-    if x.n and not holds(x.value != 0):
+    if x.n and not holds(x.value != 0, traced=True):
         raise np.linalg.LinAlgError(f"{name}: singular matrix: ScalarTensor({x.n}, 0)")
 
 
@@ -358,11 +360,11 @@ def solve_scalar_tensor(x1: ScalarTensor, x2: Tensor, /) -> Any:
     rows = x2.shape[0] if x2.ndim == 1 else x2.shape[-2] if x2.ndim else None
     if rows != x1.n:
         raise ValueError(f"solve: matrix of shape {x1.shape} and right-hand side of shape {x2.shape} do not fit")
-    return x2 / _strong(x1)
+    return _promoted(x2, x1) / x1.value
 
 
 @implements(linalg.solve)
-def solve_scalar_tensors(x1: ScalarTensor, x2: ScalarTensor, /) -> Any:
+def solve_scalar_tensors(x1: ScalarTensor, x2: ScalarTensor, /) -> ScalarTensor:
     _require_regular("solve", x1)
     if x1.n != x2.n:
         raise ValueError(f"solve: matrix of shape {x1.shape} and right-hand side of shape {x2.shape} do not fit")
@@ -370,7 +372,7 @@ def solve_scalar_tensors(x1: ScalarTensor, x2: ScalarTensor, /) -> Any:
 
 
 @implements(linalg.det)
-def det_scalar_tensor(x: ScalarTensor, /) -> Any:
+def det_scalar_tensor(x: ScalarTensor, /) -> Tensor:
     return _floating(x.value) ** x.n
 
 
@@ -380,7 +382,7 @@ def slogdet_scalar_tensor(x: ScalarTensor, /) -> Any:
     magnitude = ops.abs(value)
     if x.n and holds(magnitude == 0):
         return linalg.SlogdetResult(value * 0, magnitude - float("inf"))
-    if x.n and not holds(magnitude != 0):
+    if x.n and not holds(magnitude != 0, traced=True):
         return decline("some matrices of the batch are singular")
     return linalg.SlogdetResult((value / magnitude) ** x.n, x.n * ops.log(magnitude))
 
@@ -389,9 +391,7 @@ def slogdet_scalar_tensor(x: ScalarTensor, /) -> Any:
 def cholesky_scalar_tensor(x: ScalarTensor, /, *, upper: bool = False) -> Any:
     if ops.isdtype(x.dtype, "complex floating"):
         return decline("of complex numbers the dense algorithm looks at the real part alone")
-    if not x.n:
-        return decline("no elements, whatever the value")
-    if not holds(x.value > 0):
+    if not holds(x.value > 0, traced=True):
         raise np.linalg.LinAlgError(
             f"cholesky: matrix is not positive definite: ScalarTensor({x.n}, {_shown(x.value)})"
         )
@@ -399,5 +399,5 @@ def cholesky_scalar_tensor(x: ScalarTensor, /, *, upper: bool = False) -> Any:
 
 
 @implements(linalg.eigvalsh)
-def eigvalsh_scalar_tensor(x: ScalarTensor, /) -> Any:
+def eigvalsh_scalar_tensor(x: ScalarTensor, /) -> Tensor:
     return _filled((x.n,), ops.real(_floating(x.value)))

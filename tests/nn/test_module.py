@@ -114,14 +114,17 @@ def test_dir_has_the_names() -> None:
     ("assign", "message"),
     [
         (lambda m: setattr(m, "gain", 3), "Net: cannot assign 'int' as parameter 'gain' (dispatchkit.nn.Parameter or"),
-        (lambda m: setattr(m, "gain", dk.ones(1)), "Net: cannot assign 'Tensor' as parameter 'gain'"),
+        (lambda m: setattr(m, "gain", dk.ones(1)), "Net: cannot assign 'dispatchkit.Tensor' as parameter 'gain'"),
         (
             lambda m: setattr(m, "first", 3),
             "Net: cannot assign 'int' as child module 'first' (dispatchkit.nn.Module",
         ),
         (lambda m: setattr(m, "count", 3), "Net: cannot assign 'int' object to buffer 'count' (dispatchkit.Tensor or"),
         (lambda m: m.register_buffer("b", [1.0]), "Net: cannot assign 'list' object to buffer 'b'"),
-        (lambda m: m.register_parameter("p", dk.ones(1)), "Net: cannot assign 'Tensor' object to parameter 'p'"),
+        (
+            lambda m: m.register_parameter("p", dk.ones(1)),
+            "Net: cannot assign 'dispatchkit.Tensor' object to parameter 'p'",
+        ),
         (lambda m: m.register_parameter(3, None), "Net: parameter name should be a string. Got int"),
         (lambda m: m.add_module("m", 3), "Net: int is not a Module subclass"),
         (lambda m: m.register_module(3, None), "Net: module name should be a string. Got int"),

@@ -118,7 +118,7 @@ TEXT = "optimizer can only optimize Tensors, but one of the params is {}: parame
         ({leaf(1.0)}, TypeError, "the ordering of tensors in sets will change between runs"),
         ([{"params": {leaf(1.0)}}], TypeError, r"Please use a list instead. \(parameter group 0 of SGD\)"),
         ([leaf(1.0), 2.0], TypeError, TEXT.format("float", 1)),
-        ([np.ones(2)], TypeError, TEXT.format("ndarray", 0)),
+        ([np.ones(2)], TypeError, TEXT.format("numpy.ndarray", 0)),
         ([[leaf(1.0)]], TypeError, TEXT.format("list", 0)),
         ({"params": [leaf(1.0)]}, TypeError, TEXT.format("str", 0)),
         ([{"params": [leaf(1.0)]}, leaf(1.0)], TypeError, "param_group must be a dict, but got <class .*Tensor'>"),

@@ -196,20 +196,33 @@ def test_running_asks_the_modes(protocol: DispatchProtocol, scale: Answer) -> No
     assert found.result == "mode"
 
 
-def test_running_passes_a_handlers_exception_through(protocol: DispatchProtocol, scale: Answer) -> None:
+def test_running_shows_where_a_handler_raised_and_keeps_the_exception(
+    protocol: DispatchProtocol, scale: Answer
+) -> None:
     raised = ZeroDivisionError("of the handler")
 
     def fail(x: B, factor: float = 2.0) -> Any:
         raise raised
 
     protocol.implements(scale, B)(fail)
-    with pytest.raises(ZeroDivisionError) as caught:
-        protocol.explain(scale, B(), run=True)
-    assert caught.value is raised
+    found = protocol.explain(scale, B(), run=True)
+    assert found.exception is raised
+    assert found.lines[0].verdict == f"raised ZeroDivisionError at {__file__}:{fail.__code__.co_firstlineno + 1}"
+    assert found.outcome == "ZeroDivisionError: of the handler"
+
+
+def test_a_mistaken_call_is_predicted_to_raise_what_it_raises(protocol: DispatchProtocol, scale: Answer) -> None:
+    calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = [((A(),), {"factors": 1}), ((), {}), ((A(), 1, 2), {})]
+    for args, kwargs in calls:
+        with pytest.raises(TypeError) as caught:
+            scale(*args, **kwargs)
+        expected = f"TypeError: {caught.value}"
+        assert protocol.explain(scale, *args, **kwargs).outcome == expected
+        assert protocol.explain(scale, *args, run=True, **kwargs).outcome == expected
 
 
 def test_running_shows_an_error_of_dispatch(protocol: DispatchProtocol, scale: Answer) -> None:
     with densify(on="error"):
         found = protocol.explain(scale, A(), run=True)
     assert found.lines[-1].verdict == "raised DensifyError"
-    assert found.outcome.startswith("'lib.scale' would make A dense")
+    assert found.outcome.startswith("DensifyError: 'lib.scale' would make A dense")

@@ -111,8 +111,8 @@ def test_each_line_is_marked_by_its_verdict(call: Any, marks: list[str], outcome
 def test_modes() -> None:
     with Passing():
         found = dk.explain(dk.mean, S)
-        assert Page(found.to_html()).marked("li") == ["open", "yes", "", "next"]
-        assert Page(found.to_html()).marked("footer") == ["open"]
+        assert Page(found.to_html()).marked("li") == ["no", "yes", "", "next"]
+        assert Page(found.to_html()).marked("footer") == ["yes"]
 
 
 def test_it_says_all_that_the_text_says() -> None:

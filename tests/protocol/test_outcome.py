@@ -11,10 +11,9 @@ import dispatchkit as dk
 from dispatchkit.protocol.fallbacks import STRATEGIES, FallbackStrategy
 from dispatchkit.protocol.outcome import OUTCOMES
 from dispatchkit.report.audit.pairs import SHARES
-from dispatchkit.report.audit.picture import COLOURS as CELLS
 from dispatchkit.report.coverage.rows import BUCKETS, MEASURED
+from dispatchkit.report.palette import COLOURS
 from dispatchkit.report.record.call import HOWS
-from dispatchkit.report.record.timeline import COLOURS as BOXES
 
 ANSWERING = [cls for cls in FallbackStrategy.__subclasses__() if cls.name != "refuse"]
 
@@ -30,8 +29,7 @@ def test_reports_know_each_strategy_by_what_it_says_of_itself(cls: type[Fallback
     outcome = cls.outcome
     assert BUCKETS[outcome.bucket] == MEASURED[outcome.bucket] == outcome.meaning
     assert SHARES[outcome.share] == HOWS[outcome.how] == outcome.meaning
-    assert CELLS[outcome.share] == (outcome.colours.fill, outcome.colours.dark_fill)
-    assert BOXES[outcome.how] is outcome.colours
+    assert COLOURS[outcome.share] is COLOURS[outcome.how] is COLOURS[outcome.bucket] is outcome.colours
     assert repr(getattr(dk.fallback, cls.name)) == f"fallback.{cls.name}"
 
 

@@ -246,4 +246,7 @@ def test_an_entry_of_the_ledger_reads_as_a_line() -> None:
     with dk.densify(on="allow"):
         dk.max(Shapeless())
         line = inspect.currentframe().f_lineno - 1  # type: ignore[union-attr]
-    assert str(dk.densify_ledger()[0]) == f"{__file__}:{line}: 'dispatchkit.max' made Shapeless dense once (48 B)"
+    assert (
+        str(dk.densify_ledger()[0])
+        == f"{__file__}:{line}: 'dispatchkit.max' made Shapeless dense once (48 B): no rule for max"
+    )

@@ -31,13 +31,14 @@ def test_a_tensor_that_is_named_is_there_once(capsys: pytest.CaptureFixture[str]
 def test_markdown_and_some_operations(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", REFUSES, "--format", "markdown", "--operations", "add, linalg.solve"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("# Audit of `Refuses`, `Tensor`\n\n2 calls of two arrays for each ordered pair;")
-    assert "## Asymmetry" in out
+    assert out.startswith("# Audit of `Refuses`, `Tensor`\n\n2 calls of two arrays for each ordered pair.")
+    assert "## Asymmetry: " in out
 
 
 def test_files_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    svg, data = tmp_path / "out.svg", tmp_path / "out.json"
-    assert main(["audit", DENSE, "--svg", str(svg), "--json", str(data)]) == 0
+    svg, data, page = tmp_path / "out.svg", tmp_path / "out.json", tmp_path / "out.html"
+    assert main(["audit", DENSE, "--svg", str(svg), "--json", str(data), "--html", str(page)]) == 0
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert ET.fromstring(svg.read_text(encoding="utf-8")).tag.endswith("svg")  # noqa: S314  # our own text
     assert json.loads(data.read_text(encoding="utf-8"))["types"] == ["Dense", "Tensor"]
     assert capsys.readouterr().out.startswith("audit of Dense")
@@ -61,7 +62,10 @@ def test_a_kind_that_is_none_is_status_2(kinds: str, capsys: pytest.CaptureFixtu
     with pytest.raises(SystemExit) as caught:
         main(["audit", REFUSES, "--fail-on", kinds])
     assert caught.value.code == 2
-    assert "is no kind; kinds are ambiguity, unreachable, cycle, lossy, asymmetry, shadowed" in capsys.readouterr().err
+    assert (
+        "is no kind; kinds are ambiguity, unreachable, cycle, lossy, missing, asymmetry, shadowed"
+        in capsys.readouterr().err
+    )
 
 
 WRONG = {

@@ -12,7 +12,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.report import Audit
 from dispatchkit.report.audit.pairs import SHARES
-from dispatchkit.report.audit.picture import COLOURS
+from dispatchkit.report.palette import COLOURS, css_class
 from tests.report.audited import REWRAP, handler, make
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -39,7 +39,7 @@ def test_there_is_a_cell_for_each_pair_with_the_winner_and_a_strip_for_each_shar
     assert len(cells) == len(report.pairs) == 16
     for cell, pair in zip(cells, report.pairs, strict=True):
         strips = [path.get("class") for path in cell.iter(f"{SVG}path")]
-        assert strips == [f"s-{share.replace(' ', '-')}" for share in pair.shares]
+        assert strips == [css_class(share) for share in pair.shares]
         winner, count = next(iter(pair.winners.items()), ("nobody", len(pair.rows)))
         texts = [text.text for text in cell.iter(f"{SVG}text")]
         assert texts[:2] == [winner, f"{count} of {len(pair.rows)}"]
@@ -68,13 +68,15 @@ def test_pairs_whose_order_decides_are_marked() -> None:
     assert marked == [("Alpha", "Beta"), ("Beta", "Alpha")]
 
 
-def test_every_share_has_a_colour_for_light_and_dark() -> None:
-    assert list(COLOURS) == list(SHARES)
-    style = report_of("Alpha").to_svg()
-    for share, (light, dark) in COLOURS.items():
-        name = f"--s-{share.replace(' ', '-')}"
-        assert style.count(f"{name}: {light};") == style.count(f"{name}: {dark};") == 1
-    assert "prefers-color-scheme: dark" in style
+def test_every_share_that_is_drawn_has_a_colour_for_light_and_dark() -> None:
+    assert set(SHARES) <= set(COLOURS)
+    report = report_of("Alpha")
+    text = report.to_svg()
+    for share in {share for pair in report.pairs for share in pair.shares}:
+        name, colours = css_class(share), COLOURS[share]
+        assert text.count(f".{name} {{ --c: {colours.fill};") == 1
+        assert text.count(f".{name} {{ --c: {colours.dark_fill};") == 1
+    assert "prefers-color-scheme: dark" in text
 
 
 def test_twelve_types_fit() -> None:
@@ -108,7 +110,9 @@ def test_a_notebook_shows_it_and_a_file_keeps_it(tmp_path: Path) -> None:
     assert report._repr_svg_() == report.to_svg()
     report.save(tmp_path / "audit.svg")
     assert (tmp_path / "audit.svg").read_text(encoding="utf-8") == report.to_svg()
-    with pytest.raises(ValueError, match=r"audit: cannot save as 'audit\.png'; use a name that ends in \.svg"):
+    with pytest.raises(
+        ValueError, match=r"audit: cannot save as 'audit\.png'; use a name that ends in \.svg or \.html"
+    ):
         report.save(tmp_path / "audit.png")
 
 

@@ -13,9 +13,11 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.report import MeasuredRow
-from dispatchkit.report.coverage.measure import measured_row, measuring
+from dispatchkit.report.coverage.dry_run import measuring
+from dispatchkit.report.coverage.measure import measured_row
 from dispatchkit.report.coverage.operands import Subject
 from dispatchkit.report.coverage.rows import MEASURED
+from dispatchkit.report.coverage.survey import Survey
 from tests.report import imperfect
 from tests.report.imperfect import Converted, Deciding, Falling, Imperfect, Plain, Rewrapped, Undense, matrix
 
@@ -39,14 +41,14 @@ def row_of(cls: type, name: str, sample: Any, *companions: Any) -> MeasuredRow:
     with measuring():
         operation = PROTOCOL.operations[f"dispatchkit.{name}"]
         beside = [Subject(PROTOCOL, one) for one in companions]
-        return measured_row(PROTOCOL, operation, cls, [Subject(PROTOCOL, sample)], beside)
+        return measured_row(Survey(PROTOCOL, cls), operation, [Subject(PROTOCOL, sample)], beside)
 
 
 LANDED = [
     ("exp", "native", ""),
     ("mean", "by kind", ""),
     ("sin", "wrong value", "sin(Imperfect[2, 2]): 0.910297 instead of 0.909297 at (0, 0)"),
-    ("cos", "wrong value", "cos(Imperfect[2, 2]): dtype float32 instead of float64"),
+    ("cos", "wrong dtype", "cos(Imperfect[2, 2]): dtype float32 instead of float64"),
     ("tan", "wrong value", "tan(Imperfect[2, 2]): shape (1, 2) instead of (2, 2)"),
     ("negative", "wrong value", "negative(Imperfect[2, 2]): argument 'x' is left changed: -2 instead of 2 at (0, 0)"),
     ("tanh", "wrong gradient", "tanh(Imperfect[2, 2]): no gradient flows to Imperfect[2, 2]"),
@@ -81,12 +83,11 @@ def test_every_function_is_in_one_bucket_and_the_totals_add_up(report: Any) -> N
 
 
 def test_faults_do_not_count_as_answers(report: Any) -> None:
-    answered = report.totals["native"] + report.totals["by kind"] + report.totals["fieldwise"]
-    counted = len(report.rows) - report.totals["no array argument"] - report.totals["never reached"]
-    assert report.percent == report.structured_percent == pytest.approx(100 * answered / counted)
+    answered = report.outcomes["native"] + report.outcomes["by kind"] + report.outcomes["fieldwise"]
+    assert report.percent == report.structured_percent == pytest.approx(100 * answered / sum(report.outcomes.values()))
 
 
-def test_a_function_counts_by_its_best_call_and_tells_the_others(report: Any) -> None:
+def test_a_function_counts_by_the_best_of_its_forms_and_tells_the_others(report: Any) -> None:
     row = report["add"]
     assert row.bucket == "native"
     assert row.note == "with Tensor"
@@ -107,6 +108,23 @@ def test_rules_stand_where_the_row_says(report: Any) -> None:
     assert "exp" in "".join(Path(file).read_text().splitlines()[int(line) - 1 : int(line) + 1])
 
 
+def test_a_lost_dtype_is_called_so(report: Any) -> None:
+    assert report["cos"].outcomes == {"wrong dtype": 1}
+    assert report.buckets["wrong dtype"] == "a result of another dtype than that of the dense computation"
+
+
+def test_a_plain_result_is_a_bucket_where_the_author_says_that_the_type_is_closed() -> None:
+    sample = Falling(matrix())
+    open_row = row_of(Falling, "multiply", sample)
+    assert open_row.results == {"Falling": 1, "Tensor": 12}
+    with measuring():
+        operation = PROTOCOL.operation(dk.cos)
+        closed = Survey(PROTOCOL, Falling, closed=[dk.kinds.elementwise])
+        row = measured_row(closed, operation, [Subject(PROTOCOL, sample)], [])
+    assert (row.bucket, row.outcomes) == ("plain result", {"plain result": 1})
+    assert row.problem == "cos(Falling[2, 2]): a Tensor, though Falling is closed under it"
+
+
 def test_time_is_a_ratio_to_the_dense_call(report: Any) -> None:
     assert report["exp"].time_ratio > 0
     assert report["astype"].time_ratio is None
@@ -121,7 +139,8 @@ def test_fallbacks_are_told_apart(falling: Any) -> None:
 
 
 def test_a_rule_that_makes_its_argument_dense_is_seen(falling: Any) -> None:
-    assert falling["exp"].bucket == "native"
+    assert falling["exp"].bucket == "dense"
+    assert falling["exp"].rules[0].types == "Falling in any position"
     assert falling["exp"].densified >= 32
 
 
@@ -161,7 +180,7 @@ def test_companions_stand_beside_the_samples() -> None:
 
 def test_several_types_stand_beside_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = {name: PROTOCOL.operations[name] for name in ("dispatchkit.exp", "dispatchkit.add")}
-    monkeypatch.setattr(PROTOCOL.operations, "_listed", kept)
+    monkeypatch.setattr(PROTOCOL, "operations", kept)
     reports = dk.coverage([Falling, Rewrapped], samples=[Falling(matrix()), Rewrapped(matrix())])
     assert [one.type for one in reports] == ["Falling", "Rewrapped"]
     assert reports["Falling"].companions == ("Rewrapped[2, 2]",)  # type: ignore[attr-defined]  # measured
@@ -184,7 +203,7 @@ def test_functions_of_ones_own_are_called_with_arrays_of_the_shape() -> None:
         operation = PROTOCOL.operation(function)
         with measuring():
             subject = Subject(PROTOCOL, Falling(matrix()))
-            rows[operation.name] = measured_row(PROTOCOL, operation, Falling, [subject], [])
+            rows[operation.name] = measured_row(Survey(PROTOCOL, Falling), operation, [subject], [])
         PROTOCOL.operations.forget(operation)
     assert rows["of_both"].bucket == "dense"
     assert rows["of_a_number"].bucket == "never reached"
@@ -241,15 +260,22 @@ def test_a_protocol_without_plain_arrays_cannot_be_measured() -> None:
 
 def test_json_has_its_schema(report: Any) -> None:
     data = json.loads(report.to_json())
-    assert list(data) == ["type", "percent", "structured_percent", "totals", "samples", "companions", "functions"]
+    assert list(data) == [
+        *("type", "percent", "structured_percent", "totals", "outcomes", "samples", "companions", "functions")
+    ]
     assert data["samples"] == ["Imperfect[2, 2]"]
     assert data["totals"] == report.totals
     row = next(one for one in data["functions"] if one["function"] == "sum")
     assert list(row) == [
-        *("function", "namespace", "kind", "bucket", "location", "note"),
-        *("calls", "outcomes", "takes_keywords", "time_ratio", "densified", "problem"),
+        *("function", "namespace", "kind", "bucket", "location", "note", "calls", "outcomes", "rules", "results"),
+        *("takes_keywords", "time_ratio", "densified", "problem"),
     ]
     assert (row["calls"], row["outcomes"], row["takes_keywords"]) == (5, {"native": 1, "by kind": 4}, False)
+    assert row["results"] == {"Tensor": 5}
+    assert [(one["types"], one["keywords"], one["entered"]) for one in row["rules"]] == [
+        ("Imperfect in any position", [], 1),
+        ("Imperfect in any position", ["axis", "keepdims", "dtype"], 4),
+    ]
     both = json.loads(dk.coverage([Imperfect, Falling]).to_json())
     assert [one["type"] for one in both["types"]] == ["Imperfect", "Falling"]
 
@@ -257,8 +283,11 @@ def test_json_has_its_schema(report: Any) -> None:
 def test_the_table_reads(report: Any) -> None:
     text = str(report)
     assert text.startswith("coverage of Imperfect: ")
-    assert "  wrong gradient        2     1 %   derivatives other than those of the dense computation" in text
-    assert "  wrong gradient:\n    tanh" in text
+    words = next(line.split() for line in text.splitlines() if line.startswith("  wrong gradient  "))
+    assert words[:4] == ["wrong", "gradient", "2", "2"]
+    assert " ".join(words[-7:]) == "derivatives other than those of the dense computation"[-len(" ".join(words[-7:])) :]
+    part = text.partition("  wrong gradient:\n")[2].splitlines()
+    assert [line.split()[0] for line in part[1:3]] == ["tanh", "square"]
     assert "not every keyword" in text
     assert "x dense time" in text
     assert all(line == line.rstrip() for line in text.splitlines())
@@ -266,17 +295,18 @@ def test_the_table_reads(report: Any) -> None:
 
 def test_markdown_has_what_was_measured(report: Any) -> None:
     lines = report.to_markdown().splitlines()
-    assert "| function | kind | bucket | handler | measured | problem |" in lines
+    assert "| function | kind | bucket | details |" in lines
     assert any("tanh" in line and "| wrong gradient |" in line and "no gradient flows" in line for line in lines)
 
 
 def test_several_types_are_a_matrix() -> None:
     reports = dk.coverage([Imperfect, Falling])
     lines = str(reports).splitlines()
-    assert lines[0].split() == ["coverage", "Imperfect", "Falling"]
+    assert lines[0] == "coverage of Imperfect, Falling"
     assert any(line.split() == ["exp", "N", "N"] for line in lines)
     markdown = reports.to_markdown().splitlines()
     assert "| `exp` | elementwise | implemented | implemented |" in markdown
+    assert "| `add` | elementwise | implemented (3 of 7 keep it) | dense |" in markdown
     assert len(reports) == 2
 
 

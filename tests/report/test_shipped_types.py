@@ -41,7 +41,9 @@ def test_the_table_is_fresh(measured: str) -> None:
     assert PAGE.read_text(encoding="utf-8") == measured, "run: nox -s docs -- --write"
 
 
-@pytest.mark.parametrize("fault", ["refused", "raises", "wrong type", "wrong gradient", "wrong value"])
+@pytest.mark.parametrize(
+    "fault", ["refused", "plain result", "raises", "wrong type", "wrong dtype", "wrong gradient", "wrong value"]
+)
 def test_no_shipped_type_has_faults(measured: str, fault: str) -> None:
     assert f"| {fault} |" not in measured
 

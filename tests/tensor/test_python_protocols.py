@@ -65,3 +65,8 @@ def test_types_and_tensors_have_one_namespace() -> None:
     assert dk.ones(2).__array_namespace__() is metadata.__array_namespace__() is dk
     with pytest.raises(ValueError, match=r"'1999\.12' is not known; known: 2021\.12"):
         metadata.__array_namespace__(api_version="1999.12")
+
+
+def test_a_python_number_is_rounded() -> None:
+    assert dk.round(1.7).item() == 2.0
+    assert dk.round(3).item() == 3

@@ -105,7 +105,7 @@ def _numbers_below(xp: Namespace, op: Named, x: Any, count: int, what: str) -> N
     if not hasattr(x, "dtype") or not xp.isdtype(x.dtype, "integral"):
         found = getattr(x, "dtype", type(x).__name__)
         raise TypeError(f"{op.__name__}: argument 'x' must be of integers, found {found}")
-    if not holds((x >= 0) & (x < count)):
+    if not holds((x >= 0) & (x < count), traced=True):
         raise IndexError(f"{op.__name__}: argument 'x' must be of integers from 0 to {count - 1} for {what}")
 
 

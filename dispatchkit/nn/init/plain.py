@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.errors import class_name
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.random.generator import Generator
@@ -20,7 +21,7 @@ __all__ = ["constant_", "eye_", "fill", "normal_", "ones_", "trunc_normal_", "un
 def fill(name: str, tensor: Any, change: Callable[[Any], Any]) -> Any:
     """Return a tensor after it was filled outside any graph."""
     if not isinstance(tensor, Storage):
-        raise TypeError(f"{name}: expected a tensor, found a {type(tensor).__name__}; fill the tensors inside it")
+        raise TypeError(f"{name}: expected a tensor, found a {class_name(type(tensor))}; fill the tensors inside it")
     with no_grad():
         change(tensor)
     return tensor
@@ -164,6 +165,10 @@ def constant_(tensor: Any, val: float) -> Any:
 def ones_(tensor: Any) -> Any:
     """Fill a tensor with ones, and return it.
 
+    Parameters
+    ----------
+    tensor : of any shape, changed in place
+
     Examples
     --------
     >>> import dispatchkit as dk
@@ -175,6 +180,10 @@ def ones_(tensor: Any) -> Any:
 
 def zeros_(tensor: Any) -> Any:
     """Fill a tensor with zeros, and return it.
+
+    Parameters
+    ----------
+    tensor : of any shape, changed in place
 
     Examples
     --------

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.errors import class_name
 from dispatchkit.nn.parameter import tensors_of
 from dispatchkit.tensor import Tensor
 
@@ -68,7 +69,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Any]) -> None:
     """
     tensors = tensors_of("vector_to_parameters", parameters)
     if not isinstance(vec, Tensor):
-        raise TypeError(f"vector_to_parameters: expected a tensor, found a {type(vec).__name__}")
+        raise TypeError(f"vector_to_parameters: expected a tensor, found a {class_name(type(vec))}")
     wanted = sum(x.size for x in tensors)
     if vec.shape != (wanted,):
         raise ValueError(f"vector_to_parameters: the vector has shape {vec.shape}, the parameters {wanted} elements")

@@ -67,6 +67,8 @@ def to_raw(
     """
     if isinstance(data, Storage):
         data = data.array
+        if dtype is copy is device is None:
+            return data
     if type(data) is np.ndarray and dtype is copy is device is None and data.dtype.kind in NUMBERS:
         return data
     try:
@@ -89,7 +91,10 @@ def _array_of(name: str, parameter: str, data: Any, dtype: DType, copy: bool | N
     if is_raw(data) and not isinstance(data, np.ndarray):
         if getattr(data, "requires_grad", False):
             library = namespace_of(data).__name__
-            raise AutogradError(f"{name}: the array is part of {library}'s own graph; give it detached")
+            raise AutogradError(
+                f"{name}: the array is part of {library}'s own graph; give it detached, or as "
+                f"dispatchkit.interop.torch.from_torch(x), which {library} goes on differentiating"
+            )
         return raw_array(namespace_of(data).asarray(data, dtype=dtype, copy=copy, device=device))
     if xp is numpy_namespace or isinstance(data, np.ndarray):
         return _numpy_array(name, parameter, data, dtype, copy, device)

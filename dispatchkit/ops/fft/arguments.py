@@ -164,7 +164,7 @@ def resized(xp: Namespace, x: Any, shape: tuple[int, ...]) -> Any:
     for axis, (have, want) in enumerate(zip(x.shape, shape, strict=True)):
         if have < want:
             rest = (*x.shape[:axis], want - have, *x.shape[axis + 1 :])
-            x = xp.concat([x, xp.zeros(rest, dtype=x.dtype, device=x.device)], axis=axis)
+            x = xp.concat([x, xp.zeros(rest, dtype=x.dtype)], axis=axis)
     return x
 
 
@@ -181,6 +181,6 @@ def paired_bins_times(xp: Namespace, factor: float, x: Any, n: int, axis: int) -
     n : number of samples
     axis : of the frequencies
     """
-    bins = xp.arange(n // 2 + 1, device=x.device)
+    bins = xp.arange(n // 2 + 1)
     paired = xp.reshape((bins > 0) & (2 * bins < n), (-1, *(1,) * (x.ndim - 1 - axis % x.ndim)))
     return xp.where(paired, factor * x, x)

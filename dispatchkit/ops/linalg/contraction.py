@@ -250,7 +250,8 @@ def einsum_path(subscripts: str, /, *operands: Array, optimize: Optimize = "gree
 
     Parameters
     ----------
-    subscripts, operands : as `einsum` takes them; of the operands only the shapes matter
+    subscripts : as `einsum` takes them
+    *operands : as `einsum` takes them; only their shapes matter
     optimize : as `einsum` takes it
 
     Returns

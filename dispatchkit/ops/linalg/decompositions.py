@@ -153,7 +153,7 @@ def _require_determined(xp: Namespace, y: QRResult) -> None:
             f"{qr.__name__}: mode='complete' has no derivative for shape ({rows}, {columns}), which "
             f"does not determine the last columns of Q; use mode='reduced'"
         )
-    if not holds(xp.linalg.diagonal(y[1]) != 0):
+    if not holds(xp.linalg.diagonal(y[1]) != 0, traced=True):
         raise LinAlgError(
             f"{qr.__name__}: there is no derivative where the first {rows} columns of x are linearly dependent, and R "
             f"has a zero on its diagonal"

@@ -48,7 +48,7 @@ def _wanted(xp: Namespace, g_vectors: Array) -> Array:
 
 
 def _everywhere(xp: Namespace, x: Array) -> Array:
-    return xp.ones((1, 1), dtype=xp.bool, device=x.device)
+    return xp.ones((1, 1), dtype=xp.bool)
 
 
 def _real_part(xp: Namespace, x: Array) -> Array:

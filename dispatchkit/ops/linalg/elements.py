@@ -59,8 +59,8 @@ tensor_protocol.operation(trace).hint = "; dk.record_calls() records calls"
 
 @trace.def_transpose
 def trace_transpose(xp, g, x, offset):
-    mask = xp.eye(*x.shape[-2:], k=offset, dtype=xp.bool, device=g.device)
-    return xp.where(mask, g[..., None, None], xp.zeros((), dtype=g.dtype, device=g.device))
+    mask = xp.eye(*x.shape[-2:], k=offset, dtype=xp.bool)
+    return xp.where(mask, g[..., None, None], xp.zeros((), dtype=g.dtype))
 
 
 @linalg(

@@ -155,7 +155,7 @@ def _cg(A: Any, b: Any, /, *, rtol: float = 1e-10, atol: float = 0.0, maxiter: i
     # order of derivatives right.
     for _ in range(STEPS):
         residual = b - _times(A, x)
-        if not (residual.requires_grad or residual.lifted):
+        if not (residual.requires_grad or residual.is_tracer):
             break
         x = x + correction(residual, solver=solver, order=0)
     return x
@@ -163,12 +163,10 @@ def _cg(A: Any, b: Any, /, *, rtol: float = 1e-10, atol: float = 0.0, maxiter: i
 
 def _right_side(A: Any, b: Any) -> Any:
     """Return the right side as a tensor, after a check."""
-    b = b if isinstance(b, Storage) else tensor_namespace.asarray(b)
-    if not isinstance(b, Storage) or b.dtype.kind not in "fc":
-        raise TypeError(
-            f"linalg.cg: b must be a tensor of floating-point numbers, found {type(b).__name__} of {b.dtype}"
-        )
-    x: Any = b
+    x: Any = b if isinstance(b, Storage) else tensor_namespace.asarray(b)
+    if not isinstance(x, Storage) or x.dtype.kind not in "fc":  # type: ignore[attr-defined]  # of any type
+        found = f"{type(x).__name__} of {x.dtype}"
+        raise TypeError(f"linalg.cg: b must be a tensor of floating-point numbers, found {found}")
     shape = None if _is_function(A) else tuple(A.shape)
     if x.ndim not in (1, 2) or (shape is not None and shape != (x.shape[0],) * 2):
         raise ValueError(
@@ -211,9 +209,10 @@ def _product_of(A: Any, b: Any) -> Callable[[Any], Any]:
 
 def _bare(x: Any) -> Any:
     """Return a tensor outside the graph, and out of the transformations that look into it."""
-    while isinstance(x, Storage) and x.lifted:
+    while isinstance(x, Storage) and x.is_tracer:
         x = x.value  # type: ignore[attr-defined]  # of a pair, or a batch
-    return x.detach() if isinstance(x, Storage) else with_arrays(x, _bare)
+    found: Any = x
+    return found.detach() if isinstance(x, Storage) else with_arrays(x, _bare)
 
 
 _solution = Solution(

@@ -204,7 +204,7 @@ def _cofactors(xp: Namespace, y: Array, x: Array) -> Array:
     if holds(y != 0):
         return y[..., None, None] * xp.matrix_transpose(xp.linalg.inv(x))
     u, s, vh = xp.linalg.svd(x)
-    own = xp.eye(s.shape[-1], dtype=xp.bool, device=s.device)
+    own = xp.eye(s.shape[-1], dtype=xp.bool)
     others = xp.prod(xp.where(own, 1.0, s[..., None, :]), axis=-1)
     phase = xp.linalg.det(u) * xp.linalg.det(vh)
     return phase[..., None, None] * ((conjugate(xp, u) * others[..., None, :]) @ conjugate(xp, vh))
@@ -261,7 +261,7 @@ def _inverse_or_infinity(xp: Namespace, sign: Array, x: Array) -> Array:
     if holds(~singular):
         return xp.linalg.inv(x)
     singular = singular[..., None, None]
-    unit = xp.eye(x.shape[-1], dtype=x.dtype, device=x.device)
+    unit = xp.eye(x.shape[-1], dtype=x.dtype)
     return xp.where(singular, float("inf"), xp.linalg.inv(xp.where(singular, unit, x)))
 
 
@@ -318,7 +318,7 @@ def matrix_power(xp: Namespace, x: Array, n: int, /) -> Array:
     require_square(matrix_power, x)
     count = abs(integer(matrix_power, "n", n))
     if count == 0:
-        return xp.zeros_like(x) + xp.eye(x.shape[-1], dtype=x.dtype, device=x.device)
+        return xp.zeros_like(x) + xp.eye(x.shape[-1], dtype=x.dtype)
     square = located(xp.linalg.inv, x) if n < 0 else x
     if count == 1:
         return xp.asarray(square, copy=n > 0)

@@ -118,7 +118,7 @@ def svd_jvp(xp, t, y, x):
     spare_u, spare_v = u.shape[-1] - count, vh.shape[-2] - count
     u, vh = u[..., :, :count], vh[..., :count, :]
     rows, columns = u.shape[-2], vh.shape[-1]
-    everywhere = xp.ones((1, 1), dtype=xp.bool, device=s.device)
+    everywhere = xp.ones((1, 1), dtype=xp.bool)
     v, across, down = adjoint(xp, vh), s[..., None, :], s[..., None]
     moved = adjoint(xp, u) @ t @ v
     gaps, inverse = inverse_gaps(xp, s * s, everywhere), _inverse_values(xp, s, everywhere)
@@ -146,7 +146,7 @@ def _padded(xp: Namespace, x: Array, columns: int) -> Array:
     """Return matrices with further columns of zeros."""
     if columns == 0:
         return x
-    return xp.concat([x, xp.zeros((*x.shape[:-1], columns), dtype=x.dtype, device=x.device)], axis=-1)
+    return xp.concat([x, xp.zeros((*x.shape[:-1], columns), dtype=x.dtype)], axis=-1)
 
 
 @decomposition(

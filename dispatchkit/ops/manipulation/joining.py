@@ -249,7 +249,7 @@ def broadcast_shapes(*shapes: tuple[int | None, ...]) -> tuple[int | None, ...]:
 
     Parameters
     ----------
-    shapes : the shapes; None is a length that is not known
+    *shapes : the shapes; None is a length that is not known
 
     Returns
     -------

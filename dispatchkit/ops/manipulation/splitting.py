@@ -136,13 +136,13 @@ def _pairs(parameter: str, value: Any, ndim: int) -> list[Any]:
 
 def _filled(xp: Namespace, x: Any, axis: int, length: int, value: Any) -> Any:
     shape = (*x.shape[:axis], length, *x.shape[axis + 1 :])
-    return xp.full(shape, value, dtype=x.dtype, device=x.device)
+    return xp.full(shape, value, dtype=x.dtype)
 
 
 def _taken(xp: Namespace, x: Any, axis: int, start: int, length: int, mode: str) -> Any:
     """Return what a mode continues an axis with, from a place outside of it on."""
     places = _places(axis, x.shape[axis], np.arange(start, start + length), mode).tolist() if length else []
-    return xp.take(x, xp.asarray(places, dtype=xp.int64, device=x.device), axis=axis)
+    return xp.take(x, xp.asarray(places, dtype=xp.int64), axis=axis)
 
 
 def _places(axis: int, n: int, places: Any, mode: str) -> Any:

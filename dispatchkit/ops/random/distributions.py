@@ -214,7 +214,7 @@ def permutation(xp: Namespace, x: int | Array, /, *, axis: int = 0, generator: G
         return xp.asarray(source.permutation(x))
     if x.ndim == 0:
         raise ValueError(f"{permutation.__name__}: wants an array with axes, or an int; found shape ()")
-    order = xp.asarray(source.permutation(x.shape[axis]), device=x.device)
+    order = xp.asarray(source.permutation(x.shape[axis]))
     return xp.take(x, order, axis=axis)
 
 

@@ -165,12 +165,26 @@ def manual_seed(seed: int, /) -> Generator:
 
 
 _current: ContextVar[Generator] = ContextVar("dispatchkit.generator", default=default_generator)
-current_generator = _current.get
+
+
+def current_generator() -> Generator:
+    """Return the generator that random functions draw from here.
+
+    Returns
+    -------
+    the default generator, or the one that `drawing_from` names
+    """
+    return _current.get()
 
 
 @contextmanager
 def drawing_from(generator: Generator) -> Iterator[None]:
-    """Have everything random that is given no generator draw from one, in this context alone."""
+    """Have everything random that is given no generator draw from one, in this context alone.
+
+    Parameters
+    ----------
+    generator : to draw from inside the `with` block
+    """
     token = _current.set(generator)
     try:
         yield

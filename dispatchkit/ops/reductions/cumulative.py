@@ -124,7 +124,7 @@ def cumulative_prod_jvp(xp, t, x, axis, include_initial):
     own = xp.flip(t * _products_before(xp, x), axis=-1)
     found = xp.flip(_recurrence(xp, xp.flip(x[..., 1:], axis=-1), own), axis=-1)
     if include_initial:
-        initial = xp.zeros((*found.shape[:-1], 1), dtype=found.dtype, device=found.device)
+        initial = xp.zeros((*found.shape[:-1], 1), dtype=found.dtype)
         found = xp.concat([initial, found], axis=-1)
     return found if axis is None else xp.moveaxis(found, -1, axis)
 

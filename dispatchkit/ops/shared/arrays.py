@@ -151,18 +151,18 @@ def adjoint(xp: Namespace, x: Any) -> Any:
 
 def diagonal_matrix(xp: Namespace, values: Any) -> Any:
     """Return matrices with the values of the last axis on their diagonal, zeros elsewhere."""
-    mask = xp.eye(values.shape[-1], dtype=xp.bool, device=values.device)
-    return xp.where(mask, values[..., None], xp.zeros((), dtype=values.dtype, device=values.device))
+    mask = xp.eye(values.shape[-1], dtype=xp.bool)
+    return xp.where(mask, values[..., None], xp.zeros((), dtype=values.dtype))
 
 
 def on_diagonal(xp: Namespace, d: Any, rows: int, columns: int, offset: int) -> Any:
     """Return matrices of zeros but for the elements of a diagonal."""
     above, count = max(-offset, 0), d.shape[-1]
     parts = [(*d.shape[:-1], above), (*d.shape[:-1], rows - above - count)]
-    before, after = (xp.zeros(shape, dtype=d.dtype, device=d.device) for shape in parts)
+    before, after = (xp.zeros(shape, dtype=d.dtype) for shape in parts)
     by_row = xp.concat([before, d, after], axis=-1)
-    mask = xp.eye(rows, columns, k=offset, dtype=xp.bool, device=d.device)
-    return xp.where(mask, by_row[..., None], xp.zeros((), dtype=d.dtype, device=d.device))
+    mask = xp.eye(rows, columns, k=offset, dtype=xp.bool)
+    return xp.where(mask, by_row[..., None], xp.zeros((), dtype=d.dtype))
 
 
 def inverse_gaps(xp: Namespace, values: Any, wanted: Any) -> Any:
@@ -175,7 +175,7 @@ def inverse_gaps(xp: Namespace, values: Any, wanted: Any) -> Any:
     wanted : boolean array of shape (..., 1, 1): whether equal values make an element NaN, rather than 0
     """
     gaps = values[..., None, :] - values[..., None]
-    own = xp.eye(values.shape[-1], dtype=xp.bool, device=values.device)
+    own = xp.eye(values.shape[-1], dtype=xp.bool)
     equal = gaps == 0
     undefined = xp.where(wanted & ~own, float("nan"), xp.zeros_like(gaps))
     return xp.where(equal, undefined, 1 / xp.where(equal, 1.0, gaps))

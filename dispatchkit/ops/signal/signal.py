@@ -147,7 +147,7 @@ def _width(xp: Namespace, x: Any, taps: Any) -> int:
 
 
 def _between_zeros(xp: Namespace, x: Any, before: int, after: int) -> Any:
-    front, back = (xp.zeros((n,), dtype=x.dtype, device=x.device) for n in (before, after))
+    front, back = (xp.zeros((n,), dtype=x.dtype) for n in (before, after))
     return xp.concat([front, x, back])
 
 

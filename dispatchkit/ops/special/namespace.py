@@ -1,7 +1,8 @@
 """Who computes special functions, which the array API standard has none of.
 
-A library that has a namespace `special`, as PyTorch and dispatchkit itself have, computes on its own arrays. For NumPy
-arrays, and for libraries without such a namespace, SciPy does: an optional dependency, imported when first needed.
+A library that has a namespace `special`, as PyTorch and dispatchkit itself have, computes on its own arrays, and so
+does JAX what it has in `jax.scipy.special`. For NumPy arrays, and for libraries without such a namespace, SciPy does:
+an optional dependency, imported when first needed.
 """
 
 from __future__ import annotations
@@ -42,8 +43,18 @@ def computed(xp: Namespace, op: Named, *args: Any) -> Any:
         return _scipy_function(op.__name__)(*args)
     if hasattr(xp, "special"):
         return getattr(xp.special, op.__name__)(*args)
+    if xp.__name__ == "jax.numpy" and (function := _jax_function(op.__name__)) is not None:
+        return function(*args)
     numbers = [arg if isinstance(arg, (int, float)) or is_lazy(arg) else np.asarray(arg) for arg in args]
     return xp.asarray(_scipy_function(op.__name__)(*numbers))
+
+
+@functools.cache
+def _jax_function(name: str) -> Any:
+    """Return the function of JAX, which keeps its special functions apart from its array namespace."""
+    from jax.scipy import special  # noqa: PLC0415  # optional dependency
+
+    return getattr(special, name, None)
 
 
 @functools.cache

@@ -142,10 +142,10 @@ def quantile(
         raise ValueError(f"{quantile.__name__}: method must be one of {str(METHODS)[1:-1]}, found {method!r}")
     x, shape = _real_lanes(xp, quantile.__name__, x, axis), _reduced(x.shape, axis, keepdims)
     if isinstance(q, (int, float)):
-        q = xp.asarray(q, dtype=x.dtype if is_inexact(x.dtype) else xp.float64, device=x.device)
+        q = xp.asarray(q, dtype=x.dtype if is_inexact(x.dtype) else xp.float64)
     if holds_complex(q):
         raise TypeError(f"{quantile.__name__}: q must be real, found {getattr(q, 'dtype', q)}")
-    if not holds((q >= 0) & (q <= 1)):
+    if not holds((q >= 0) & (q <= 1), traced=True):
         raise ValueError(f"{quantile.__name__}: q must lie between 0 and 1, found {q}")
     places = xp.reshape(q, (-1,)) * (x.shape[-1] - 1)
     ordered, undefined = _sorted(xp, x)

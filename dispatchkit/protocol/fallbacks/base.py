@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from contextvars import ContextVar
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
 from typing_extensions import override
 
@@ -13,7 +14,63 @@ from dispatchkit.protocol.outcome import Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 
-__all__ = ["RUNNING", "FallbackStrategy", "replaced"]
+__all__ = ["RUNNING", "FallbackStrategy", "Followed", "Follower", "map_members", "replaced"]
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What comes of an answer, found without calling a function of a user.
+
+    Attributes
+    ----------
+    result : what it gives, with stand-ins for arrays
+    declines : why it declines, "" where it does not
+    error : class and first line of what it raises, "" where nothing is known to be raised
+    depends : on what it depends, "" where it is certain
+    holds : whether it answers, or raises, whatever that is
+    nobody : whether what it raises is that nobody answers
+    inner : predictions of the calls that it makes
+    """
+
+    result: Any = None
+    declines: str = ""
+    error: str = ""
+    depends: str = ""
+    holds: bool = False
+    nobody: bool = False
+    inner: tuple[Any, ...] = ()
+
+
+class Follower(Protocol):
+    """What follows the calls of an answer, on stand-ins in the place of arrays."""
+
+    def type_of(self, value: Any) -> type:
+        """Return the type of a value, of a stand-in the one that it stands for."""
+
+    def like(self, value: Any, classes: tuple[type, ...]) -> Any:
+        """Return a stand-in of other types with the shape and dtype of a value."""
+
+    def wrapped_in(self, value: Any, result: Any, inner: type) -> Any:
+        """Return a stand-in for a copy of a value with a result in its field, if that is an array or an `inner`."""
+
+    def field_of(self, operation: Overridable, value: Any) -> Any:
+        """Return the first field of a wrapper."""
+
+    def refused_copy(self, operation: Overridable, value: Any) -> tuple[str, str]:
+        """Return what the budget of `densify` raises if a value becomes dense, and on what that depends."""
+
+    def again(
+        self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], running: Key | None = None
+    ) -> Followed:
+        """Follow the call that an answer makes in its turn, and answers with; `running` is under way meanwhile."""
+
+    def body(
+        self, operation: Overridable, key: Key, body: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Followed:
+        """Follow the calls that a body makes."""
+
+    def is_running(self, operation: Overridable, key: Key) -> bool:
+        """Return whether the same decomposition or conversion is under way."""
 
 
 class FallbackStrategy:
@@ -66,3 +123,16 @@ def replaced(key: Key, classes: Container[type], target: type) -> Key:
         else (target if entry in classes else entry)
         for entry in key
     )
+
+
+def map_members(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a value with `change` made to it, of a list, tuple or dictionary to each member."""
+    cls = type(value)
+    if cls is list:
+        return [map_members(member, change) for member in value]
+    if cls is dict:
+        return {name: map_members(member, change) for name, member in value.items()}
+    if issubclass(cls, tuple):
+        members = [map_members(member, change) for member in value]
+        return cls(*members) if hasattr(cls, "_fields") else tuple(members)
+    return change(value)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from typing_extensions import override
 
 from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.decline import decline
-from dispatchkit.protocol.fallbacks.base import RUNNING, FallbackStrategy, replaced
+from dispatchkit.protocol.fallbacks.base import RUNNING, FallbackStrategy, Followed, Follower, replaced
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.outcome import Colours, Outcome
 from dispatchkit.protocol.overridable import Overridable
@@ -50,7 +51,8 @@ class Convert(FallbackStrategy):
             then = replaced(key, {cls}, target)
             if _answers(operation, then, target):
                 call = _converting(operation, key, cls, path)
-                return Step(self.outcome, cls, call, _path_text(path), path=path, then=then)
+                follow = partial(_follow, operation, key, cls, target)
+                return Step(self.outcome, cls, call, _path_text(path), path=path, then=then, follow=follow)
         return "no declared conversion leads to a type with a rule"
 
 
@@ -82,6 +84,26 @@ def _converting(operation: Overridable, key: Key, cls: type, path: tuple[Convers
             RUNNING.reset(token)
 
     return convert_fallback
+
+
+def _follow(
+    operation: Overridable,
+    key: Key,
+    cls: type,
+    target: type,
+    follower: Follower,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Followed:
+    """Follow a call in which the instances of a type were converted."""
+    if follower.is_running(operation, key):
+        return Followed(declines="the conversion comes back to where it started")
+
+    def converted(name: str, value: Any) -> Any:
+        return follower.like(value, (target,)) if follower.type_of(value) is cls else value
+
+    args, kwargs = operation.parameters.replace(args, kwargs, converted)
+    return follower.again(operation, args, kwargs, running=key)
 
 
 def _path_text(path: tuple[Conversion, ...]) -> str:

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.decline import decline
-from dispatchkit.protocol.fallbacks.base import RUNNING, FallbackStrategy
+from dispatchkit.protocol.fallbacks.base import RUNNING, FallbackStrategy, Followed, Follower
 from dispatchkit.protocol.modes import Mode, answer_by_modes
 from dispatchkit.protocol.observers import note_asked
 from dispatchkit.protocol.outcome import Colours, Outcome
@@ -59,7 +59,13 @@ class Decompose(FallbackStrategy):
                 RUNNING.reset(token)
             return decline(f"it needs {needed}, which nobody answers")
 
-        return Step(self.outcome, cls, decompose_fallback, f"decompose: the body of {operation.name}")
+        def follow(follower: Follower, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Followed:
+            if follower.is_running(operation, key):
+                return Followed(declines="its body comes back to itself")
+            return follower.body(operation, key, body, args, kwargs)
+
+        text = f"decompose: the body of {operation.name}"
+        return Step(self.outcome, cls, decompose_fallback, text, follow=follow)
 
 
 class Undecomposable(BaseException):

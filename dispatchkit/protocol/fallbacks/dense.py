@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from typing_extensions import override
 
 from dispatchkit.protocol.chain import Step
+from dispatchkit.protocol.decline import declined_of
 from dispatchkit.protocol.densify import make_dense
-from dispatchkit.protocol.fallbacks.base import FallbackStrategy, replaced
+from dispatchkit.protocol.fallbacks.base import FallbackStrategy, Followed, Follower, replaced
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.outcome import Colours, Outcome
 from dispatchkit.protocol.overridable import Overridable
@@ -53,12 +55,42 @@ class Dense(FallbackStrategy):
             maker = makers.get(type(value))
             if maker is None:
                 return value
-            return make_dense(operation.qualified_name, type(value), maker, value, types.is_plain)
+            declined, known = declined_of(operation), operation.chains.get(key)
+            skipped = [] if known is None else [text for other, text in known.skipped if other is cls]
+            return make_dense(
+                operation.qualified_name,
+                type(value),
+                maker,
+                value,
+                types.is_plain,
+                reason="; ".join([*([declined] if declined else []), *skipped]),
+                warned=declined,
+            )
 
         def dense_fallback(*args: Any, **kwargs: Any) -> Any:
             args, kwargs = operation.parameters.replace(args, kwargs, densified)
             return operation.function(*args, **kwargs)
 
+        def follow(follower: Follower, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Followed:
+            if types.base is None:
+                return Followed(result=follower.like(None, ()))
+            base = types.base
+            refused: list[tuple[str, str]] = []
+
+            def as_dense(name: str, value: Any) -> Any:
+                if follower.type_of(value) not in makers:
+                    return value
+                refused.append(follower.refused_copy(operation, value))
+                return follower.like(value, (base,))
+
+            args, kwargs = operation.parameters.replace(args, kwargs, as_dense)
+            error = next((error for error, _ in refused if error), "")
+            if error:
+                return Followed(error=error)
+            found = follower.again(operation, args, kwargs)
+            depends = next((text for _, text in refused if text), found.depends)
+            return replace(found, depends=depends)
+
         names = ", ".join(map(type_name, makers))
         then = None if types.base is None else replaced(key, makers, types.base)
-        return Step(self.outcome, cls, dense_fallback, f"dense: to_dense() of {names}", then=then)
+        return Step(self.outcome, cls, dense_fallback, f"dense: to_dense() of {names}", then=then, follow=follow)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from typing_extensions import override
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.chain import Step
-from dispatchkit.protocol.fallbacks.base import FallbackStrategy, replaced
+from dispatchkit.protocol.fallbacks.base import FallbackStrategy, Followed, Follower, map_members, replaced
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.outcome import Colours, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 from dispatchkit.tree import with_attributes
 
-__all__ = ["Rewrap"]
+__all__ = ["Rewrap", "wrapped_field"]
 
 
 class Rewrap(FallbackStrategy):
@@ -41,22 +42,37 @@ class Rewrap(FallbackStrategy):
             return "cannot be rewrapped: it has no fields"
 
         def unwrapped(name: str, value: Any) -> Any:
-            return getattr(value, _wrapped_field(operation, value)) if type(value) is cls else value
+            return getattr(value, wrapped_field(operation, value)) if type(value) is cls else value
 
         def rewrap_fallback(*args: Any, **kwargs: Any) -> Any:
             values = operation.parameters.values(args, kwargs)
             source = next(value for _, value in values if type(value) is cls)
-            first = _wrapped_field(operation, source)
+            first = wrapped_field(operation, source)
             inner = type(getattr(source, first))
             args, kwargs = operation.parameters.replace(args, kwargs, unwrapped)
             result = operation.function(*args, **kwargs)
             return types.map_arrays(result, lambda array: with_attributes(source, [(first, array)]), inner)
 
+        def follow(follower: Follower, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Followed:
+            def opened(name: str, value: Any) -> Any:
+                return follower.field_of(operation, value) if follower.type_of(value) is cls else value
+
+            values = operation.parameters.values(args, kwargs)
+            source = next(value for _, value in values if follower.type_of(value) is cls)
+            try:
+                inner = follower.type_of(follower.field_of(operation, source))
+                args, kwargs = operation.parameters.replace(args, kwargs, opened)
+            except RegistrationError as error:
+                return Followed(error=f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+            found = follower.again(operation, args, kwargs)
+            result = map_members(found.result, lambda one: follower.wrapped_in(source, one, inner))
+            return dataclasses.replace(found, result=result)
+
         then = None if types.base is None else replaced(key, {cls}, types.base)
-        return Step(self.outcome, cls, rewrap_fallback, f"rewrap: on field '{names[0]}'", then=then)
+        return Step(self.outcome, cls, rewrap_fallback, f"rewrap: on field '{names[0]}'", then=then, follow=follow)
 
 
-def _wrapped_field(operation: Overridable, value: Any) -> str:
+def wrapped_field(operation: Overridable, value: Any) -> str:
     """Return the name of the field on which a wrapper is computed.
 
     Raises

@@ -6,10 +6,13 @@ import inspect
 import math
 from collections.abc import Callable
 from functools import partial
+from reprlib import recursive_repr
+from textwrap import indent
 from types import MethodDescriptorType, WrapperDescriptorType
 from typing import Any, TypeVar
 
 from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.dense_methods import take_in
 from dispatchkit.protocol.densify import FromDense, make_dense
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.members import REFLECTED
@@ -61,10 +64,13 @@ def _decorate(protocol: Registering, cls: type, declaration: Declaration) -> Non
                 f"array_type: {type_name(cls)} takes no attributes; use register_type({type_name(cls)}, ...)"
             ) from error
     protocol.journal.record(types.records.declare(cls, declaration))
+    take_in(protocol, cls)
     _compare_elementwise(protocol, cls)
     protocol.surface.install(cls, keep=instance_attributes(cls))
     if types.base is not None:
         _derive_attributes(types, cls)
+    if cls.__repr__ is object.__repr__:
+        cls.__repr__ = _repr_of_fields(types)  # type: ignore[method-assign,assignment]  # of a class without one
     protocol.journal.on_undo(partial(_strip, protocol, cls, before))
 
 
@@ -84,6 +90,21 @@ def register_type(protocol: Registering, cls: type, declaration: Declaration) ->
     _check_operators("register_type", protocol, cls, foreign=True)
     declaration = checked_declaration(types, cls, declaration, "register_type")
     protocol.journal.record(types.records.declare(cls, declaration))
+    take_in(protocol, cls)
+
+
+def _repr_of_fields(types: ArrayTypes) -> Callable[[Any], str]:
+    @recursive_repr()
+    def __repr__(self: Any) -> str:  # noqa: N807  # as Python calls it
+        """Return the type with its fields, each on its own line where one takes several."""
+        names = [name for name in types.field_names(type(self)) if hasattr(self, name)]
+        shown = [f"{name}={getattr(self, name)!r}" for name in names]
+        if not any("\n" in text for text in shown):
+            return f"{type(self).__name__}({', '.join(shown)})"
+        lines = [indent(f"{text},", "    ") for text in shown]
+        return "\n".join([f"{type(self).__name__}(", *lines, ")"])
+
+    return __repr__
 
 
 def _compare_elementwise(protocol: Registering, cls: type) -> None:

@@ -73,6 +73,11 @@ class ArrayTypes:
         self._arrays = arrays
         self._raw = (*self._raw, *arrays, *scalars)
 
+    def take_as_arrays(self, classes: tuple[type, ...]) -> None:
+        """Let arrays of another library count as the base type and reach handlers wrapped."""
+        new = tuple(cls for cls in classes if cls not in self._arrays)
+        self._arrays, self._raw = (*self._arrays, *new), (*self._raw, *new)
+
     def participates(self, cls: type) -> bool:
         """Return whether calls ask this type."""
         if self.own_method(cls) is not None:

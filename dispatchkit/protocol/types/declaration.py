@@ -44,3 +44,5 @@ class Declaration:
     fields: tuple[str, ...] | Mapping[str, Any] | None = None
     dense: str | Callable[[Any], Any] | None = None
     rules: Mapping[str, FieldRule] | None = None
+    closed: tuple[Any, ...] = ()
+    impossible: tuple[Any, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,23 @@ from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
-from dispatchkit.report.audit.findings import KINDS, Finding, ambiguities, asymmetries, cycles, losses
-from dispatchkit.report.audit.pairs import Call, Chains, Decision, Pair, calls_of_two, decided, decisions, names_of
+from dispatchkit.report.audit.alike import decisions
+from dispatchkit.report.audit.findings import (
+    KINDS,
+    Finding,
+    ambiguities,
+    asymmetries,
+    cycles,
+    grouped,
+    losses,
+    missing_pairs,
+)
+from dispatchkit.report.audit.page import audit_page
+from dispatchkit.report.audit.pairs import Call, Chains, Decision, Pair, calls_of_two, decided, names_of
 from dispatchkit.report.audit.picture import matrix_svg
-from dispatchkit.report.audit.tables import markdown_audit, text_audit
+from dispatchkit.report.audit.tables import audit_document
 from dispatchkit.report.audit.unreachable import Reach
+from dispatchkit.report.operations import Named, operations_of
 
 __all__ = ["Audit", "audit"]
 
@@ -69,7 +81,7 @@ class Audit:
         return tuple(finding for finding in self.findings if finding.kind == kind)
 
     def __str__(self) -> str:
-        return text_audit(self)
+        return audit_document(self).text()
 
     __repr__ = __str__
 
@@ -95,27 +107,32 @@ class Audit:
         ]
         findings = [asdict(finding) for finding in self.findings]
         data = {"types": self.types, "totals": self.totals, "findings": findings, "pairs": pairs}
-        return json.dumps(data, indent=2)
+        return json.dumps(data)
 
     def to_markdown(self) -> str:
         """Return the audit as Markdown: a table of pairs, and the findings."""
-        return markdown_audit(self)
+        return audit_document(self).markdown()
 
     def to_svg(self) -> str:
         """Return a picture of the pairs: a cell for each, coloured by how its calls are answered."""
         return matrix_svg(self)
 
+    def to_html(self) -> str:
+        """Return one HTML page that needs nothing else: pairs that open to their calls, filters, and the findings."""
+        return audit_page(self)
+
     def save(self, path: str | Path) -> None:
-        """Write the picture to a file.
+        """Write the picture or the page to a file.
 
         Raises
         ------
-        ValueError : if its name does not end in ``.svg``
+        ValueError : if its name ends neither in ``.svg`` nor in ``.html``
         """
         path = Path(path)
-        if path.suffix.lower() != ".svg":
-            raise ValueError(f"audit: cannot save as '{path.name}'; use a name that ends in .svg")
-        path.write_text(self.to_svg(), encoding="utf-8")
+        makers = {".svg": self.to_svg, ".html": self.to_html}
+        if path.suffix.lower() not in makers:
+            raise ValueError(f"audit: cannot save as '{path.name}'; use a name that ends in .svg or .html")
+        path.write_text(makers[path.suffix.lower()](), encoding="utf-8")
 
     def _repr_svg_(self) -> str:
         return self.to_svg()
@@ -130,7 +147,7 @@ def _is(asked: str | type, name: str) -> bool:
 def audit(
     types: type | Iterable[type],
     *,
-    operations: str | Callable[..., Any] | Iterable[str | Callable[..., Any]] | None = None,
+    operations: Named | None = None,
     protocol: DispatchProtocol = tensor_protocol,
 ) -> Audit:
     """Tell for every ordered pair of types who answers, and what is wrong with it; no handler is called.
@@ -139,7 +156,7 @@ def audit(
     ----------
     types : types that take part in the protocol, plain arrays, and numbers or raw arrays if they are of interest; one
         alone is compared with itself
-    operations : a function or its name, or several; all by default
+    operations : a function, its name or a kind, or several; all by default
     protocol : whose functions are asked for
 
     Returns
@@ -162,9 +179,10 @@ def audit(
     types gets to a handler, because it names an abstract class or more types than a call has, takes no call of the
     operation, or what comes before it always raises. *Cycle*: a superclass goes before its subclass by its priority, or
     in calls of three arrays another of two types answers than by themselves. *Lossy*: a conversion declared
-    ``lossy=True`` makes the answer. *Asymmetry*: of two arguments that play the same part (``x1`` and ``x2``) the
-    order decides who answers; rules for both orders are symmetric, and so are two types that become dense. *Shadowed*:
-    a handler is asked only where another one declines, for all audited types.
+    ``lossy=True`` makes the answer. *Missing*: both types have a rule for an operation, and together nobody answers.
+    *Asymmetry*: of two arguments that play the same part (``x1`` and ``x2``) the order decides who answers; rules for
+    both orders are symmetric, and so are two types that become dense. *Shadowed*: a handler is asked only where another
+    one declines, for all audited types. Findings of the same handlers, met again through subclasses, are one.
 
     What becomes dense, is unwrapped or converted is called again, and answers if somebody answers that call; the first
     field of a wrapper is taken for a plain array. Handlers may decline and bodies may meet calls that nobody answers,
@@ -183,7 +201,7 @@ def audit(
     """
     listed = [types] if isinstance(types, type) else list(dict.fromkeys(types))
     _check(listed, protocol)
-    chosen = _operations(operations, protocol)
+    chosen = list(protocol.operations.values()) if operations is None else operations_of(protocol, operations, "audit")
     names = names_of(listed)
     chains = Chains(protocol)
     calls = [call for operation in chosen for call in calls_of_two(operation)]
@@ -196,17 +214,13 @@ def audit(
         *Reach(chains, listed, names).findings(chosen),
         *cycles(protocol, chosen, listed, names),
         *losses([*_alone(chains, chosen, listed, names), *of_pairs], names),
+        *missing_pairs(of_pairs, names),
         *asymmetries(_alike(calls, listed, of_pairs), names),
     ]
+    pairs = (Pair(names[a], names[b], tuple(one.row(names) for one in found)) for (a, b), found in rows.items())
     worst = {kind: place for place, kind in enumerate(KINDS)}
-    return Audit(
-        tuple(names.values()),
-        tuple(
-            Pair(names[left], names[right], tuple(one.row(names) for one in found))
-            for (left, right), found in rows.items()
-        ),
-        tuple(sorted(findings, key=lambda finding: worst[finding.kind])),
-    )
+    ordered = sorted(grouped(findings), key=lambda finding: worst[finding.kind])
+    return Audit(tuple(names.values()), tuple(pairs), tuple(ordered))
 
 
 def _check(types: Sequence[Any], protocol: DispatchProtocol) -> None:
@@ -218,25 +232,6 @@ def _check(types: Sequence[Any], protocol: DispatchProtocol) -> None:
                 f"audit: {getattr(one, '__qualname__', one)!r} takes no part in {protocol.method}; decorate it with "
                 f"array_type, or define {protocol.method}"
             )
-
-
-def _operations(
-    operations: str | Callable[..., Any] | Iterable[str | Callable[..., Any]] | None, protocol: DispatchProtocol
-) -> list[Overridable]:
-    listed = list(protocol.operations.values())
-    if operations is None:
-        return listed
-    asked = [operations] if isinstance(operations, str) or callable(operations) else operations
-    found: list[Overridable] = []
-    for one in asked:
-        if not isinstance(one, str):
-            found.append(protocol.operation(one))
-            continue
-        named = [op for op in listed if one in (op.qualified_name, op.qualified_name.partition(".")[2], op.name)]
-        if not named:
-            raise KeyError(f"audit: no overridable function is called {one!r}")
-        found += named[:1]
-    return list(dict.fromkeys(found))
 
 
 def _alike(calls: Sequence[Call], types: Sequence[type], found: Sequence[Decision]) -> dict[tuple[Any, ...], Decision]:

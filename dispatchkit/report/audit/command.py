@@ -19,6 +19,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--operations", metavar="NAME,...", help="the operations that are called; all by default")
     parser.add_argument("--format", choices=("text", "json", "markdown"), default="text", help="what is printed")
     parser.add_argument("--svg", metavar="FILE", help="write the picture of the pairs")
+    parser.add_argument("--html", metavar="FILE", help="write a page on which the pairs open to their calls")
     parser.add_argument("--json", metavar="FILE", help="write the audit as JSON")
     parser.add_argument(
         "--fail-on",
@@ -43,8 +44,8 @@ def _run(options: argparse.Namespace) -> int:
         base = [] if tensor_protocol.types.base is None else [tensor_protocol.types.base]
         names = None if options.operations is None else [part.strip() for part in options.operations.split(",")]
         report = audit([*types, *base], operations=names)
-        if options.svg:
-            report.save(options.svg)
+        for path in filter(None, (options.svg, options.html)):
+            report.save(path)
         if options.json:
             Path(options.json).write_text(report.to_json() + "\n", encoding="utf-8")
     except (ImportError, AttributeError, TypeError, ValueError, KeyError, OSError) as error:
@@ -66,4 +67,10 @@ def _text(report: Audit, form: str) -> str:
     return report.to_markdown() if form == "markdown" else str(report)
 
 
-AUDIT = Command("audit", "who answers where types meet, and what is wrong with it", _configure, _run)
+AUDIT = Command(
+    "audit",
+    "who answers where types meet, and what is wrong with it",
+    _configure,
+    _run,
+    "dispatchkit audit dispatchkit.types:ScalarTensor dispatchkit.types:MetadataTensor --fail-on ambiguity",
+)

@@ -18,7 +18,18 @@ from dispatchkit.protocol.resolution import candidates
 from dispatchkit.protocol.types.conversions import Conversion
 from dispatchkit.report.audit.pairs import Decision
 
-__all__ = ["FAULTS", "KINDS", "Finding", "ambiguities", "asymmetries", "cycles", "distinct", "losses"]
+__all__ = [
+    "FAULTS",
+    "KINDS",
+    "Finding",
+    "ambiguities",
+    "asymmetries",
+    "cycles",
+    "distinct",
+    "grouped",
+    "losses",
+    "missing_pairs",
+]
 
 Names: TypeAlias = Mapping[type, str]
 # An operation, the answer that is asked first, and the one that another order asks first.
@@ -30,9 +41,11 @@ KINDS = {
     "unreachable": "a handler that no call can reach",
     "cycle": "an order of types that contradicts itself",
     "lossy": "answered by way of a conversion that loses something",
+    "missing": "both types have a rule, and together nobody answers",
     "asymmetry": "the order of two arguments decides who answers",
     "shadowed": "a handler that is asked only where another one declines",
 }
+LIKEWISE = 3  # pairs that a finding names as alike
 # What is wrong whatever the types mean; the others may be meant.
 FAULTS = ("ambiguity", "unreachable", "cycle")
 
@@ -46,7 +59,7 @@ class Finding:
     kind : one of `KINDS`
     operations : qualified names of the operations it shows in; none for an order of types
     types : names of types, in the order of the arguments, of each combination it shows in
-    text : what is found, and what would settle it
+    text : what is found, and what would resolve it
     locations : file and line of the handlers and conversions that it is about
     """
 
@@ -69,13 +82,13 @@ def _finding(kind: str, found: Sequence[Decision], names: Names, text: str, loca
 
 
 def ambiguities(decisions: Iterable[Decision], names: Names) -> Iterator[Finding]:
-    """Yield each set of equally specific rules that some call meets, with the signature that settles it."""
+    """Yield each set of equally specific rules that some call meets, with the signature that resolves it."""
     met: dict[frozenset[int], tuple[Step, list[Decision]]] = {}
     for one in decisions:
         for place, step in enumerate(one.chain.steps):
-            # A more specific rule of the same type has settled it, though it may decline.
-            settled = any(other.cls is step.cls and other.rule is not None for other in one.chain.steps[:place])
-            if step.rivals and not settled:
+            # A more specific rule of the same type resolves it, though it may decline.
+            resolved = any(other.cls is step.cls and other.rule is not None for other in one.chain.steps[:place])
+            if step.rivals and not resolved:
                 met.setdefault(frozenset(map(id, step.rivals)), (step, []))[1].append(one)
     for step, found in met.values():
         assert step.error is not None
@@ -118,7 +131,7 @@ def cycles(
         text = (
             f"{_circle(found[0][0], priority, names)}\n"
             f"so {first.text} answers '{operation.qualified_name}' and not {second.text}\n"
-            f"give {names[sub]} a higher priority than {_told(others, names)} to resolve it"
+            f"give {names[sub]} a higher priority than {_names_of(others, names)} to resolve it"
         )
         steps = [step for _, rivals in found for _, *two in rivals for step in two if step.rule is not None]
         yield Finding(
@@ -138,7 +151,7 @@ def _rivals(
         key = _key_of_three(operation, order)
         steps = [] if key is None else [s for s in protocol.chain(operation, key).steps if s.source in ANSWERING]
         second = next((step for step in steps if step.cls is other), None)
-        if second is not None and steps[0].cls is sub:
+        if second is not None and steps[0].cls is sub and (second.rule is None or second.rule is not steps[0].rule):
             yield operation, steps[0], second
 
 
@@ -155,8 +168,8 @@ def _circle(order: tuple[type, ...], priority: Callable[[type], float], names: N
     """Return in words which type goes before which by twos, and how all three of a call are asked."""
     pairs = [candidates(two, priority) for two in combinations(order, 2)]
     reasons = ", ".join(f"{names[a]} before {names[b]} ({_reason(a, b, priority)})" for a, b in pairs)
-    asked = _told(candidates(order, priority), names)
-    return f"of two arguments {reasons}; a call with ({_told(order, names)}) asks {asked}"
+    asked = _names_of(candidates(order, priority), names)
+    return f"of two arguments {reasons}; a call with ({_names_of(order, names)}) asks {asked}"
 
 
 def _leap(order: tuple[type, ...], priority: Callable[[type], float]) -> tuple[type, type] | None:
@@ -169,7 +182,7 @@ def _leap(order: tuple[type, ...], priority: Callable[[type], float]) -> tuple[t
     return None
 
 
-def _told(types: Sequence[type], names: Names) -> str:
+def _names_of(types: Sequence[type], names: Names) -> str:
     return ", ".join(names[cls] for cls in types)
 
 
@@ -177,6 +190,45 @@ def _reason(first: type, second: type, priority: Callable[[type], float]) -> str
     if priority(first) != priority(second):
         return f"priority {priority(first):g} against {priority(second):g}"
     return "a subclass" if issubclass(first, second) else "left to right"
+
+
+def grouped(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings with those of one shadowed handler, met again through subclasses, as one."""
+    found: dict[object, list[Finding]] = {}
+    for one in findings:
+        found.setdefault((one.kind, one.locations[:1]) if one.kind == "shadowed" else one, []).append(one)
+    return [_joined(group) for group in found.values()]
+
+
+def _joined(group: Sequence[Finding]) -> Finding:
+    first = group[0]
+    if len(group) == 1:
+        return first
+    operations = distinct(name for one in group for name in one.operations)
+    types = distinct(names for one in group for names in one.types)
+    pairs = distinct(f"({', '.join(one.types[0])})" for one in group[1:])
+    text = f"{first.text}\nlikewise {', '.join(pairs[:LIKEWISE])}"
+    text += f" and {len(pairs) - LIKEWISE} more" if len(pairs) > LIKEWISE else ""
+    return Finding(first.kind, operations, types, text, first.locations)
+
+
+def missing_pairs(decisions: Iterable[Decision], names: Names) -> Iterator[Finding]:
+    """Yield the pairs of types each of which has a rule for an operation, though nobody answers both together."""
+    listed = list(decisions)
+    alone = {
+        (one.operation, one.types[0]): one.step.rule
+        for one in listed
+        if one.types[0] is one.types[1] and one.step is not None and one.step.rule is not None
+    }
+    found: dict[frozenset[type], list[Decision]] = {}
+    for one in listed:
+        if one.step is None and all((one.operation, cls) in alone for cls in one.types):
+            found.setdefault(frozenset(one.types), []).append(one)
+    for group in found.values():
+        left, right = group[0].types
+        rules = distinct(alone[one.operation, cls] for one in group for cls in (left, right))
+        text = f"{names[left]} and {names[right]} each have a rule, and nobody answers them together"
+        yield _finding("missing", group, names, text, (rule.location for rule in rules if rule is not None))
 
 
 def asymmetries(decisions: Mapping[tuple[Any, ...], Decision], names: Names) -> Iterator[Finding]:
@@ -195,15 +247,20 @@ def asymmetries(decisions: Mapping[tuple[Any, ...], Decision], names: Names) -> 
             if not _symmetric(one, other):
                 how = (left, right, _how(one, names), _how(other, names))
                 found.setdefault(how, []).append((one, other))
+    # The same handlers, or the same ways where none is behind them, met by several pairs.
+    groups: dict[object, list[Finding]] = {}
     for (left, right, first, second), both in found.items():
         text = f"({names[left]}, {names[right]}) {first}; ({names[right]}, {names[left]}) {second}"
         steps = [one.step for two in both for one in two if one.step is not None]
         locations = [step.rule.location for step in steps if step.rule is not None]
-        yield _finding("asymmetry", [one for two in both for one in two], names, text, locations)
+        made = _finding("asymmetry", [one for two in both for one in two], names, text, locations)
+        ways = [_how(one, {left: "the first", right: "the second"}) for one in both[0]]
+        groups.setdefault(made.locations or (*ways, made.operations), []).append(made)
+    yield from map(_joined, groups.values())
 
 
 def _symmetric(one: Decision, other: Decision) -> bool:
-    """Return whether two orders are answered alike, or it cannot be told before the call."""
+    """Return whether two orders are answered alike, or only a call shows it."""
     a, b = one.step, other.step
     if a is None or b is None:
         return a is b

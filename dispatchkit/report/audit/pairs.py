@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 from dispatchkit.protocol.chain import Chain, Step
 from dispatchkit.protocol.engine import DispatchProtocol
-from dispatchkit.protocol.explain import ANSWERS, AT_RUN_TIME, RAISES, foretold
+from dispatchkit.protocol.explain import ANSWERS, AT_RUN_TIME, IF_DECLINED, RAISES, foretold
+from dispatchkit.protocol.fallbacks import Decompose
 from dispatchkit.protocol.fallbacks.convert import LOSSY
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.kinds import kinds
@@ -18,6 +19,7 @@ from dispatchkit.protocol.outcome import AMBIGUOUS, OUTCOMES
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters
 from dispatchkit.protocol.resolution import build_chain
+from dispatchkit.report.audit.following import declined_decomposition
 
 __all__ = [
     "SHARES",
@@ -29,7 +31,6 @@ __all__ = [
     "arguments",
     "calls_of_two",
     "decided",
-    "decisions",
     "key_of",
     "names_of",
 ]
@@ -151,8 +152,8 @@ class Call:
             elif p.form is Form.SEQUENCE and isinstance(values.get(p.name), tuple):
                 values[p.name] = f"[{', '.join(values[p.name])}]"
         args, kwargs = arguments(self.operation.parameters, values)
-        told = [*map(str, args), *(f"{name}={value}" for name, value in kwargs.items())]
-        return f"{self.operation.name}({', '.join(told)})"
+        words = [*map(str, args), *(f"{name}={value}" for name, value in kwargs.items())]
+        return f"{self.operation.name}({', '.join(words)})"
 
 
 def key_of(parameters: Parameters, given: Mapping[str, Any]) -> Key:
@@ -223,12 +224,22 @@ class Chains:
     def __init__(self, protocol: DispatchProtocol) -> None:
         self.protocol = protocol
         self._built: dict[tuple[Overridable, Key], Chain] = {}
+        self._declined: dict[tuple[Overridable, Key, type], str] = {}
 
     def __call__(self, operation: Overridable, key: Key) -> Chain:
         """Return who answers calls of an operation with arguments of these types."""
         found = self._built.get((operation, key))
         if found is None:
             found = self._built[operation, key] = build_chain(operation, key)
+        return found
+
+    def declined(self, operation: Overridable, key: Key, step: Step) -> str:
+        """Return why a decomposition declines calls with arguments of these types, "" for all else."""
+        if step.source is not Decompose.outcome:
+            return ""
+        found = self._declined.get((operation, key, step.cls))
+        if found is None:
+            found = self._declined[operation, key, step.cls] = declined_decomposition(operation, key, step.cls)
         return found
 
 
@@ -302,16 +313,16 @@ def decided(
     otherwise = steps[1][0] if len(steps) > 1 and verdict != RAISES else None
     seen = {key}
     turn = step
-    told: list[str] = []
+    turns: list[str] = []
     # What becomes another call is answered by whoever answers that one.
     while turn is not None and turn.then is not None and turn.then not in seen:
         seen.add(turn.then)
-        told.append(turn.text)
+        turns.append(turn.text)
         following, reason = _steps(chains, operation, turn.then, args, kwargs)
         turn, further = following[0] if following else (None, RAISES)
         if further == RAISES:
             reason = reason if turn is None else turn.text
-            return Decision(operation, types, chains(operation, key), None, "", None, call, "; ".join([*told, reason]))
+            return Decision(operation, types, chains(operation, key), None, "", None, call, "; ".join([*turns, reason]))
     return Decision(operation, types, chains(operation, key), step, verdict, otherwise, call, reason)
 
 
@@ -320,26 +331,19 @@ def _steps(
 ) -> tuple[list[tuple[Step, str]], str]:
     """Return the answers that a call may get with their verdicts, and why others cannot come."""
     chain = chains(operation, key)
-    steps = [
-        (entry, verdict)
-        for entry, verdict in foretold(chain, args, kwargs)
-        if isinstance(entry, Step) and not verdict.startswith("passed over")
-    ]
-    return steps, "; ".join(f"{type_name(cls)}: {text}" for cls, text in chain.skipped)
-
-
-def decisions(
-    chains: Chains, calls: Sequence[Call], types: Sequence[type], names: Mapping[type, str]
-) -> Iterator[Decision]:
-    """Yield who answers, for every ordered pair of types and every call of two arrays."""
-    base = chains.protocol.types.base
-    for left in types:
-        filler = left if base is None else base
-        for right in types:
-            for call in calls:
-                text = call.text(names[left], names[right], names.get(filler) or type_name(filler))
-                given = call.values(left, right, filler)
-                yield decided(chains, call.operation, (left, right), given, text)
+    steps: list[tuple[Step, str]] = []
+    reasons = [f"{type_name(cls)}: {text}" for cls, text in chain.skipped]
+    for entry, verdict in foretold(chain, args, kwargs):
+        if not isinstance(entry, Step) or verdict.startswith("passed over"):
+            continue
+        declined = chains.declined(operation, key, entry)
+        if declined:
+            reasons.append(f"{type_name(entry.cls)}: {entry.text} declines: {declined}")
+        elif verdict == IF_DECLINED and all(before == AT_RUN_TIME for _, before in steps):
+            steps.append((entry, ANSWERS))
+        else:
+            steps.append((entry, verdict))
+    return steps, "; ".join(reasons)
 
 
 def names_of(types: Sequence[type]) -> dict[type, str]:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from dispatchkit.protocol.outcome import OUTCOMES
 from dispatchkit.report.audit.pairs import SHARES, Pair
-
-if TYPE_CHECKING:
-    from dispatchkit.report.audit.audit import Audit
+from dispatchkit.report.audit.tables import Audited
+from dispatchkit.report.palette import css_class, style
 
 __all__ = ["matrix_svg"]
 
@@ -21,26 +18,21 @@ MARGIN, GAP, ROW = 20.0, 4.0, 46.0
 NARROW, WIDE = 84.0, 150.0  # bounds of the width of a cell
 ROUND = 6.0
 LEAST = 0.05  # of a cell, that a few calls still be seen
-COLOURS = {one.share: (one.colours.fill, one.colours.dark_fill) for one in OUTCOMES if one.share}
-_STYLE = """
-.dk-audit {{ --paper: #ffffff; --ink: #1f2328; --faint: #57606a; --edge: #d0d7de;{light}
-  font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }}
-@media (prefers-color-scheme: dark) {{
-  .dk-audit {{ --paper: #0d1117; --ink: #f0f6fc; --faint: #b1bac4; --edge: #3d444d;{dark} }} }}
-.dk-audit .paper {{ fill: var(--paper); }}
-.dk-audit .frame {{ fill: none; stroke: var(--edge); }}
-.dk-audit text {{ fill: var(--ink); font-size: 12px; text-anchor: middle; }}
-.dk-audit .small {{ fill: var(--faint); font-size: 10px; }}
-.dk-audit .cell .small {{ fill: var(--ink); }}
-.dk-audit .left {{ text-anchor: start; }}
-.dk-audit .right {{ text-anchor: end; }}
-.dk-audit .winner {{ font-weight: 600; }}
-.dk-audit .mark {{ fill: var(--ink); font-size: 11px; text-anchor: end; }}
-{fills}
+RULES = """
+& .paper { fill: var(--paper); }
+& .frame { fill: none; stroke: var(--line); }
+& path, & .key { fill: var(--c); }
+& text { fill: var(--ink); font-size: 12px; text-anchor: middle; }
+& .small { fill: var(--faint); font-size: 10px; }
+& .cell .small { fill: var(--ink); }
+& .left { text-anchor: start; }
+& .right { text-anchor: end; }
+& .winner { font-weight: 600; }
+& .mark { fill: var(--ink); font-size: 11px; text-anchor: end; }
 """
 
 
-def matrix_svg(audit: Audit) -> str:
+def matrix_svg(audit: Audited) -> str:
     """Return the picture as a document that needs nothing else, for light and dark pages."""
     return _Matrix(audit).text()
 
@@ -48,7 +40,7 @@ def matrix_svg(audit: Audit) -> str:
 class _Matrix:
     """Writes the picture."""
 
-    def __init__(self, audit: Audit) -> None:
+    def __init__(self, audit: Audited) -> None:
         self.audit = audit
         longest = max(map(len, audit.types))
         self.cell = min(max(ASPECT * NAME * longest + 22, NARROW), WIDE)
@@ -56,7 +48,7 @@ class _Matrix:
         self.top = MARGIN + 42.0
         self.used = [share for share in SHARES if any(share in pair.shares for pair in audit.pairs)]
         # An order decides between these.
-        self.uneven = {types for finding in audit.of_kind("asymmetry") for types in finding.types}
+        self.uneven = {types for one in audit.findings if one.kind == "asymmetry" for types in one.types}
 
     def text(self) -> str:
         """Return the whole document."""
@@ -71,7 +63,7 @@ class _Matrix:
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="dk-audit" {size} {box} role="img">',
             f"<title>{html.escape(title)}</title>",
-            f"<style>{_style()}</style>",
+            f"<style>{style('.dk-audit', RULES, self.used)}</style>",
             f'<rect class="paper" {size} rx="8"/>',
             *self._heads(),
             *(self._pair(number, pair) for number, pair in enumerate(self.audit.pairs)),
@@ -93,13 +85,13 @@ class _Matrix:
         row, column = divmod(number, len(self.audit.types))
         x, y = MARGIN + self.head + column * self.cell + GAP / 2, self.top + row * ROW + GAP / 2
         width, height = self.cell - GAP, ROW - GAP
-        parts = [f'<g class="cell"><title>{html.escape(_told(pair))}</title>']
+        parts = [f'<g class="cell"><title>{html.escape(_words(pair))}</title>']
         start, total = x, len(pair.rows)
         weights = {share: max(count / total, LEAST) for share, count in pair.shares.items()}
         for share, weight in weights.items():
             part = width * weight / sum(weights.values())
             first, last = start == x, share == [*weights][-1]
-            parts.append(f'<path class="{_class(share)}" d="{_strip(start, y, part, height, first, last)}"/>')
+            parts.append(f'<path class="{css_class(share)}" d="{_strip(start, y, part, height, first, last)}"/>')
             start += part
         frame = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{ROUND:g}"'
         parts.append(f'<rect class="frame" {frame}/>')
@@ -117,7 +109,7 @@ class _Matrix:
     def _legend(self, y: float) -> Iterator[str]:
         x = MARGIN + 4
         signs = [
-            f'<rect class="{_class(share)} key" x="{x:.1f}" y="{{0:.1f}}" width="14" height="11" rx="3"/>'
+            f'<rect class="{css_class(share)} key" x="{x:.1f}" y="{{0:.1f}}" width="14" height="11" rx="3"/>'
             for share in self.used
         ]
         if self.uneven:
@@ -138,7 +130,7 @@ def _strip(x: float, y: float, width: float, height: float, first: bool, last: b
     )
 
 
-def _told(pair: Pair) -> str:
+def _words(pair: Pair) -> str:
     """Return what a reader sees who stays on a cell."""
     winners = ", ".join(f"{name} wins {count}" for name, count in pair.winners.items()) or "nobody answers"
     shares = ", ".join(f"{count} {share}" for share, count in pair.shares.items())
@@ -150,15 +142,3 @@ def _text(css: str, x: float, y: float, text: str, room: float) -> str:
     fits = int(room / (ASPECT * (SMALL if "small" in css else NAME)))
     shown = text if len(text) <= fits else f"{text[: fits - 1]}…"
     return f'<text class="{css}" x="{x:.1f}" y="{y:.1f}">{html.escape(shown)}</text>'
-
-
-def _class(share: str) -> str:
-    return "s-" + share.replace(" ", "-")
-
-
-def _style() -> str:
-    light, dark = (
-        "".join(f" --{_class(share)}: {both[theme]};" for share, both in COLOURS.items()) for theme in (0, 1)
-    )
-    fills = "\n".join(f".dk-audit .{_class(share)} {{ fill: var(--{_class(share)}); }}" for share in COLOURS)
-    return _STYLE.format(light=light, dark=dark, fills=fills)

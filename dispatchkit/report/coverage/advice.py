@@ -1,59 +1,96 @@
-"""The adviser: which operations to implement next, and the skeletons of their handlers."""
+"""The adviser: which rules to write next, by what a program did or by what a type lacks, and skeletons of handlers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.errors import format_bytes
 from dispatchkit.protocol.chain import stub_for
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
-from dispatchkit.report.coverage.dry_run import inner_calls
-from dispatchkit.report.coverage.rows import STRUCTURED, Row, short_name
+from dispatchkit.report.coverage.dry_run import dry_calls, with_type
+from dispatchkit.report.coverage.rows import STRUCTURED, typical
 from dispatchkit.report.coverage.survey import Survey
-from dispatchkit.report.coverage.tables import wrapped_names
+from dispatchkit.report.operations import Named, declared_operations
+from dispatchkit.report.table import format_time, short_location, wrapped_names
 
-__all__ = ["Advice", "Suggestion", "advise", "stubs_of"]
+__all__ = ["Advice", "Event", "Suggestion", "advise", "lacking_events", "stubs_of"]
 
-Call: TypeAlias = tuple[Overridable, Key]
+# What a rule can be written for.
+Target: TypeAlias = "Overridable | Kind"
+# Of which one rule can answer all operations in the same way.
+KINDS = (kinds.elementwise, kinds.reduction)
+LINES = 3  # of the program that a suggestion names
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A call that a rule would have answered with the structure kept.
+
+    Attributes
+    ----------
+    operation : that was called
+    form : the types of its arrays, "" for the type that lacks the rule; none for the calls of a function together
+    nbytes, nanoseconds : what became dense, and how long the call took
+    line : file and line of the caller, "" where nothing was called
+    """
+
+    operation: Overridable
+    form: tuple[str, ...] = ()
+    nbytes: int = 0
+    nanoseconds: int = 0
+    line: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """One operation to implement.
+    """A rule to write.
 
     Attributes
     ----------
-    operation : its name
-    bucket : where it is now
-    calls : types of the arguments that the unlocked operations call it with
-    unlocks : names of the operations that then keep the structure through decomposition
+    operation : its name, or a kind such as ``"kinds.rounding"``
+    bucket : how the operation is answered now, "" for a kind
+    answers : names of the operations that the rule itself answers
+    unlocks : names of those that then keep the structure through decomposition
+    calls : number of calls that no longer become dense
+    nbytes, nanoseconds : what these made dense, and how long they took
+    lines : file and line of the callers, the most frequent first
+    stub : the rule, to be filled in
     """
 
     operation: str
     bucket: str
-    calls: tuple[str, ...]
+    answers: tuple[str, ...]
     unlocks: tuple[str, ...]
+    calls: int
+    nbytes: int
+    nanoseconds: int
+    lines: tuple[str, ...]
+    stub: str
 
 
 @dataclass(frozen=True)
 class Advice:
-    """Operations to implement, the most useful first; prints as a list.
+    """Rules to write, the most useful first; prints as a list.
 
     Attributes
     ----------
     type : name of the type
-    suggestions : each chosen as if those before it were implemented
+    suggestions : each chosen as if those before it were written
+    events : number of calls that do not keep the structure
     note : what else is to be said
     """
 
     type: str
     suggestions: tuple[Suggestion, ...]
+    events: int = 0
     note: str = ""
 
     def __iter__(self) -> Iterator[Suggestion]:
@@ -66,134 +103,225 @@ class Advice:
         return self.suggestions[index]
 
     def __str__(self) -> str:
-        lines = [f"advice for {self.type}:"]
+        recorded = any(one.lines for one in self.suggestions)
+        lines = [f"advice for {self.type}" + (f", of which {self.events} calls became dense:" if recorded else ":")]
         for number, one in enumerate(self.suggestions, 1):
-            head = f"  {number}. {one.operation} (now {one.bucket}) unlocks {len(one.unlocks)} more"
-            lines.append(head + (":" if one.unlocks else ""))
-            if one.calls:
-                lines.append(f"     called with {'; '.join(one.calls)}")
+            now = f" (now {one.bucket})" if one.bucket else ""
+            rest = f" unlocks {len(one.unlocks)} more" if one.unlocks else ""
+            lines.append(f"  {number}. {one.operation}{now}{rest}{_saving(one)}")
+            if len(one.answers) > 1:
+                lines += [f"  {line}" for line in wrapped_names(one.answers)]
             if one.unlocks:
                 lines += [f"  {line}" for line in wrapped_names(one.unlocks)]
+            if one.lines:
+                lines.append(f"     called from {', '.join(map(short_location, one.lines[:LINES]))}")
+            lines += [f"       {line}" for line in one.stub.splitlines()]
         if not self.suggestions:
-            lines.append("  nothing to add: every function with array arguments keeps the structure")
+            lines.append("  nothing to add: no call became dense, or none of these can keep the structure")
         return "\n".join([*lines, *([f"  {self.note}"] if self.note else [])])
 
     __repr__ = __str__
 
 
-def advise(survey: Survey, n: int) -> Advice:
-    """Return the operations whose implementation unlocks the most others, greedily.
+def _saving(one: Suggestion) -> str:
+    if not one.lines:
+        return ""
+    calls = f"{one.calls} call{'' if one.calls == 1 else 's'}"
+    return f": {calls}, {format_bytes(one.nbytes)} and {format_time(one.nanoseconds)} that are spent dense now"
+
+
+def lacking_events(survey: Survey) -> list[Event]:
+    """Return an event for each operation whose calls on a type alone do not keep its structure."""
+    rows = ((operation, survey.row(operation)) for operation in survey.protocol.operations.values())
+    return [Event(operation) for operation, row in rows if row.bucket not in (*STRUCTURED, "no array argument")]
+
+
+def advise(
+    survey: Survey, events: Sequence[Event], n: int, *, impossible: Named = (), with_kinds: bool = False
+) -> Advice:
+    """Return the rules that help the most calls, greedily.
 
     Parameters
     ----------
     survey : of the type
-    n : how many at most
+    events : calls that a rule could help
+    n : how many rules at most
+    impossible : functions and kinds that cannot keep the structure, besides those that the type declares
+    with_kinds : whether one rule for all operations of a kind may be suggested
 
     Notes
     -----
-    An operation is unlocked once every call that its body makes keeps the structure. The next to implement is the one
-    that unlocks the most; among equals the one that most of the operations still locked need, each counted by the share
-    of what it lacks. This is the greedy heuristic for maximum coverage.
+    A rule helps the calls of its operations, and those of operations whose bodies make only calls that then keep the
+    structure. The next to write is the one that helps the most; among equals the one that most of what is left needs,
+    each call counted by the share of what it lacks. This is the greedy heuristic for maximum coverage.
     """
-    needs = _Needs(survey)
-    chosen: set[Overridable] = set()
+    excluded = declared_operations(survey.protocol, survey.cls, "impossible", impossible)
+    needs = _Needs(survey, excluded)
+    done: set[Overridable] = set()
     suggestions: list[Suggestion] = []
-    unlocked = needs.unlocked(chosen)
-    while len(suggestions) < n and (left := [one for one in needs.locked if one not in chosen | unlocked]):
-        pressing = needs.pressing(left, chosen)
-        gains = {one: needs.unlocked(chosen | {one}) - unlocked - {one} for one in left}
-        best = max(left, key=lambda one: (len(gains[one]), pressing.get(one, 0.0)))
-        gained = [one for one in needs.locked if one in gains[best]]
-        suggestions.append(needs.suggestion(best, gained))
-        chosen.add(best)
-        unlocked = unlocked | gains[best]
+    left = [event for event in events if event.operation not in excluded]
+    while len(suggestions) < n:
+        wanted = list(dict.fromkeys(event.operation for event in left))
+        targets = _targets(needs, wanted, done, with_kinds)
+        if not targets:
+            break
+        pressing = needs.pressing(wanted, done)
+        gains = {target: needs.held(wanted, done | set(own)) for target, own in targets.items()}
+        worth = {target: _worth(left, target, targets[target], gains[target], pressing) for target in targets}
+        best = max(targets, key=lambda target, worth=worth: worth[target])  # type: ignore[misc]  # mypy: a default
+        done |= set(targets[best])
+        after = Survey(survey.protocol, survey.cls, supposed=done)
+        gained = [event for event in left if event.operation in done or _keeps(after, event)]
+        suggestions.append(_suggestion(needs, best, targets[best], gained))
+        left = [event for event in left if event not in gained]
     note = ""
     if fallback.decompose not in survey.protocol.types.fallback(survey.cls):
-        note = f"{type_name(survey.cls)} does not decompose: declare fallback.decompose first"
-        free = len(needs.unlocked(set()))
-        note += f", which by itself unlocks {free}" if free else ""
-    return Advice(type_name(survey.cls), tuple(suggestions), note)
+        note = f"{type_name(survey.cls)} does not decompose: with fallback.decompose a rule helps more functions"
+    return Advice(type_name(survey.cls), tuple(suggestions), len(events), note)
+
+
+def _keeps(survey: Survey, event: Event) -> bool:
+    """Return whether calls such as that of an event keep the structure."""
+    if not event.form:
+        return survey.row(event.operation).bucket in STRUCTURED
+    calls = [call for call in dry_calls(event.operation) if call.form == event.form]
+    verdicts = [(call.form, not call.keywords, survey.sort_call(event.operation, call)[0]) for call in calls]
+    return bool(verdicts) and typical(verdicts) in STRUCTURED
+
+
+def _targets(
+    needs: _Needs, left: Sequence[Overridable], done: Collection[Overridable], with_kinds: bool
+) -> dict[Target, list[Overridable]]:
+    """Return what a rule could be written for, with the operations that it would answer."""
+    lacking = {one: None for operation in left for one in [operation, *needs.lacks(operation, done)]}
+    targets: dict[Target, list[Overridable]] = {one: [one] for one in lacking if one not in needs.excluded}
+    if with_kinds:
+        for kind in dict.fromkeys(kind for one in left for kind in one.kind.lineage()):
+            own = [one for one in left if kind in one.kind.lineage()]
+            if len(own) > 1 and not set(KINDS).isdisjoint(kind.lineage()):
+                targets[kind] = own
+    return targets
+
+
+def _worth(
+    events: Sequence[Event],
+    target: Target,
+    own: Sequence[Overridable],
+    gained: set[Overridable],
+    pressing: Mapping[Overridable, float],
+) -> tuple[float, ...]:
+    """Return what decides which rule goes first: calls, bytes, calls of its operations, and what others lack."""
+    helped = [event for event in events if event.operation in gained]
+    direct = sum(event.operation in own for event in helped)
+    nbytes = sum(event.nbytes for event in helped)
+    return len(helped), nbytes, direct, sum(pressing.get(one, 0.0) for one in own), isinstance(target, Overridable)
+
+
+def _suggestion(needs: _Needs, target: Target, own: Sequence[Overridable], gained: Sequence[Event]) -> Suggestion:
+    names = dict.fromkeys(_name(event.operation) for event in gained if event.operation not in own)
+    lines = Counter(event.line for event in gained if event.line)
+    if isinstance(target, Kind):
+        name, bucket = repr(target), ""
+        stub = _kind_stub(needs.survey.cls, target)
+    else:
+        name, bucket = _name(target), needs.survey.row(target).bucket
+        keys = [key for event in gained for key in needs.keys(target, event)] or needs.keys(target, Event(target))
+        stub = "\n\n".join(stub_for(target, key) for key in dict.fromkeys(keys))
+    return Suggestion(
+        name,
+        bucket,
+        tuple(map(_name, own)),
+        tuple(names),
+        len(gained),
+        sum(event.nbytes for event in gained),
+        sum(event.nanoseconds for event in gained),
+        tuple(line for line, _ in lines.most_common()),
+        stub,
+    )
+
+
+def _name(operation: Overridable) -> str:
+    inner = operation.namespace.partition(".")[2]
+    return f"{inner}.{operation.name}" if inner else operation.name
+
+
+def _kind_stub(cls: type, kind: Kind) -> str:
+    helper = f"{kind.name}_{cls.__name__.lower()}"
+    return f"@dk.implements(dk.{kind!r})\ndef {helper}(op, x: {cls.__name__}, /, *args, **kwargs):\n    ..."
 
 
 class _Needs:
-    """What the operations that do not keep a type's structure need for it."""
+    """What operations need in order to keep a type's structure."""
 
-    def __init__(self, survey: Survey) -> None:
+    def __init__(self, survey: Survey, excluded: set[Overridable]) -> None:
         self.survey = survey
-        self.rows: dict[Overridable, Row] = {}
-        for operation in survey.protocol.operations.values():
-            row = survey.row(operation)
-            if row.bucket not in (*STRUCTURED, "no array argument"):
-                self.rows[operation] = row
-        self.locked = list(self.rows)
-        self.bodies: dict[Overridable, list[Call] | None] = {}
+        self.excluded = excluded
+        self.bodies: dict[Overridable, list[Overridable] | None] = {}
+        self.decomposes = fallback.decompose in survey.protocol.types.fallback(survey.cls)
 
-    def body(self, operation: Overridable) -> list[Call] | None:
-        """Return the calls that a body makes of operations the type lacks; None where there is no decomposition."""
+    def body(self, operation: Overridable) -> list[Overridable] | None:
+        """Return the operations that a body calls and the type lacks; None where there is no decomposition."""
         if operation not in self.bodies:
             self.bodies[operation] = None
-            if isinstance(operation, DeclaredOperation) and operation.decomposition() is not None:
-                calls = inner_calls(operation, self.survey.cls)
-                if calls and all(inner is not operation for inner, _ in calls):
-                    lacking = [call for call in calls if self.survey.sort_key(*call)[0] not in STRUCTURED]
-                    self.bodies[operation] = lacking
+            if self.decomposes and operation.decomposition() is not None:
+                calls = [one for one in dry_calls(operation) if not any(one.form)]
+                inner = [inner for call in calls for inner in call.inner(operation)]
+                if inner and all(one.operation is not operation for one in inner):
+                    sorted_ = {one: self.survey.sort_inner(one)[0] for one in inner}
+                    lacking = [one.operation for one, bucket in sorted_.items() if bucket not in STRUCTURED]
+                    # Where nothing is lacking and the call became dense all the same, it was by its values.
+                    self.bodies[operation] = list(dict.fromkeys(lacking)) or None
         return self.bodies[operation]
 
-    def unlocked(self, implemented: set[Overridable]) -> set[Overridable]:
-        """Return the operations that keep the structure through decomposition once some are implemented."""
+    def keys(self, target: Overridable, event: Event) -> list[Key]:
+        """Return the types with which a rule is called: by an event, or by the body of the event's operation."""
+        calls = dry_calls(event.operation)
+        if event.operation is target:
+            found = [call.key for call in calls if call.form == event.form] or [call.key for call in calls]
+            return [with_type(key, self.survey.cls) for key in found[:1]]
+        inner = [one for call in calls if not any(call.form) for one in call.inner(event.operation)]
+        return [with_type(one.key, self.survey.cls) for one in inner if one.operation is target]
+
+    def held(self, wanted: Iterable[Overridable], written: Collection[Overridable]) -> set[Overridable]:
+        """Return the operations that keep the structure once some have a rule."""
         known: dict[Overridable, bool] = {}
 
         def holds(operation: Overridable) -> bool:
-            if operation in implemented:
+            if operation in written:
                 return True
             if operation not in known:
                 known[operation] = False
                 body = self.body(operation)
-                known[operation] = body is not None and all(holds(inner) for inner, _ in body)
+                known[operation] = body is not None and all(map(holds, body))
             return known[operation]
 
-        return {operation for operation in self.locked if operation not in implemented and holds(operation)}
+        return {operation for operation in wanted if holds(operation)}
 
-    def lacks(self, operation: Overridable, implemented: set[Overridable]) -> set[Overridable]:
+    def lacks(self, operation: Overridable, written: Collection[Overridable]) -> set[Overridable]:
         """Return the operations without decomposition that the body of another needs in the end."""
         found: set[Overridable] = set()
         seen: set[Overridable] = set()
         waiting = [operation]
         while waiting:
             one = waiting.pop()
-            if one in seen or one in implemented:
+            if one in seen or one in written:
                 continue
             seen.add(one)
             body = self.body(one)
             if body is None:
                 found.add(one)
             else:
-                waiting += [inner for inner, _ in body]
+                waiting += body
         return found
 
-    def pressing(self, left: Sequence[Overridable], implemented: set[Overridable]) -> dict[Overridable, float]:
+    def pressing(self, left: Sequence[Overridable], written: Collection[Overridable]) -> dict[Overridable, float]:
         """Return for each operation how much of what others lack it is."""
         weights: dict[Overridable, float] = {}
         for operation in left:
-            lacking = self.lacks(operation, implemented) - {operation}
+            lacking = self.lacks(operation, written) - {operation}
             for one in lacking:
                 weights[one] = weights.get(one, 0.0) + 1 / len(lacking)
         return weights
-
-    def suggestion(self, operation: Overridable, gained: Sequence[Overridable]) -> Suggestion:
-        """Return the suggestion to implement an operation that unlocks others."""
-        calls: dict[str, None] = {}
-        for one in gained:
-            for inner, key in self.body(one) or ():
-                if inner is operation:
-                    calls[f"({', '.join(map(_entry_text, key))})"] = None
-        names = tuple(short_name(self.rows[one]) for one in gained)
-        row = self.rows[operation]
-        return Suggestion(short_name(row), row.bucket, tuple(calls), names)
-
-
-def _entry_text(entry: type | tuple[type, ...]) -> str:
-    return f"[{', '.join(map(type_name, entry))}]" if isinstance(entry, tuple) else type_name(entry)
 
 
 def stubs_of(survey: Survey, names: Sequence[str]) -> str:
@@ -208,12 +336,12 @@ def stubs_of(survey: Survey, names: Sequence[str]) -> str:
     imports = {_import_of(cls.__module__, cls.__qualname__): None}
     handlers: list[str] = []
     for operation in (protocol.operations[name] for name in names):
-        keys = survey.keys(operation)
-        if not keys:
+        calls = dry_calls(operation)
+        if not calls:
             continue
         if operation.namespace.partition(".")[0] != "dispatchkit":
             imports[_import_of(operation.function.__module__, operation.function.__qualname__)] = None
-        stub = stub_for(operation, keys[0])
+        stub = stub_for(operation, with_type(calls[0].key, cls))
         handlers.append(re.sub(r"\n    \.\.\.$", '\n    return dk.decline("not written yet")', stub))
     head = [
         f'"""Handlers of {type_name(cls)}: each declines until it is written."""',

@@ -21,7 +21,7 @@ from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.report.coverage.operands import Call, Operand, Shape, Subject, content_of
 
-__all__ = ["calls_of"]
+__all__ = ["calls_of", "generic_samples"]
 
 # Values other than the default for keywords that the declared samples leave out.
 OTHER_VALUES: dict[str, tuple[Any, ...]] = {
@@ -41,7 +41,7 @@ def calls_of(operation: Overridable, subject: Subject, companions: Sequence[Subj
     ----------
     operation : that is called; without array arguments it has no calls
     subject : takes the place of each of its arrays, and of all
-    companions : samples of other types that stand beside it, as plain tensors, NumPy arrays and numbers do
+    companions : samples of other types for its other arrays, which plain tensors, NumPy arrays and numbers are, too
 
     Returns
     -------
@@ -51,7 +51,7 @@ def calls_of(operation: Overridable, subject: Subject, companions: Sequence[Subj
         return []
     found: dict[str, Call] = {}
     refused: set[str] = set()
-    for sample in getattr(operation, "samples", []) or _generic_samples(operation, subject):
+    for sample in getattr(operation, "samples", []) or generic_samples(operation, subject.shape, subject.dtype):
         for roles in _roles(operation, sample, companions):
             for call in _fitted(operation, sample, subject, roles):
                 if call.text in found:
@@ -66,9 +66,9 @@ def calls_of(operation: Overridable, subject: Subject, companions: Sequence[Subj
     return list(found.values())
 
 
-def _generic_samples(operation: Overridable, subject: Subject) -> list[Sample]:
-    """Return a call of a function that states none: arrays of the subject's shape for what must be given."""
-    x = Draw(subject.shape, content=content_of(subject.dtype))
+def generic_samples(operation: Overridable, shape: Shape, dtype: Any) -> list[Sample]:
+    """Return a call of a function that states none: arrays of one shape for what must be given."""
+    x = Draw(shape, content=content_of(dtype))
     by_form = {Form.ONE: x, Form.LOOSE: x, Form.STAR: x, Form.SEQUENCE: [x], Form.INDEX: ...}
     forms = {p.name: p.form for p in operation.parameters.arrays}
     args: list[Any] = []
@@ -90,7 +90,7 @@ Role: TypeAlias = "Subject | type | None"
 
 
 def _roles(operation: Overridable, sample: Sample, companions: Sequence[Subject]) -> Iterator[tuple[Role, ...]]:
-    """Yield who stands at the arrays of a sample: the subject at all, then at each with others beside it."""
+    """Yield who stands at the arrays of a sample: the subject at all, then at each with others at the rest."""
     arrays = sample.arrays(operation.parameters)
     base = operation.protocol.types.base
     if not arrays or base is None:

@@ -12,7 +12,7 @@ from dispatchkit.report.commands import Command, load, load_type
 from dispatchkit.report.coverage.baseline import compare, read_baseline
 from dispatchkit.report.coverage.coverage import Coverage, CoverageSet, coverage
 from dispatchkit.report.coverage.operands import Subject
-from dispatchkit.report.coverage.terminal import show
+from dispatchkit.report.table import show
 
 __all__ = ["COVERAGE"]
 
@@ -23,7 +23,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "--samples",
         metavar="package.module:function",
         help="a function without arguments that returns instances of the types: every function is then called with "
-        "them; instances of further types stand beside them",
+        "them, and with instances of further types among its other arrays",
     )
     parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="what is printed")
     parser.add_argument("--html", metavar="FILE", help="write a page with a heat map of types by functions")
@@ -32,10 +32,15 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "--markdown", metavar="FILE", nargs="?", const="", help="write the report as Markdown; without FILE print it"
     )
     parser.add_argument(
-        "--fail-under", type=float, metavar="PERCENT", help="exit with 1 if fewer per cent of the functions answer"
+        "--fail-under",
+        type=float,
+        metavar="PERCENT",
+        help="exit with 1 if fewer per cent of the calls keep the structure",
     )
     parser.add_argument(
-        "--baseline", metavar="FILE", help="exit with 1 if a function got worse than in this file, made with --json"
+        "--baseline",
+        metavar="FILE",
+        help="exit with 1 if calls, results or keywords got worse than in this file, made with --json",
     )
 
 
@@ -58,9 +63,10 @@ def _run(options: argparse.Namespace) -> int:
         for line in change.lines(options.baseline):
             print_error(line)
     for one in reports:
-        if options.fail_under is not None and one.percent < options.fail_under:
+        if options.fail_under is not None and one.structured_percent < options.fail_under:
             name = "" if len(reports) == 1 else f"{one.type}: "
-            print_error(f"coverage: {name}{one.percent:.1f} % is under {options.fail_under:g} %")
+            kept = f"{one.structured_percent:.1f} % of the calls keep the structure"
+            print_error(f"coverage: {name}{kept}, which is under {options.fail_under:g} %")
             failed = True
     return int(failed)
 
@@ -102,4 +108,10 @@ def print_error(line: str) -> None:
     sys.stderr.write(line + "\n")
 
 
-COVERAGE = Command("coverage", "what types cover", _configure, _run)
+COVERAGE = Command(
+    "coverage",
+    "what types cover",
+    _configure,
+    _run,
+    "dispatchkit coverage dispatchkit.types:ScalarTensor --html out.html",
+)

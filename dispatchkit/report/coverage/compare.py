@@ -1,4 +1,4 @@
-"""Results of a call with a type beside those of the same call on plain tensors: values, and derivatives."""
+"""Results of a call with a type compared with those of the same call on plain tensors: values, and derivatives."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def mismatch(name: str, got: Any, want: Any, *, values: bool = True) -> tuple[st
     ----------
     name : of the operation
     got, want : from the type, and from plain tensors
-    values : whether elements are compared, beside types, shapes and dtypes
+    values : whether elements are compared, and not types, shapes and dtypes alone
     """
     if isinstance(want, list):
         if not isinstance(got, list) or len(got) != len(want):
@@ -69,7 +69,7 @@ def mismatch(name: str, got: Any, want: Any, *, values: bool = True) -> tuple[st
     if got.shape != want.shape:
         return "wrong value", f"shape {tuple(got.shape)} instead of {tuple(want.shape)}"
     if got.dtype != want.dtype:
-        return "wrong value", f"dtype {got.dtype} instead of {want.dtype}"
+        return "wrong dtype", f"dtype {got.dtype} instead of {want.dtype}"
     return _different(_raw(got), _raw(want)) if values else None
 
 
@@ -101,7 +101,7 @@ def _close(got: Any, want: Any) -> bool:
 
 
 def _determined(name: str, results: list[Any]) -> list[Any]:
-    """Return of the factors of a matrix what is unique: their product, and what comes beside them."""
+    """Return of the factors of a matrix what is unique: their product, and the other results."""
     product = PRODUCTS.get(name)
     if product is None or not all(isinstance(one, Tensor) for one in results):
         return results

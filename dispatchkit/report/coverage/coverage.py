@@ -11,23 +11,24 @@ from typing import Any, ClassVar, overload
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.report.coverage.advice import Advice, advise, stubs_of
-from dispatchkit.report.coverage.measure import measured_row, measuring
+from dispatchkit.report.coverage.advice import Advice, advise, lacking_events, stubs_of
+from dispatchkit.report.coverage.dry_run import measuring
+from dispatchkit.report.coverage.measure import measured_row
 from dispatchkit.report.coverage.operands import Subject
 from dispatchkit.report.coverage.page import page
 from dispatchkit.report.coverage.rows import (
     BUCKETS,
-    FAULTS,
     MEASURED,
+    OUTCOME_OF,
     STRUCTURED,
-    UNCOUNTED,
     MeasuredRow,
     Row,
+    counted_outcomes,
     short_name,
 )
 from dispatchkit.report.coverage.survey import Survey
-from dispatchkit.report.coverage.tables import markdown_matrix, markdown_table, text_matrix, text_table
-from dispatchkit.report.coverage.terminal import rich_view
+from dispatchkit.report.coverage.tables import matrix, report_document, share
+from dispatchkit.report.operations import Named
 from dispatchkit.testing.progress import Progress
 
 __all__ = ["Coverage", "CoverageSet", "MeasuredCoverage", "coverage"]
@@ -56,20 +57,20 @@ class Coverage:
         return {bucket: counted.get(bucket, 0) for bucket in self.buckets}
 
     @property
-    def percent(self) -> float:
-        """Per cent of the functions with array arguments that answer, in whatever way; faulty answers do not count."""
-        wrong = ("refused", *FAULTS, *UNCOUNTED)
-        return self._share([bucket for bucket in self.buckets if bucket not in wrong])
+    def outcomes(self) -> dict[str, int]:
+        """Number of sample calls that end in each bucket."""
+        counted = counted_outcomes(self.rows)
+        return {bucket: counted[bucket] for bucket in self.buckets}
 
     @property
     def structured_percent(self) -> float:
-        """Per cent of the functions with array arguments that answer without conversion and without becoming dense."""
-        return self._share(STRUCTURED)
+        """Per cent of the sample calls that keep the structure: answered without conversion or becoming dense."""
+        return share(self.rows, STRUCTURED)
 
-    def _share(self, buckets: Iterable[str]) -> float:
-        totals = self.totals
-        counted = len(self.rows) - sum(totals.get(bucket, 0) for bucket in UNCOUNTED)
-        return 100 * sum(totals.get(bucket, 0) for bucket in buckets) / counted if counted else 100.0
+    @property
+    def percent(self) -> float:
+        """Per cent of the sample calls that are answered, in whatever way; faulty answers do not count."""
+        return share(self.rows, [bucket for bucket in self.buckets if OUTCOME_OF[bucket].answered])
 
     def __getitem__(self, name: str) -> Row:
         """Return the row of a function by its name, qualified or not.
@@ -83,17 +84,16 @@ class Coverage:
                 return row
         raise KeyError(f"no overridable function is called {name!r}")
 
-    def part(self, rows: Iterable[Row]) -> Coverage:
-        """Return the coverage of some of the functions."""
-        return type(self)(self.type, tuple(rows))
-
     def __str__(self) -> str:
-        return text_table(self)
+        return report_document(self).text()
 
     __repr__ = __str__
 
     def __rich__(self) -> Any:
-        return rich_view(self)
+        return report_document(self).rich()
+
+    def _repr_html_(self) -> str:
+        return report_document(self).html()
 
     def data(self) -> dict[str, Any]:
         """Return what `to_json` writes."""
@@ -102,6 +102,7 @@ class Coverage:
             "percent": round(self.percent, 2),
             "structured_percent": round(self.structured_percent, 2),
             "totals": self.totals,
+            "outcomes": self.outcomes,
             "functions": [asdict(row) for row in self.rows],
         }
 
@@ -110,26 +111,31 @@ class Coverage:
 
         Returns
         -------
-        an object with ``type`` (name), ``percent`` and ``structured_percent`` (numbers), ``totals`` (an object:
-        bucket to number of functions, which add up to the number of functions) and ``functions`` (a list of objects
-        with ``function``, ``namespace``, ``kind``, ``bucket``, ``location`` and ``note``)
+        an object with ``type`` (name), ``percent`` and ``structured_percent`` (per cent of the calls that are answered,
+        and that keep the structure), ``totals`` (an object: bucket to number of functions, which add up to the
+        number of functions), ``outcomes`` (an object: bucket to number of calls) and ``functions`` (a list of objects
+        with the attributes of `Row`)
         """
         return json.dumps(self.data(), indent=2)
 
     def to_markdown(self) -> str:
         """Return the coverage as Markdown: a table of totals and one of functions."""
-        return markdown_table(self)
+        return report_document(self).markdown()
 
     def to_html(self) -> str:
         """Return the coverage as one HTML page that needs nothing else."""
         return page([self])
 
-    def advice(self, n: int = 5) -> Advice:
-        """Tell which operations to implement next, by how many others each unlocks through decomposition.
+    def advice(self, n: int = 5, *, impossible: Named = ()) -> Advice:
+        """Return the rules that let the most functions keep the structure, by themselves and through decomposition.
+
+        What a program would gain is what ``dk.record_calls()`` and ``recorded.advice()`` show.
 
         Parameters
         ----------
         n : how many
+        impossible : functions and kinds that cannot keep the structure, besides those that the type declares:
+            ``array_type(impossible=[dk.reshape])``
 
         Returns
         -------
@@ -146,7 +152,8 @@ class Coverage:
         >>> len(first.unlocks) > 0
         True
         """
-        return advise(self._surveyed("advice"), n)
+        survey = self._surveyed("advice")
+        return advise(survey, lacking_events(survey), n, impossible=impossible)
 
     def stubs(self, operations: Iterable[str | Callable[..., Any]] | None = None) -> str:
         """Write the skeleton of a module with handlers, which decline until they are filled in.
@@ -187,7 +194,7 @@ class MeasuredCoverage(Coverage):
     Attributes
     ----------
     samples : type, shape and dtype of each sample
-    companions : the same of what stood beside them
+    companions : the same of the other arrays in the calls
     """
 
     buckets: ClassVar[dict[str, str]] = MEASURED
@@ -235,9 +242,12 @@ class CoverageSet:
         raise KeyError(f"no report is of a type called {key!r}")
 
     def __str__(self) -> str:
-        return text_matrix(self.reports)
+        return matrix(self.reports, letters=True).text()
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return matrix(self.reports, letters=False).html()
 
     def to_json(self) -> str:
         """Return an object with ``types``: a list of what `Coverage.to_json` gives for each."""
@@ -245,7 +255,7 @@ class CoverageSet:
 
     def to_markdown(self) -> str:
         """Return a table of totals and one of functions, with a column for each type."""
-        return markdown_matrix(self.reports)
+        return matrix(self.reports, letters=False).markdown()
 
     def to_html(self) -> str:
         """Return one HTML page that needs nothing else: a heat map of types by functions."""
@@ -258,6 +268,7 @@ def coverage(
     *,
     samples: Iterable[Any] | None = ...,
     companions: Iterable[Any] = ...,
+    closed: Named = ...,
     protocol: DispatchProtocol = ...,
     progress: bool = ...,
 ) -> Coverage: ...
@@ -267,6 +278,7 @@ def coverage(
     *,
     samples: Iterable[Any] | None = ...,
     companions: Iterable[Any] = ...,
+    closed: Named = ...,
     protocol: DispatchProtocol = ...,
     progress: bool = ...,
 ) -> CoverageSet: ...
@@ -275,6 +287,7 @@ def coverage(
     *,
     samples: Iterable[Any] | None = None,
     companions: Iterable[Any] = (),
+    closed: Named = (),
     protocol: DispatchProtocol = tensor_protocol,
     progress: bool = False,
 ) -> Coverage | CoverageSet:
@@ -285,9 +298,11 @@ def coverage(
     cls : a type that takes part in the protocol, or a sequence of them
     samples : instances, or functions without arguments that make one; where they are given, every function is called
         with each of them, with every keyword, and the results are compared with those of the dense form. Of several
-        types each is measured with its own samples, those of the others beside them
-    companions : instances of other types, or functions that make one, to stand beside the samples, as plain tensors,
+        types each is measured with its own samples, those of the others as the other arrays
+    companions : instances of other types, or functions that make one, as the other arrays of calls, as plain tensors,
         NumPy arrays and numbers do anyway
+    closed : functions and kinds that have to give the type again where all arrays are of it, besides those that it
+        declares: ``array_type(closed=[dk.add])``
     protocol : whose functions are asked for
     progress : whether to show on the terminal how far a long measurement is
 
@@ -303,13 +318,17 @@ def coverage(
 
     Notes
     -----
-    Without samples no rule of the type is called. A function of several arrays counts by its best call: on the type
-    alone, or with plain tensors or numbers in other positions, which is noted. A decomposition counts if every call
-    that the body makes, run on a sample, keeps the structure; a rule that declines by the values it gets can undo that.
+    Every function has sample calls: those that its operation declares, with the type at all arrays and at each among
+    plain tensors and numbers, and with each keyword. The report counts how many of them keep the structure. A function
+    stands in the bucket that its plainest calls end in: those without optional arguments where there are such, of each
+    form (on the type alone, with a tensor, with a number) most of them, of the forms the best.
 
-    Measured, a function counts by its worst fault, and where it has none by its best call. Calls are made from those
-    that the operation declares as samples, with the shape of the instance, as far as plain tensors of that shape take
-    them. Derivatives are taken by the floating fields of the instance. Warnings are silenced, and the ledger of
+    Without samples no rule of the type is called. A decomposition counts if every call that the body makes, run on a
+    stand-in, keeps the structure; a rule that declines by the values it gets can undo that.
+
+    Measured, a function counts by its worst fault, where it has one. Calls are made with the shape of the instance, as
+    far as plain tensors of that shape take them. A call whose rule makes the array dense inside has become dense.
+    Derivatives are taken by the floating fields of the instance. Warnings are silenced, and the ledger of
     densifications and the default random generator stay as they were.
 
     Examples
@@ -329,39 +348,39 @@ def coverage(
                 f"array_type, or define {protocol.method}"
             )
     if samples is None:
-        reports: list[Coverage] = [_dry(protocol, one) for one in types]
+        reports: list[Coverage] = [_dry(Survey(protocol, one, closed)) for one in types]
     else:
-        reports = _measured(protocol, types, list(samples), list(companions), progress)
+        surveys = [Survey(protocol, one, closed) for one in types]
+        reports = _measured(protocol, surveys, list(samples), list(companions), progress)
     return CoverageSet(tuple(reports)) if isinstance(cls, (list, tuple)) else reports[0]
 
 
-def _dry(protocol: DispatchProtocol, cls: type) -> Coverage:
-    survey = Survey(protocol, cls)
-    rows = tuple(survey.row(operation) for operation in protocol.operations.values())
-    return Coverage(type_name(cls), rows, survey=survey)
+def _dry(survey: Survey) -> Coverage:
+    rows = tuple(survey.row(operation) for operation in survey.protocol.operations.values())
+    return Coverage(type_name(survey.cls), rows, survey=survey)
 
 
 def _measured(
-    protocol: DispatchProtocol, types: list[type], samples: list[Any], companions: list[Any], progress: bool
+    protocol: DispatchProtocol, surveys: list[Survey], samples: list[Any], companions: list[Any], progress: bool
 ) -> list[Coverage]:
     if protocol.types.base is None:
         raise ValueError(f"coverage: {protocol!r} has no plain arrays to compare with; leave the samples out")
     operations = list(protocol.operations.values())
-    bar = Progress(len(types) * len(operations), shown=progress)
+    bar = Progress(len(surveys) * len(operations), shown=progress)
     reports: list[Coverage] = []
     with measuring(), bar:
         subjects = [Subject(protocol, given) for given in samples]
-        beside = [Subject(protocol, given) for given in companions]
-        _check_samples(types, subjects)
-        for cls in types:
-            own = [subject for subject in subjects if subject.cls is cls]
-            others = [subject for subject in subjects if subject.cls is not cls] + beside
+        further = [Subject(protocol, given) for given in companions]
+        _check_samples([survey.cls for survey in surveys], subjects)
+        for survey in surveys:
+            own = [subject for subject in subjects if subject.cls is survey.cls]
+            others = [subject for subject in subjects if subject.cls is not survey.cls] + further
             rows = []
             for operation in operations:
-                bar.step(f"{type_name(cls)}: {operation.name}")
-                rows.append(measured_row(protocol, operation, cls, own, others))
+                bar.step(f"{type_name(survey.cls)}: {operation.name}")
+                rows.append(measured_row(survey, operation, own, others))
             texts = (tuple(subject.text for subject in group) for group in (own, others))
-            reports.append(MeasuredCoverage(type_name(cls), tuple(rows), *texts, survey=Survey(protocol, cls)))
+            reports.append(MeasuredCoverage(type_name(survey.cls), tuple(rows), *texts, survey=survey))
     return reports
 
 

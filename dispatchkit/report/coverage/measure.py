@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
-from dispatchkit.errors import NoImplementationError, RegistrationError
-from dispatchkit.ops.random.generator import default_generator
+from dispatchkit.errors import NoImplementationError
 from dispatchkit.protocol.chain import Step
-from dispatchkit.protocol.densify import densify, separate_ledger
+from dispatchkit.protocol.densify import separate_ledger
 from dispatchkit.protocol.engine import DispatchProtocol
-from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.handlers import Rule, type_name
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Form
-from dispatchkit.protocol.registration.annotations import classes_of, resolved_hints
 from dispatchkit.report.coverage.calls import calls_of
 from dispatchkit.report.coverage.compare import densified, gradient_mismatch, mismatch
 from dispatchkit.report.coverage.operands import Call, Operand, Subject
-from dispatchkit.report.coverage.rows import FAULTS, MeasuredRow, rank
-from dispatchkit.report.coverage.survey import outcome_of
+from dispatchkit.report.coverage.rows import FAULTS, STRUCTURED, MeasuredRow, rank, typical
+from dispatchkit.report.coverage.survey import Survey, family, outcome_of, promised_types, rule_entries
 
-__all__ = ["measured_row", "measuring"]
+__all__ = ["measured_row"]
 
 # Whose elements are whatever the memory held.
 UNDETERMINED = ("empty_like",)
@@ -44,36 +38,27 @@ class _Outcome:
     step: Step | None = None
     problem: str = ""
     densified: int = 0
+    result: str = ""
+    entered: tuple[Rule, ...] = ()
 
-
-@contextmanager
-def measuring() -> Iterator[None]:
-    """Silence warnings, count densifications apart, and put random numbers back to where they were."""
-    source = default_generator.source
-    default_generator.source = np.random.Generator(np.random.PCG64(0))
-    try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"), densify(on="allow"), separate_ledger():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        default_generator.source = source
+    @property
+    def form(self) -> tuple[str, ...]:
+        """The types of its arrays, "" for the one that is measured."""
+        return tuple("" if operand.own else type_name(operand.cls) for operand in self.call.operands())
 
 
 def measured_row(
-    protocol: DispatchProtocol,
-    operation: Overridable,
-    cls: type,
-    subjects: Sequence[Subject],
-    companions: Sequence[Subject],
+    survey: Survey, operation: Overridable, subjects: Sequence[Subject], companions: Sequence[Subject]
 ) -> MeasuredRow:
     """Make the calls of an operation with samples of a type, inside `measuring`; return what came of them."""
-    place = (operation.name, operation.namespace, operation.kind.family.name)
+    place = (operation.name, operation.namespace, family(operation))
     if not any(p.form is not Form.INDEX for p in operation.parameters.arrays):
         return MeasuredRow(*place, "no array argument")
     calls = [call for subject in subjects for call in calls_of(operation, subject, companions)]
-    outcomes = [_outcome(protocol, cls, call) for call in calls]
+    outcomes = [_outcome(survey, call) for call in calls]
+    entries = rule_entries(survey.protocol, survey.cls, operation, [rule for one in outcomes for rule in one.entered])
     if not outcomes:
-        return MeasuredRow(*place, "never reached")
+        return MeasuredRow(*place, "never reached", rules=entries)
     deciding = _deciding(outcomes)
     rule = None if deciding.step is None else deciding.step.rule
     bad = next((one for one in (deciding, *outcomes) if one.problem), None)
@@ -84,20 +69,20 @@ def measured_row(
         note=_note(deciding),
         calls=len(outcomes),
         outcomes=dict(Counter(one.bucket for one in sorted(outcomes, key=lambda one: rank(one.bucket)))),
-        takes_keywords=_takes_keywords(cls, operation, outcomes),
-        time_ratio=_time_ratio(protocol, deciding),
+        rules=entries,
+        results=dict(Counter(one.result for one in outcomes if one.result)),
+        takes_keywords=_takes_keywords(survey.cls, operation, outcomes),
+        time_ratio=_time_ratio(survey.protocol, deciding),
         densified=sum(one.densified for one in outcomes),
         problem="" if bad is None else f"{bad.call.text}: {bad.problem}",
     )
 
 
 def _deciding(outcomes: Sequence[_Outcome]) -> _Outcome:
-    """Return the worst fault; where there is none the best answer, of calls without further types where there are."""
-    faults = [one for one in outcomes if one.bucket in FAULTS]
-    if faults:
-        return max(faults, key=lambda one: rank(one.bucket))
-    alone = [one for one in outcomes if not one.call.mixed]
-    return min(alone or outcomes, key=lambda one: rank(one.bucket))
+    """Return the first call that ends as the function does; those with further types count if there are no others."""
+    counted = [one for one in outcomes if not one.call.mixed or one.bucket in FAULTS] or outcomes
+    bucket = typical((one.form, not one.call.kwargs, one.bucket) for one in counted)
+    return next(one for one in counted if one.bucket == bucket)
 
 
 def _note(one: _Outcome) -> str:
@@ -123,31 +108,61 @@ def _takes_keywords(cls: type, operation: Overridable, outcomes: Sequence[_Outco
     return all(rule.takes_everything(operation.parameters) for rule in own) if own else None
 
 
-def _attempt(protocol: DispatchProtocol, call: Call, args: Any, kwargs: Any) -> tuple[Any, Step | None]:
-    """Make a call; return the result and who gave it, None where nobody did."""
+def _attempt(
+    protocol: DispatchProtocol, call: Call, args: Any, kwargs: Any, entered: list[Step]
+) -> tuple[Any, Step | None]:
+    """Make a call; return the result and who gave it, and note whom it came to."""
     chain = protocol.chain(call.operation, call.operation.parameters.key(args, kwargs))
-    result, declined = chain.attempt(args, kwargs)
+    result, declined = chain.attempt(args, kwargs, on_step=lambda _, step: entered.append(step))
     if result is NotImplemented:
         raise chain.error(args, kwargs, declined)
     return result, chain.steps[len(declined)]
 
 
-def _outcome(protocol: DispatchProtocol, cls: type, call: Call) -> _Outcome:
+def _outcome(survey: Survey, call: Call) -> _Outcome:
     """Make one call, and compare it with the same on plain tensors."""
+    protocol = survey.protocol
     args, kwargs = call.arguments(lambda operand: operand.make())
+    entered: list[Step] = []
+
+    def came(bucket: str, step: Step | None = None, problem: str = "", size: int = 0, result: str = "") -> _Outcome:
+        refused = [step.rule for step in entered if step.rule is not None and not step.rule.refusal(args, kwargs)]
+        return _Outcome(call, bucket, step, problem, size, result, tuple(refused))
+
     with separate_ledger() as book:
         try:
-            result, step = _attempt(protocol, call, args, kwargs)
+            result, step = _attempt(protocol, call, args, kwargs, entered)
         except NoImplementationError as error:
-            return _Outcome(call, "refused", problem=error.headline())
+            return came("refused", problem=error.headline())
         except Exception as error:  # noqa: BLE001  # whatever a rule raises is what is reported
-            return _Outcome(call, "raises", problem=_first_line(error))
+            return came("raises", problem=_first_line(error))
     size = sum(entry.nbytes for entry in book.values())
     assert step is not None
+    name = _result_name(result)
     fault = _fault(protocol, call, step, result, (args, kwargs))
-    if fault is None:
-        return _Outcome(call, outcome_of(step, cls).buckets[1], step, densified=size)
-    return _Outcome(call, fault[0], step, fault[1], size)
+    if fault is None and call.operation in survey.closed and all(one.own for one in call.operands()):
+        fault = _plain_result(protocol, survey.cls, result)
+    if fault is not None:
+        return came(fault[0], step, fault[1], size, name)
+    bucket = outcome_of(step, survey.cls).buckets[1]
+    if bucket in STRUCTURED and any(entry.type == type_name(survey.cls) for entry in book.values()):  # inside of a rule
+        return came("dense", step, size=size, result=name)
+    return came(bucket, step, size=size, result=name)
+
+
+def _result_name(result: Any) -> str:
+    """Return the type of a result, of several those of all."""
+    if isinstance(result, (tuple, list)):
+        return f"({', '.join(dict.fromkeys(map(_result_name, result)))})"
+    return type_name(type(result))
+
+
+def _plain_result(protocol: DispatchProtocol, cls: type, result: Any) -> tuple[str, str] | None:
+    """Return bucket and description where a result is plain; None where it keeps a structure."""
+    for one in result if isinstance(result, (tuple, list)) else [result]:
+        if type(one) is protocol.types.base or not protocol.types.participates(type(one)):
+            return "plain result", f"a {type_name(type(one))}, though {type_name(cls)} is closed under it"
+    return None
 
 
 def _fault(
@@ -171,7 +186,7 @@ def _fault(
     differentiable = getattr(operation, "differentiable", True) and not step.source.reference
     if found is not None or not comparable or drawn or not differentiable:
         return found
-    wrong = gradient_mismatch(call, lambda args, kwargs: _attempt(protocol, call, args, kwargs)[0])
+    wrong = gradient_mismatch(call, lambda args, kwargs: _attempt(protocol, call, args, kwargs, [])[0])
     return ("wrong gradient", wrong) if wrong else None
 
 
@@ -191,14 +206,8 @@ def _changed(
 
 def _broken_promise(step: Step, result: Any) -> str:
     """Return how a result differs from what the rule's annotation promises."""
-    if step.rule is None:
-        return ""
-    try:
-        hint = resolved_hints(step.rule.handler, skip=()).get("return", Any)
-        promised = classes_of(hint, Form.ONE, step.rule.location)
-    except (RegistrationError, AttributeError):
-        return ""  # an annotation that cannot be read promises nothing
-    if isinstance(result, tuple(promised)):
+    promised = () if step.rule is None else promised_types(step.rule)
+    if not promised or isinstance(result, promised):
         return ""
     return f"a {type_name(type(result))} where {' or '.join(map(type_name, promised))} is promised"
 

@@ -138,7 +138,7 @@ class Call:
 
     @property
     def mixed(self) -> bool:
-        """Whether it has an array of another array type beside those of the type that is measured."""
+        """Whether it has an array of another array type than the one that is measured."""
         protocol = self.operation.protocol
         others = [one.cls for one in self.operands() if not one.own and one.cls is not protocol.types.base]
         return any(map(protocol.types.participates, others))

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dispatchkit.report.coverage.columns import page_lines
-from dispatchkit.report.coverage.rows import OUTCOME_OF, MeasuredRow, Row, short_name
-from dispatchkit.report.coverage.tables import all_buckets, short_location, side_by_side
-
-if TYPE_CHECKING:
-    from dispatchkit.report.coverage.coverage import Coverage
+from dispatchkit.report.coverage.rows import OUTCOME_OF, STRUCTURED, MeasuredRow, Report, Row, short_name
+from dispatchkit.report.coverage.tables import all_buckets, headline, side_by_side
+from dispatchkit.report.page import filled_page
+from dispatchkit.report.palette import css_class
+from dispatchkit.report.table import short_location
 
 __all__ = ["page"]
 
 
-def page(reports: Sequence[Coverage]) -> str:
+def page(reports: Sequence[Report]) -> str:
     """Return the page of several reports, a column for each; what comes from names or messages is escaped."""
     table = list(side_by_side(reports))
-    title = f"Coverage of {', '.join(report.type for report in reports)}"
+    names = [report.type for report in reports]
+    title = f"Coverage of {', '.join(names) if len(names) < 7 else f'{len(names)} types'}"
     cells: list[dict[str, Any]] = []
     parts = {
         "title": escape(title),
-        "colours": _colours(),
         "cards": "\n".join(map(_card, reports)),
         "kinds": "".join(f"<option>{escape(kind)}</option>" for kind in sorted({_first(rows).kind for rows in table})),
         "chips": "\n".join(_chips(reports)),
@@ -34,60 +32,44 @@ def page(reports: Sequence[Coverage]) -> str:
         "count": str(len(table)),
         "heads": "".join(f'<th scope="col">{escape(report.type)}</th>' for report in reports),
         "groups": "\n".join(_groups(reports, table, cells)),
-        # Inside a script element only the start of a tag could end it.
-        "data": json.dumps(cells).replace("<", "\\u003c"),
     }
-    text = files("dispatchkit.report.coverage").joinpath("page.html").read_text(encoding="utf-8")
-    before, *pieces = text.split("{{")
-    filled = [before]
-    for piece in pieces:
-        name, _, rest = piece.partition("}}")
-        filled += [parts[name], rest]
-    return "".join(filled)
+    return filled_page("dispatchkit.report.coverage", parts, cells, OUTCOME_OF)
 
 
 def _first(rows: Iterable[Row | None]) -> Row:
     return next(row for row in rows if row is not None)
 
 
-def _class(bucket: str) -> str:
-    return "b-" + bucket.replace(" ", "-")
-
-
-def _colours() -> str:
-    """Return the rules of style that give each bucket its colour."""
-    light = "\n".join(f".{_class(name)} {{ --c: {one.colours.fill} }}" for name, one in OUTCOME_OF.items())
-    dark = "\n".join(f".{_class(name)} {{ --c: {one.colours.dark_fill} }}" for name, one in OUTCOME_OF.items())
-    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}"
-
-
-def _card(report: Coverage) -> str:
+def _card(report: Report) -> str:
     """Return what stands above the table of one type: shares, and a bar of the buckets."""
-    counted = {bucket: count for bucket, count in report.totals.items() if count and bucket != "no array argument"}
-    words = ", ".join(f"{count} {bucket}" for bucket, count in counted.items())
-    spans = "".join(f'<span class="{_class(bucket)}" style="flex:{count}"></span>' for bucket, count in counted.items())
-    samples = ", ".join(getattr(report, "samples", ()))
-    shares = f"{report.percent:.0f} % answer, {report.structured_percent:.0f} % keep the structure"
+    counted = {bucket: count for bucket, count in report.outcomes.items() if count}
+    words = ", ".join(f"{count} calls {bucket}" for bucket, count in counted.items())
+    spans = "".join(
+        f'<span class="{css_class(bucket)}" style="flex:{count}"></span>' for bucket, count in counted.items()
+    )
+    samples = ", ".join(report.data().get("samples", ()))
     note = f'<p class="soft">Measured on {escape(samples)}</p>' if samples else '<p class="soft">Nothing was called</p>'
     return (
-        f'<div class="card"><h2 class="name">{escape(report.type)}</h2><p>{shares}</p>'
+        f'<div class="card"><h2 class="name">{escape(report.type)}</h2><p>{escape(headline(report))}</p>'
         f'<div class="bar" role="img" aria-label="{escape(words)}">{spans}</div>{note}</div>'
     )
 
 
-def _chips(reports: Sequence[Coverage]) -> Iterator[str]:
+def _chips(reports: Sequence[Report]) -> Iterator[str]:
     """Yield a switch for each bucket that holds a function; it also explains the bucket."""
     for bucket, meaning in all_buckets(reports).items():
         count = sum(report.totals.get(bucket, 0) for report in reports)
         if count:
-            letter = f'<i class="{_class(bucket)}" aria-hidden="true">{escape(OUTCOME_OF[bucket].letter.strip())}</i>'
+            letter = (
+                f'<i class="{css_class(bucket)}" aria-hidden="true">{escape(OUTCOME_OF[bucket].letter.strip())}</i>'
+            )
             yield (
                 f'<li><button class="chip" type="button" aria-pressed="true" data-bucket="{bucket}" '
                 f'title="{escape(meaning)}">{letter}{bucket} {count}</button></li>'
             )
 
 
-def _groups(reports: Sequence[Coverage], table: list[list[Row | None]], cells: list[dict[str, Any]]) -> Iterator[str]:
+def _groups(reports: Sequence[Report], table: list[list[Row | None]], cells: list[dict[str, Any]]) -> Iterator[str]:
     """Yield the rows of each kind under a heading; what a cell shows when it is chosen is put on the list."""
     for kind in dict.fromkeys(_first(rows).kind for rows in table):
         lines = [f'<tbody><tr class="group"><th colspan="{len(reports) + 1}" scope="rowgroup">{escape(kind)}</th></tr>']
@@ -104,25 +86,29 @@ def _groups(reports: Sequence[Coverage], table: list[list[Row | None]], cells: l
         yield "".join(lines) + "</tbody>"
 
 
-def _cell(report: Coverage, row: Row | None, cells: list[dict[str, Any]]) -> str:
+def _cell(report: Report, row: Row | None, cells: list[dict[str, Any]]) -> str:
     if row is None:
         return "<td></td>"
     cells.append({"title": f"{row.qualified_name} of {report.type}", "lines": list(_lines(report, row))})
     letter = escape(OUTCOME_OF[row.bucket].letter.strip()) or "&nbsp;"
+    kept = sum(row.outcomes.get(bucket, 0) for bucket in STRUCTURED)
+    # A bar below the name says how many calls keep the structure where not all end alike.
+    part = f' style="--k:{100 * kept / row.calls:.0f}%"' if 0 < kept < row.calls else ""
     return (
-        f'<td><button type="button" tabindex="-1" class="cell {_class(row.bucket)}" data-bucket="{row.bucket}" '
-        f'data-cell="{len(cells) - 1}"><b aria-hidden="true">{letter}</b><span>{row.bucket}</span></button></td>'
+        f'<td><button type="button" tabindex="-1" class="cell {css_class(row.bucket)}" data-bucket="{row.bucket}" '
+        f'data-cell="{len(cells) - 1}"{part}><b aria-hidden="true">{letter}</b><span>{row.bucket}</span></button></td>'
     )
 
 
-def _lines(report: Coverage, row: Row) -> Iterator[tuple[str, str]]:
+def _lines(report: Report, row: Row) -> Iterator[tuple[str, str]]:
     """Yield what is said of a function and a type, with headings."""
     yield "bucket", row.bucket
     yield "meaning", report.buckets[row.bucket]
-    for heading, text in (("handler", short_location(row.location)), ("note", row.note)):
-        if text:
-            yield heading, text
-    if isinstance(row, MeasuredRow):
-        yield from page_lines(row).items()
-        if row.problem:
-            yield "problem", row.problem
+    if row.note:
+        yield "note", row.note
+    for rule in row.rules:
+        entered = f", {rule.entered} calls come to it" if row.calls else ""
+        yield "rule", f"({rule.types}) {short_location(rule.location)}{entered}"
+    yield from page_lines(row).items()
+    if isinstance(row, MeasuredRow) and row.problem:
+        yield "problem", row.problem

@@ -1,8 +1,11 @@
-"""The buckets of a coverage report, and its rows."""
+"""The buckets of a coverage report, its rows, and what all that prints reports knows of them."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from dispatchkit.protocol.outcome import OUTCOMES
 
@@ -14,9 +17,13 @@ __all__ = [
     "STRUCTURED",
     "UNCOUNTED",
     "MeasuredRow",
+    "Report",
     "Row",
+    "RuleEntry",
+    "counted_outcomes",
     "rank",
     "short_name",
+    "typical",
 ]
 
 _NAMED = [one for one in OUTCOMES if one.bucket]
@@ -30,6 +37,27 @@ STRUCTURED = tuple(bucket for bucket, one in OUTCOME_OF.items() if one.structure
 FAULTS = tuple(bucket for bucket, one in OUTCOME_OF.items() if one.fault)
 # Functions of which a type cannot be expected, or could not be seen, to answer a call.
 UNCOUNTED = tuple(bucket for bucket, one in OUTCOME_OF.items() if not one.counted)
+UNANSWERED = ("refused", *FAULTS, *UNCOUNTED)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleEntry:
+    """A rule that a type has for a function.
+
+    Attributes
+    ----------
+    types : that it answers for
+    location : file and line of the handler
+    keywords : the optional arguments of the operation that it takes
+    result : what its annotation promises, "" where it has none
+    entered : number of the sample calls that come to it
+    """
+
+    types: str
+    location: str
+    keywords: tuple[str, ...] = ()
+    result: str = ""
+    entered: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +69,12 @@ class Row:
     function : its name
     namespace : it stands in
     kind : its family
-    bucket : one of `BUCKETS`
+    bucket : one of `BUCKETS`: how its plainest calls end
     location : file and line of the handler, "" where there is none
     note : what else is to be said
+    calls : number of its sample calls
+    outcomes : number of calls that end in each bucket, the best first
+    rules : all that the type has for it, those for pairs and for its kind, too
     """
 
     function: str
@@ -52,6 +83,9 @@ class Row:
     bucket: str
     location: str = ""
     note: str = ""
+    calls: int = 0
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+    rules: tuple[RuleEntry, ...] = ()
 
     @property
     def qualified_name(self) -> str:
@@ -66,20 +100,53 @@ class MeasuredRow(Row):
     Attributes
     ----------
     bucket : one of `MEASURED`
-    calls : how many calls were made
-    outcomes : number of calls that ended in each bucket
+    results : number of calls by the type of their result
     takes_keywords : whether the type's rules take every argument of the operation; None where it has no rule
     time_ratio : seconds of the deciding call by those of the same call on plain tensors; None where neither was timed
     densified : bytes of all dense copies that the calls made
     problem : the first call that went wrong or was refused, and why
     """
 
-    calls: int = 0
-    outcomes: dict[str, int] = field(default_factory=dict)
+    results: Mapping[str, int] = field(default_factory=dict)
     takes_keywords: bool | None = None
     time_ratio: float | None = None
     densified: int = 0
     problem: str = ""
+
+
+class Report(Protocol):
+    """What printing knows of the coverage of a type."""
+
+    @property
+    def type(self) -> str:
+        """Name of the type."""
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """One for each function."""
+
+    @property
+    def buckets(self) -> Mapping[str, str]:
+        """What each bucket means."""
+
+    @property
+    def totals(self) -> Mapping[str, int]:
+        """Number of functions in each bucket."""
+
+    @property
+    def outcomes(self) -> Mapping[str, int]:
+        """Number of calls that end in each bucket."""
+
+    @property
+    def percent(self) -> float:
+        """Per cent of the calls that are answered."""
+
+    @property
+    def structured_percent(self) -> float:
+        """Per cent of the calls that keep the structure."""
+
+    def data(self) -> dict[str, Any]:
+        """Return what its JSON holds."""
 
 
 def rank(bucket: str) -> int:
@@ -89,6 +156,43 @@ def rank(bucket: str) -> int:
     True
     """
     return OUTCOME_OF[bucket].order
+
+
+def typical(calls: Iterable[tuple[Hashable, bool, str]]) -> str:
+    """Return the bucket of a function: the worst fault of its calls, else how the plainest of them end.
+
+    These are the calls without optional arguments where there are such, form by form: alone, with a tensor, with a
+    number. Each form counts by most of its calls, by the worse of as many, and the best of the forms is the function's.
+
+    Parameters
+    ----------
+    calls : of each its form, whether it has no optional arguments, and its bucket
+
+    >>> typical([("alone", True, "native"), ("alone", False, "dense"), ("alone", False, "dense")])
+    'native'
+    >>> typical([("alone", True, "native"), ("alone", True, "dense"), ("with a number", True, "refused")])
+    'dense'
+    >>> typical([("alone", True, "native"), ("alone", False, "wrong value")])
+    'wrong value'
+    """
+    listed = list(calls)
+    faults = [bucket for _, _, bucket in listed if bucket in FAULTS]
+    if faults:
+        return max(faults, key=rank)
+    forms: dict[Hashable, list[str]] = {}
+    for form, _, bucket in [one for one in listed if one[1]] or listed:
+        forms.setdefault(form, []).append(bucket)
+    most = [max((form.count(bucket), rank(bucket), bucket) for bucket in form)[2] for form in forms.values()]
+    return min(most, key=rank)
+
+
+def counted_outcomes(rows: Iterable[Row]) -> Counter[str]:
+    """Return how many calls of some functions end in each bucket; a row without calls counts as one."""
+    found: Counter[str] = Counter()
+    for row in rows:
+        if row.bucket not in UNCOUNTED:
+            found.update(row.outcomes or {row.bucket: 1})
+    return found
 
 
 def short_name(row: Row) -> str:

@@ -37,7 +37,7 @@ def draw(
     Notes
     -----
     The arrows are the edges that gradients flow back along, drawn in the direction of the forward pass. Arguments that
-    need no gradient are not part of the graph. No program or library is needed beside Python.
+    need no gradient are not part of the graph. No program or library is needed but Python.
 
     Examples
     --------

@@ -169,7 +169,7 @@ def _across(graph: _Layered) -> list[float]:
     """Return the coordinate across the layers of each box and placeholder."""
     xs = [0.0] * len(graph.widths)
     for layer in graph.layers:
-        _settle(layer, graph, xs, [0.0] * len(layer), [1.0] * len(layer))
+        _place(layer, graph, xs, [0.0] * len(layer), [1.0] * len(layer))
     for sweep in range(ROUNDS):
         down = sweep % 2 == 0
         for layer in graph.layers if down else reversed(graph.layers):
@@ -180,7 +180,7 @@ def _across(graph: _Layered) -> list[float]:
                 total = sum(weight for _, weight in pulls)
                 wanted.append(sum(xs[n] * weight for n, weight in pulls) / total if pulls else xs[v])
                 weights.append(total or 0.01)
-            _settle(layer, graph, xs, wanted, weights)
+            _place(layer, graph, xs, wanted, weights)
     return xs
 
 
@@ -190,7 +190,7 @@ def _weight(graph: _Layered, upper: int, lower: int) -> float:
     return (1.0, 2.0, 8.0)[passing] / max(len(graph.below[upper]), len(graph.above[lower]))
 
 
-def _settle(
+def _place(
     layer: Sequence[int], graph: _Layered, xs: list[float], wanted: Sequence[float], weights: Sequence[float]
 ) -> None:
     """Put each of a layer as near to where it is wanted as the others let it, in the sense of least squares.

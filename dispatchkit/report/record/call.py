@@ -8,17 +8,18 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from dispatchkit.errors import NoImplementationError
 from dispatchkit.protocol.chain import Step
-from dispatchkit.protocol.densify import told_layout
+from dispatchkit.protocol.densify import making_dense, told_layout
 from dispatchkit.protocol.fallbacks import Undecomposable
 from dispatchkit.protocol.frames import caller
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.modes import Mode
-from dispatchkit.protocol.observers import CallEvent
+from dispatchkit.protocol.observers import CallEvent, unobserved
 from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, METHOD, OUTCOMES
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
 
 __all__ = ["HOWS", "TracedCall", "begun", "finish"]
@@ -45,12 +46,14 @@ class TracedCall:
     duration : all of it; 0 while it is under way
     self_time : without what calls inside took, and without what the trace itself took
     densified, self_densified : bytes of the dense copies that were made: in all of it, and without calls inside
+    reason : why a dense copy was made, "" where none was: who declined, or the function that made it itself
     how : one of `HOWS`
     who : type or mode that answered, "" for plain tensors
     what : the answer, in words
     location : file and line of the handler, "" where there is none
     result : name of the result's type, "" where it raised
     error : class and first line of the exception, "" where it did not raise
+    asked : the type that answered by its rule or fallback, None for plain tensors and modes
     """
 
     function: str
@@ -69,12 +72,14 @@ class TracedCall:
     self_time: int = 0
     densified: int = 0
     self_densified: int = 0
+    reason: str = ""
     how: str = ""
     who: str = ""
     what: str = ""
     location: str = ""
     result: str = ""
     error: str = ""
+    asked: type | None = None
 
     @property
     def name(self) -> str:
@@ -100,35 +105,66 @@ class TracedCall:
         ]
 
 
-def begun(call: CallEvent, parent: int | None, depth: int) -> TracedCall:
-    """Return the record of a call that is about to be made, with all that is known of it by then."""
-    arrays = list(_arrays(call))
-    layouts = [_layout(value) for value in arrays]
+def begun(call: CallEvent, parent: int | None, depth: int) -> tuple[TracedCall, bool]:
+    """Return the record of a call that is about to be made, and whether its arrays are plain and all its arguments."""
+    plain = _plain_arrays(call)
+    names, shapes, dtypes = plain or _all_arrays(call)
     file, line, _ = caller()
-    return TracedCall(
-        call.name,
-        tuple(type_name(type(value)) for value in arrays),
-        tuple(shape for shape, _ in layouts),
-        tuple(dtype for _, dtype in layouts),
-        file,
-        line,
-        threading.current_thread().name,
-        call.thread,
-        _task(),
-        parent,
-        depth,
+    thread = threading.current_thread().name
+    record = TracedCall(call.name, names, shapes, dtypes, file, line, thread, call.thread, _task(), parent, depth)
+    return record, plain is not None
+
+
+Arrays: TypeAlias = "tuple[tuple[str, ...], tuple[tuple[int, ...] | None, ...], tuple[str, ...]]"
+
+
+def _plain_arrays(call: CallEvent) -> Arrays | None:
+    """Return types, shapes and dtypes of a call with plain arrays alone; None where there is anything else."""
+    operation, args = call.operation, call.args
+    if operation is None or call.kwargs or operation.parameters.positional != len(args):
+        return None
+    base = operation.types.base
+    for value in args:
+        if type(value) is not base:
+            return None
+    name = _name(base)
+    return (
+        tuple([name] * len(args)),
+        tuple([value.shape for value in args]),
+        tuple([_dtype_text(value.dtype) for value in args]),
     )
 
 
-def finish(record: TracedCall, call: CallEvent, origin: int, result: Any, error: BaseException | None) -> None:
-    """Write into a record what came of its call; `origin` is the time that the trace began."""
+def _all_arrays(call: CallEvent) -> Arrays:
+    with unobserved():
+        arrays = list(_arrays(call))
+        layouts = [_layout(value) for value in arrays]
+    return (
+        tuple([_name(type(value)) for value in arrays]),
+        tuple([shape for shape, _ in layouts]),
+        tuple([dtype for _, dtype in layouts]),
+    )
+
+
+_name = lru_cache(maxsize=256)(type_name)
+
+
+def finish(
+    record: TracedCall, plain: bool, call: CallEvent, origin: int, result: Any, error: BaseException | None
+) -> None:
+    """Write into a record what came of its call, `plain` as of `begun`; `origin` is the time that the trace began."""
     record.start = call.started - origin
     record.duration = call.ended - call.started
     record.self_time = max(record.duration - call.inside, 0)
     record.densified = call.dense + call.dense_inside
     record.self_densified = call.dense
+    record.reason = call.reason
+    if plain and error is None and call.asked is None:
+        record.how, record.result = "plain", _name(type(result))
+        return
     try:
-        _decide(record, call, error)
+        with unobserved():
+            _decide(record, call, error)
     except Exception:  # noqa: BLE001  # what cannot be decided now could not be when the call was made
         record.how = "nobody"
     if error is None:
@@ -156,7 +192,8 @@ def _arrays(call: CallEvent) -> Iterator[Any]:
 
 def _layout(value: Any) -> tuple[tuple[int, ...] | None, str]:
     try:
-        shape, dtype = told_layout(value)
+        with making_dense(value):  # which a property of the type's own may do, for the record alone
+            shape, dtype = told_layout(value)
         return None if shape is None else tuple(shape), "" if dtype is None else _dtype_text(dtype)
     except Exception:  # noqa: BLE001  # a type's own property may raise anything, and is only asked for the record
         return None, ""
@@ -190,6 +227,9 @@ def _decide(record: TracedCall, call: CallEvent, error: BaseException | None) ->
         record.how, record.who, record.what = "mode", method, f"{method}.{operation.types.method}"
         record.location = _location(getattr(type(asked), operation.types.method, None))
         return
+    if isinstance(error, TypeError) and not _is_bound(operation, call):
+        record.how = "nobody"
+        return
     chain = operation.protocol.chain(operation, operation.parameters.key(call.args, call.kwargs))
     step: Step | None = asked or next(iter(chain.steps), None)
     gave_up = (isinstance(error, NoImplementationError) and error.function == operation.qualified_name) or (
@@ -203,10 +243,20 @@ def _decide(record: TracedCall, call: CallEvent, error: BaseException | None) ->
         record.how = "plain"
         return
     record.how, record.who, record.what = step.source.how, type_name(step.cls), step.text
+    record.asked = step.cls
     if step.rule is not None:
         record.what, record.location = step.rule.title, step.rule.location
     elif step.source is METHOD:
         record.location = _location(operation.protocol.types.own_method(step.cls))
+
+
+def _is_bound(operation: Overridable, call: CallEvent) -> bool:
+    """Return whether the signature of an operation allows a call."""
+    try:
+        operation.parameters.signature.bind(*call.args, **call.kwargs)
+    except TypeError:
+        return False
+    return True
 
 
 def _location(method: Any) -> str:

@@ -48,6 +48,7 @@ def _event(call: TracedCall, process: int, track: int) -> dict[str, Any]:
         "line": call.place,
         "self time (us)": call.self_time / 1000,
         "bytes densified": call.densified,
+        "why dense": call.reason,
     }
     return {
         "name": call.name,

@@ -15,10 +15,14 @@ from dispatchkit.graph.node import Node
 from dispatchkit.graph.node_wrapper import NodeWrapper, is_wrapped_by
 from dispatchkit.graph.storage import Vertex
 from dispatchkit.protocol.observers import CallEvent, Observer, active_observer, observe, observers, set_observers
+from dispatchkit.report.coverage.advice import Advice
+from dispatchkit.report.operations import Named
+from dispatchkit.report.record.advice import recorded_advice
 from dispatchkit.report.record.call import TracedCall, begun, finish
 from dispatchkit.report.record.chrome import chrome_trace
 from dispatchkit.report.record.summary import Order, Summary, summarised
 from dispatchkit.report.record.timeline import Timeline
+from dispatchkit.report.record.tree import tree_of
 
 __all__ = ["Trace", "record_calls"]
 
@@ -36,6 +40,8 @@ class Trace(Observer):
     duration : nanoseconds from the first call of `__enter__` to the last `__exit__`, or to now
     """
 
+    is_silent = True
+
     def __init__(self, max_calls: int = MAX_CALLS) -> None:
         if max_calls < 1:
             raise ValueError(f"record_calls: max_calls must be at least 1, found {max_calls}")
@@ -45,7 +51,7 @@ class Trace(Observer):
         self._origin = self._left = 0
         self._blocks = 0
         self._lock = Lock()
-        self._under_way: dict[CallEvent, tuple[int, TracedCall]] = {}
+        self._under_way: dict[CallEvent, tuple[int, TracedCall, bool]] = {}
 
     def __enter__(self) -> Trace:
         if self in observers():
@@ -77,24 +83,24 @@ class Trace(Observer):
         outer = call.outer
         while outer is not None and outer not in self._under_way:
             outer = outer.outer
-        parent, above = (None, None) if outer is None else self._under_way[outer]
-        record = begun(call, parent, 0 if above is None else above.depth + 1)
+        parent, above, _ = (None, None, False) if outer is None else self._under_way[outer]
+        record, plain = begun(call, parent, 0 if above is None else above.depth + 1)
         record.start = perf_counter_ns() - self._origin
         with self._lock:  # threads that share the context write into the same list
-            self._under_way[call] = len(self.calls), record
+            self._under_way[call] = len(self.calls), record, plain
             self.calls.append(record)
 
     def on_end(self, call: CallEvent, result: Any, error: BaseException | None) -> None:
         """Complete the record of a call."""
         found = self._under_way.pop(call, None)
         if found is not None:
-            finish(found[1], call, self._origin, result, error)
+            finish(found[1], found[2], call, self._origin, result, error)
 
     def on_backward(self, vertices: Iterable[Vertex]) -> None:
         """Have the nodes of a backward pass tell when their rules run."""
         for vertex in vertices:
-            if isinstance(vertex, Node) and not is_wrapped_by(_Told, vertex):
-                vertex.operation = _Told(vertex.operation)
+            if isinstance(vertex, Node) and not is_wrapped_by(_Recorded, vertex):
+                vertex.operation = _Recorded(vertex.operation)
 
     def summary(self, by: Literal["function", "line"] = "function", sort: Order = "self") -> Summary:
         """Return a table of the calls, by function or by the line of the program that led to them.
@@ -109,6 +115,29 @@ class Trace(Observer):
         ValueError : for another `by` or `sort`
         """
         return summarised(self.calls, by, sort, self.dropped)
+
+    def advice(self, n: int = 5, *, cls: type | None = None, impossible: Named = (), with_kinds: bool = True) -> Advice:
+        """Return the rules that would have spared the most calls of the program from becoming dense.
+
+        Parameters
+        ----------
+        n : how many rules at most
+        cls : the type that they are for; by default the one whose calls became dense most often
+        impossible : functions and kinds that cannot keep its structure, besides those that it declares:
+            ``array_type(impossible=[dk.reshape])``
+        with_kinds : whether one rule for all operations of a kind may be suggested
+
+        Returns
+        -------
+        suggestions, the best first, each with the calls, bytes and time that became dense for want of it, the lines
+        that called, and the rule to be filled in; prints as a list
+
+        Notes
+        -----
+        The numbers are of the calls recorded. A result that then keeps its structure meets further calls, which a new
+        record shows.
+        """
+        return recorded_advice(self.calls, n, cls=cls, impossible=impossible, with_kinds=with_kinds)
 
     def timeline(self, width: int = 1000) -> Timeline:
         """Return a picture of the calls over time, those made inside of another below it.
@@ -139,13 +168,16 @@ class Trace(Observer):
             Path(path).write_text(text, encoding="utf-8")
         return text
 
+    def __str__(self) -> str:
+        return tree_of(self.calls, self.dropped)
+
     def __repr__(self) -> str:
         more = f", {self.dropped} more not kept" if self.dropped else ""
         return f"<Trace: {len(self.calls)} calls{more}>"
 
 
-class _Told(NodeWrapper):
-    """The operation of a node whose rules traces are told of."""
+class _Recorded(NodeWrapper):
+    """The operation of a node whose rules records see."""
 
     __slots__ = ()
 

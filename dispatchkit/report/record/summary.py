@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from dispatchkit.errors import format_bytes
-from dispatchkit.report.coverage.tables import short_location
 from dispatchkit.report.record.call import TracedCall
+from dispatchkit.report.table import Table, format_time, short_location
 
-__all__ = ["Order", "Summary", "SummaryRow", "format_time", "summarised"]
+__all__ = ["Order", "Summary", "SummaryRow", "summarised"]
 
 Order: TypeAlias = Literal["self", "total", "calls", "bytes", "name"]
 # How many combinations of types a table names.
@@ -156,28 +156,17 @@ class Summary:
         said += f", {format_bytes(dense)} densified" if dense else ""
         return [said, *([f"{self.dropped} later calls were not kept"] if self.dropped else [])]
 
+    def _table(self) -> Table:
+        return Table(self.heads, self._cells(), right=range(1, 6), indent=0)
+
     def __str__(self) -> str:
-        table = [self.heads, *self._cells()]
-        widths = [max(len(cells[i]) for cells in table) for i in range(len(self.heads))]
-        lines = []
-        for cells in table:
-            # Numbers stand right, texts left.
-            parts = [
-                text.rjust(width) if 0 < place < 6 else text.ljust(width)
-                for place, (text, width) in enumerate(zip(cells, widths, strict=True))
-            ]
-            lines.append("  ".join(parts).rstrip())
-        return "\n".join([*lines, *self._notes()])
+        return "\n".join([*self._table().lines(), *self._notes()])
 
     __repr__ = __str__
 
     def to_markdown(self) -> str:
         """Return the table in Markdown."""
-        lines = [f"| {' | '.join(self.heads)} |", "| --- | ---: | ---: | ---: | ---: | ---: | --- | --- |"]
-        for name, *rest in self._cells():
-            cells = [text.replace("|", "\\|") for text in rest]
-            lines.append(f"| `{name}` | {' | '.join(cells)} |")
-        return "\n".join([*lines, "", *self._notes()]) + "\n"
+        return "\n".join([*self._table().markdown(), "", *self._notes()]) + "\n"
 
     def _repr_markdown_(self) -> str:
         return self.to_markdown()
@@ -190,15 +179,3 @@ def _counted(counts: Counter[str]) -> str:
         return common[0][0]
     rest = len(counts) - len(common)
     return ", ".join(f"{text} ×{count}" for text, count in common) + (f", {rest} more" if rest else "")
-
-
-def format_time(nanoseconds: float) -> str:
-    """Write a time as people do.
-
-    >>> format_time(950), format_time(12_345), format_time(2_500_000_000)
-    ('950 ns', '12.3 µs', '2.5 s')
-    """
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if nanoseconds >= 0.9995 * size:
-            return f"{nanoseconds / size:.1f} {unit}"
-    return f"{nanoseconds:.0f} ns"

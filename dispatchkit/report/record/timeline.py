@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dispatchkit.errors import format_bytes
-from dispatchkit.protocol.outcome import OUTCOMES, PALE
-from dispatchkit.report.coverage.tables import short_location
+from dispatchkit.report.palette import css_class, style
 from dispatchkit.report.record.call import HOWS, TracedCall
-from dispatchkit.report.record.summary import format_time
+from dispatchkit.report.record.page import lane_text, timeline_page
+from dispatchkit.report.table import format_time, short_location
 
 __all__ = ["Timeline"]
 
@@ -24,38 +24,18 @@ CHARACTER = 6.75
 # Calls that are narrower are drawn in one box with their neighbours, as long as that is not wider than the other.
 NARROW, WIDE = 2.0, 90.0
 DEEPEST = 40
-# Of the boxes: by how calls were answered, and of those that hold several.
-COLOURS = {**{one.how: one.colours for one in OUTCOMES if one.how}, "several": PALE}
-
-
-def _kind(how: str) -> str:
-    return (how or "plain").replace(" ", "-")
-
-
-def _coloured(how: str, fill: str, edge: str) -> str:
-    """Return the rules of style for a way of answering; in a box of several calls its band has the stronger colour."""
-    kind = _kind(how)
-    return (
-        f".dk-trace .{kind} > rect {{ fill: {fill}; stroke: {edge}; }}\n"
-        f".dk-trace .several .{kind} > rect {{ fill: {edge}; stroke: none; }}\n"
-    )
-
-
-def _style() -> str:
-    light = "".join(_coloured(how, own.fill, own.edge) for how, own in COLOURS.items())
-    dark = "".join(_coloured(how, own.dark_fill, own.dark_edge) for how, own in COLOURS.items())
-    return f"""
-.dk-trace {{ --paper: #ffffff; --ink: #1f2328; --faint: #656d76; --line: #d0d7de; --bad: #cf222e;
-  font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: 11px; }}
-{light}@media (prefers-color-scheme: dark) {{
-.dk-trace {{ --paper: #0d1117; --ink: #e6edf3; --faint: #9198a1; --line: #30363d; --bad: #f85149; }}
-{dark}}}
-.dk-trace .paper {{ fill: var(--paper); }}
-.dk-trace text {{ fill: var(--ink); }}
-.dk-trace .faint {{ fill: var(--faint); }}
-.dk-trace .tick {{ stroke: var(--line); }}
-.dk-trace .several > rect {{ stroke-dasharray: 2 2; }}
-.dk-trace .raised > rect {{ stroke: var(--bad); stroke-width: 2; }}
+# Calls that a page holds, the first ones.
+ON_PAGE = 20_000
+RULES = """
+& { font-size: 11px; }
+& .paper { fill: var(--paper); }
+& g > rect { fill: var(--c); stroke: var(--e); }
+& .several g > rect { fill: var(--e); stroke: none; }
+& text { fill: var(--ink); }
+& .faint { fill: var(--faint); }
+& .tick { stroke: var(--line); }
+& .several > rect { stroke-dasharray: 2 2; }
+& .raised > rect { stroke: var(--bad); stroke-width: 2; }
 """
 
 
@@ -112,34 +92,42 @@ class Timeline:
         top = y
         boxes: list[str] = []
         for lane, rows in groups.items():
-            boxes.append(f'<text class="faint" x="{MARGIN}" y="{y + 14:.1f}">{html.escape(_lane_text(lane))}</text>')
+            boxes.append(f'<text class="faint" x="{MARGIN}" y="{y + 14:.1f}">{html.escape(lane_text(lane))}</text>')
             y += ROW
             for blocks in rows:
-                boxes += [self._box(block, y) for block in blocks]
+                following = [(block.start - self._from) * self._scale + MARGIN for block in blocks[1:]]
+                for block, limit in zip(blocks, [*following, float(self._width)], strict=True):
+                    boxes.append(self._box(block, y, limit))
                 y += ROW + GAP
             y += 8
         parts += [*self._axis(top, y), *boxes]
         size = f'width="{self._width}" height="{y + MARGIN:.0f}"'
         view = f'viewBox="0 0 {self._width} {y + MARGIN:.0f}"'
+        used = [*dict.fromkeys(call.how or "plain" for call in self._calls), "several"]
         head = [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="dk-trace" {size} {view} role="img">',
             f"<title>{html.escape(next(self._heads(groups)))}</title>",
-            f"<style>{_style()}</style>",
+            f"<style>{style('.dk-trace', RULES, used)}</style>",
             f'<rect class="paper" {size} rx="8"/>',
         ]
         return "\n".join([*head, *parts, "</svg>"])
 
+    def to_html(self) -> str:
+        """Return one HTML page that needs nothing else: it zooms, searches, and shows what is known of each call."""
+        return timeline_page(self._calls[:ON_PAGE], len(self._calls) - ON_PAGE, _details)
+
     def save(self, path: str | Path) -> None:
-        """Write the picture to a file.
+        """Write the picture or the page to a file.
 
         Raises
         ------
-        ValueError : if its name does not end in ``.svg``
+        ValueError : if its name ends neither in ``.svg`` nor in ``.html``
         """
         path = Path(path)
-        if path.suffix.lower() != ".svg":
-            raise ValueError(f"timeline: cannot save as '{path.name}'; use a name that ends in .svg")
-        path.write_text(self.svg, encoding="utf-8")
+        if path.suffix.lower() not in (".svg", ".html"):
+            raise ValueError(f"timeline: cannot save as '{path.name}'; use a name that ends in .svg or .html")
+        text = self.svg if path.suffix.lower() == ".svg" else self.to_html()
+        path.write_text(text, encoding="utf-8")
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -184,9 +172,9 @@ class Timeline:
     def _legend(self) -> Iterator[str]:
         """Yield rows of the colours that are used, with what they mean."""
         used = {call.how for call in self._calls}
-        said = {_kind(how): f"{how}: {text}" for how, text in HOWS.items() if how in used}
+        said = {css_class(how): f"{how}: {text}" for how, text in HOWS.items() if how in used}
         if any(call.error for call in self._calls):
-            said["several raised"] = "raised an exception"
+            said[f"{css_class('several')} raised"] = "raised an exception"
         x, row = 0.0, ""
         for names, text in said.items():
             length = 18 + CHARACTER * len(text) + 18
@@ -211,37 +199,34 @@ class Timeline:
             if x + CHARACTER * len(text) < self._width:
                 yield f'<text class="faint" x="{x + 2:.1f}" y="{top - 3:.1f}">{text}</text>'
 
-    def _box(self, block: _Block, y: float) -> str:
-        """Return the box of a call, or of several."""
+    def _box(self, block: _Block, y: float, limit: float) -> str:
+        """Return the box of a call, or of several; a name that it is too narrow for stands after it, before `limit`."""
         x = MARGIN + (block.start - self._from) * self._scale
         width = max((block.end - block.start) * self._scale, 1.0)
         if len(block.calls) == 1:
             call = block.calls[0]
-            names, said = [_kind(call.how)], _details(call)
+            names, said = [css_class(call.how)], _details(call)
             label = next(
-                (text for text in (f"{call.name} {format_time(call.duration)}", call.name) if _fits(text, width)),
-                _shortened(call.name, width),
+                (text for text in (f"{call.name} {format_time(call.duration)}", call.name) if _fits(text, width)), ""
             )
+            after = not label and _fits(call.name, limit - x - width)
+            label = label or (call.name if after else _shortened(call.name, width))
         else:
-            names, said = ["several"], _details_of_several(block.calls)
+            names, said = ["several", css_class("several")], _details_of_several(block.calls)
             label = next(
                 (text for text in (f"{len(block.calls)} calls", f"×{len(block.calls)}") if _fits(text, width)), ""
             )
         if any(call.error for call in block.calls):
             names.append("raised")
+        place = x + width if len(block.calls) == 1 and after else x
         parts = "" if len(block.calls) == 1 else "".join(_shares(block, x, y, width))
         baseline = y + (14 if len(block.calls) == 1 else 12)
-        text = f'<text x="{x + 4:.1f}" y="{baseline:.1f}">{html.escape(label)}</text>' if label else ""
+        text = f'<text x="{place + 4:.1f}" y="{baseline:.1f}">{html.escape(label)}</text>' if label else ""
         return (
             f'<g class="{" ".join(names)}"><title>{html.escape(said)}</title>'
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{ROW:.0f}" rx="{min(3.0, width / 3):.1f}"/>'
             f"{parts}{text}</g>"
         )
-
-
-def _lane_text(lane: Lane) -> str:
-    _, thread, task = lane
-    return f"{thread}, task {task}" if task else thread
 
 
 def _fits(text: str, width: float) -> bool:
@@ -261,7 +246,7 @@ def _shares(block: _Block, x: float, y: float, width: float) -> Iterator[str]:
     scale = width / max(sum(times.values()), 1)
     for how in sorted(times):
         own = times[how] * scale
-        yield f'<g class="{_kind(how)}"><rect x="{x:.1f}" y="{y + 15:.1f}" width="{own:.1f}" height="5"/></g>'
+        yield f'<g class="{css_class(how)}"><rect x="{x:.1f}" y="{y + 15:.1f}" width="{own:.1f}" height="5"/></g>'
         x += own
 
 
@@ -274,7 +259,7 @@ def _details(call: TracedCall) -> str:
         lines.append(short_location(call.location))
     lines.append(times)
     if call.densified:
-        lines.append(f"{format_bytes(call.densified)} densified")
+        lines.append(f"{format_bytes(call.densified)} densified" + (f": {call.reason}" if call.reason else ""))
     if call.error:
         lines.append(f"raised {call.error}")
     return "\n".join([*lines, f"called from {short_location(call.place)}"])

@@ -72,7 +72,7 @@ def binary_cross_entropy(
     """
     check_reduction(binary_cross_entropy.__name__, reduction)
     x, target = alike(xp, binary_cross_entropy, x, target)
-    if not holds((x >= 0) & (x <= 1)):
+    if not holds((x >= 0) & (x <= 1), traced=True):
         first = first_wrong(x, lambda share: not 0 <= share <= 1)
         raise ValueError(f"{binary_cross_entropy.__name__}: argument 'x' must be of probabilities, from 0 to 1{first}")
     if weight is not None:

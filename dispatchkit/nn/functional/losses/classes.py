@@ -222,7 +222,7 @@ def _target(xp: Namespace, op: Named, x: Any, target: Any, axis: int, ignore_ind
     wanted = (*shape[:axis], *shape[axis + 1 :])
     expect(op, "target", given, given == wanted, f"{wanted}, that of x without its {count} classes")
     found = Classes(xp, target, axis, ignore_index)
-    if not holds((found.numbers >= 0) & (found.numbers < count)):
+    if not holds((found.numbers >= 0) & (found.numbers < count), traced=True):
         first = first_wrong(found.numbers, lambda number: not 0 <= number < count)
         raise IndexError(
             f"{op.__name__}: argument 'target' must be numbers of the {count} classes, from 0 to {count - 1}, or "

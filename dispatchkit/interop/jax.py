@@ -1,0 +1,251 @@
+"""Tensors and array types in JAX's transformations; imported for its effect.
+
+`Tensor`, its subclasses and every declared array type become pytrees: containers whose leaves are the arrays inside.
+What `jax.jit`, `jax.grad`, `jax.vmap` and `jax.lax.scan` take apart they put together again, so a function of a
+diagonal matrix is given one and may return one. JAX's own arrays mix with tensors, on either side of an operator.
+
+Examples
+--------
+>>> import dispatchkit as dk
+>>> import dispatchkit.interop.jax
+>>> import jax, jax.numpy as jnp
+>>> step = jax.jit(lambda x: 2 * x + 1)
+>>> type(step(dk.Tensor(jnp.ones(2))))
+<class 'dispatchkit.Tensor'>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.backends.arrays import is_inexact, is_raw, namespace_of, raw_array
+from dispatchkit.declare.wrapping import make_leaf, wrapped
+from dispatchkit.errors import AutogradError
+from dispatchkit.graph.recording import is_grad_enabled
+from dispatchkit.graph.storage import Storage
+from dispatchkit.interop.dense import dense_tensor
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.tensor import attributes_of
+
+try:
+    import jax
+except ImportError as error:
+    raise ImportError("dispatchkit.interop.jax needs JAX: pip install jax") from error
+
+__all__ = ["register", "to_jax"]
+
+# On instances whose fields hold what JAX put in the place of arrays: the names of these fields.
+MARK = "__dispatchkit_children__"
+_registered: set[type] = set()
+
+
+class Kept:
+    """What JAX keeps of an instance besides its arrays, and compares to tell whether two are of one structure.
+
+    Parameters
+    ----------
+    children : names of the attributes that hold arrays
+    raw : those of them that hold an array itself, rather than a tensor
+    rest : the other attributes
+    leaf : whether it is a tensor that requires a gradient
+    """
+
+    __slots__ = ("children", "leaf", "raw", "rest")
+
+    def __init__(
+        self, children: tuple[str, ...], raw: frozenset[str], rest: dict[str, Any], *, leaf: bool = False
+    ) -> None:
+        self.children, self.raw, self.rest, self.leaf = children, raw, rest, leaf
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Kept):
+            return NotImplemented
+        own, others = (self.children, self.raw, self.leaf), (other.children, other.raw, other.leaf)
+        return own == others and same(self.rest, other.rest)
+
+    def __hash__(self) -> int:
+        # The values may be of any kind, dictionaries and lists too; `==` tells them apart.
+        return hash((self.children, self.raw, self.leaf, *self.rest))
+
+    def __repr__(self) -> str:
+        return ", ".join(f"{name}={value!r}" for name, value in self.rest.items())
+
+
+def same(left: Any, right: Any) -> bool:
+    """Return whether two values that are no arrays to differentiate are equal; what cannot be compared is not."""
+    if left is right:
+        return True
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, Mapping):
+        return left.keys() == right.keys() and all(same(value, right[key]) for key, value in left.items())
+    if isinstance(left, (list, tuple)):
+        return len(left) == len(right) and all(map(same, left, right))
+    try:
+        return bool(left == right)
+    except (TypeError, ValueError):
+        return False
+
+
+def holds_arrays(value: Any) -> bool:
+    """Return whether an attribute is taken apart: an array, a floating-point number, or a container of such."""
+    if isinstance(value, (float, complex, Storage)) or is_array(value):
+        return True
+    if tensor_protocol.types.participates(type(value)):
+        return True
+    if isinstance(value, (list, tuple)):
+        return any(map(holds_arrays, value))
+    return isinstance(value, dict) and any(map(holds_arrays, value.values()))
+
+
+def is_array(value: Any) -> bool:
+    """Return whether a value is a raw array of any library, or a floating-point scalar of NumPy's."""
+    if isinstance(value, Storage) or tensor_protocol.types.participates(type(value)):
+        return False
+    return isinstance(value, np.inexact) or (is_raw(value) and not isinstance(value, np.generic))
+
+
+def taken_apart(value: Any) -> tuple[list[Any], Kept]:
+    """Return the arrays of an instance of an array type or subclass of `Tensor`, and what is kept besides.
+
+    Raises
+    ------
+    AutogradError : for a tensor that was computed from one that requires a gradient, where a graph is recorded
+    """
+    found = {name: one for name, one in attributes_of(value).items() if not is_cache(type(value), name)}
+    marked: frozenset[str] = found.pop(MARK, frozenset())
+    first = {name: place for place, name in enumerate(fields(type(value)))}
+    names = sorted(found, key=lambda name: (first.get(name, len(first)), name))
+    children = tuple(name for name in names if name in marked or holds_arrays(found[name]))
+    rest = {name: found[name] for name in names if name not in children}
+    raw = frozenset(name for name in children if is_array(found[name]))
+    held = [plain(found[name]) for name in children]
+    if not isinstance(value, Tensor):
+        return held, Kept(children, raw, rest)
+    node = value._node
+    if node is not None and not node.is_leaf and is_grad_enabled():
+        raise AutogradError(
+            "a tensor of a graph that dispatchkit records cannot go into or out of a transformation of JAX, which "
+            "would lose the graph; give x.detach()"
+        )
+    return [value.array, *held], Kept(children, raw, rest, leaf=node is not None and node.is_leaf)
+
+
+def plain(value: Any) -> Any:
+    """Return the array of a tensor that has nothing else, so that it fits a number in the same place."""
+    return value.array if type(value) is Tensor and value._node is None else value
+
+
+def fields(cls: type) -> tuple[str, ...]:
+    """Return the declared fields of a type, the order of its arrays."""
+    return () if issubclass(cls, Tensor) else tensor_protocol.types.field_names(cls)
+
+
+def is_cache(cls: type, name: str) -> bool:
+    """Return whether an attribute is computed from others and kept."""
+    return isinstance(getattr(cls, name, None), cached_property)
+
+
+def put_together(cls: type, kept: Kept, held: Any) -> Any:
+    """Return an instance of an array type or subclass of `Tensor` around other arrays, without the constructor."""
+    held = list(held)
+    if issubclass(cls, Tensor):
+        array = held.pop(0)
+        made = wrapped(cls, raw_array(array) if is_array(array) else array)
+        if kept.leaf and is_array(array) and is_inexact(array.dtype):
+            made._node = make_leaf(array)
+    else:
+        made = object.__new__(cls)
+    for name, value in kept.rest.items():
+        object.__setattr__(made, name, value)
+    for name, value in zip(kept.children, held, strict=True):
+        wraps = name not in kept.raw and is_array(value)
+        object.__setattr__(made, name, wrapped(Tensor, raw_array(value)) if wraps else value)
+    if not all(map(holds_arrays, held)) and hasattr(made, "__dict__"):
+        object.__setattr__(made, MARK, frozenset(kept.children))
+    return made
+
+
+def register(cls: type) -> None:
+    """Make a class a pytree by its attributes; subclasses of it follow.
+
+    Importing this module does so for `Tensor`, its subclasses and every declared array type. It is left to call this
+    for types that only define ``__tensor_function__``.
+
+    Parameters
+    ----------
+    cls : the class; one that somebody has registered with JAX stays as it is
+    """
+    if cls in _registered or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
+        return
+    _registered.add(cls)
+    key = jax.tree_util.GetAttrKey
+
+    def flatten_with_keys(value: Any) -> tuple[list[Any], Kept]:
+        held, kept = taken_apart(value)
+        names = ("array", *kept.children) if issubclass(cls, Tensor) else kept.children
+        return [(key(name), one) for name, one in zip(names, held, strict=True)], kept
+
+    def unflatten(kept: Kept, held: Any) -> Any:
+        return put_together(cls, kept, held)
+
+    try:
+        jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, taken_apart)
+    except ValueError:
+        return  # somebody else's registration
+    follow_subclasses(cls)
+
+
+def follow_subclasses(cls: type) -> None:
+    """Register the subclasses of a class, those of today and those still to be defined."""
+    for subclass in cls.__subclasses__():
+        register(subclass)
+    own = cls.__dict__.get("__init_subclass__")
+    inherited = getattr(cls.__init_subclass__, "__func__", None)
+    if getattr(inherited, "__registers__", False):
+        return
+
+    def __init_subclass__(subclass: type, **kwargs: Any) -> None:  # noqa: N807  # the method it becomes
+        if own is None:
+            super(cls, subclass).__init_subclass__(**kwargs)
+        else:
+            own.__func__(subclass, **kwargs)
+        register(subclass)
+
+    __init_subclass__.__registers__ = True  # type: ignore[attr-defined]
+    cls.__init_subclass__ = classmethod(__init_subclass__)  # type: ignore[assignment]
+
+
+def to_jax(x: Any) -> Any:
+    """Return a tensor, or the dense form of an array type, as an array of JAX's; also while JAX traces a function.
+
+    Parameters
+    ----------
+    x : tensor, array type, or what `dispatchkit.asarray` takes
+
+    Raises
+    ------
+    DensifyError : where the budget of `densify` forbids the dense form
+    AutogradError : for a tensor that requires a gradient, where a graph is recorded
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> from dispatchkit.interop.jax import to_jax
+    >>> type(to_jax(dk.ones(2))).__name__
+    'ArrayImpl'
+    """
+    tensor = dense_tensor("to_jax", x)
+    if tensor._node is not None and is_grad_enabled():
+        raise AutogradError("to_jax of a tensor that requires grad would lose the graph; use to_jax(x.detach())")
+    array = tensor.array
+    return array if namespace_of(array).__name__ == "jax.numpy" else jax.numpy.asarray(array)
+
+
+tensor_protocol.surface.follow(register)
+tensor_protocol.take_as_arrays(jax.Array, jax.core.Tracer)

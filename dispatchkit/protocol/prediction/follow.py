@@ -1,0 +1,411 @@
+"""Following a call: who is asked, what each of them does, and the calls that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import copy_context
+from itertools import product
+from typing import Any
+
+from dispatchkit.protocol.chain import Chain, Skipped, Step
+from dispatchkit.protocol.densify import forbidden_copy, making_dense, told_layout
+from dispatchkit.protocol.fallbacks.base import RUNNING, Followed, map_members
+from dispatchkit.protocol.fallbacks.rewrap import wrapped_field
+from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.layout import Layout
+from dispatchkit.protocol.modes import Mode, without_modes
+from dispatchkit.protocol.observers import set_observers
+from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, METHOD, PLAIN, REFUSED
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Key, flatten
+from dispatchkit.protocol.prediction.active_modes import active_modes, asked_modes
+from dispatchkit.protocol.prediction.bodies import follow_body
+from dispatchkit.protocol.prediction.declining import may_decline, promised_classes
+from dispatchkit.protocol.prediction.joining import changed, merged, names_of, result_classes
+from dispatchkit.protocol.prediction.mistakes import mistake_in, native_mistake
+from dispatchkit.protocol.prediction.stand_in import NotFollowed, StandIn, classes_of, key_of, make_stand_in
+from dispatchkit.protocol.prediction.tree import (
+    ANSWERS,
+    AT_RUN_TIME,
+    DECLINES,
+    DEPENDS,
+    IF_DECLINED,
+    OPEN,
+    PASSED_OVER,
+    RAISES,
+    Asked,
+    Prediction,
+    first_line,
+)
+
+__all__ = ["predict"]
+
+# Plain arrays with more elements are followed by shape and dtype alone.
+SMALL = 4096
+# Combinations of types that are looked at where arguments may be of several.
+MOST = 16
+
+
+def predict(operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Prediction:
+    """Return what will come of a call; no function of a user is called.
+
+    Parameters
+    ----------
+    operation : that is called
+    args, kwargs : of the call, with arrays, or stand-ins for arrays of which the type alone is known
+    """
+    modes = list(active_modes(operation))
+    return copy_context().run(_predicted, operation, args, dict(kwargs), modes)
+
+
+def _predicted(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], modes: list[Mode]) -> Prediction:
+    """Follow a call in a context where neither modes nor observers see it."""
+    without_modes()
+    set_observers(())
+    walk = _Walk(operation)
+    # A mode sees a call before its arguments are looked at.
+    asked, plainly = asked_modes(operation, modes)
+    open_to_modes = any(one.verdict == AT_RUN_TIME for one in asked)
+    mistake = native_mistake(operation, args, kwargs) if open_to_modes else mistake_in(operation, args, kwargs)
+    if mistake:
+        return Prediction(operation.qualified_name, (), (), tuple(asked), REFUSED, error=mistake)
+    args, kwargs = walk.stand_ins(operation, args, kwargs)
+    if plainly:
+        key = key_of(operation.parameters, args, kwargs, walk.type_of)
+        chain = operation.protocol.plain_chain(operation, key)
+        return walk.of_chain(chain, args, kwargs, asked)[0]
+    return walk.known(operation, args, kwargs, asked=asked)[0]
+
+
+class _Walk:
+    """Follows the calls of one prediction."""
+
+    def __init__(self, operation: Overridable) -> None:
+        self.protocol: Any = operation.protocol
+        self.running: set[tuple[Overridable, Key]] = set(RUNNING.get())
+        self.chains: dict[tuple[Overridable, Key], Chain] = {}
+
+    # What fallbacks ask for.
+
+    def type_of(self, value: Any) -> type:
+        classes = classes_of(value)
+        if len(classes) != 1:
+            raise NotFollowed(f"the type of {value!r}")
+        return classes[0]
+
+    def like(self, value: Any, classes: tuple[type, ...]) -> Any:
+        layout = value._layout if issubclass(type(value), StandIn) else Layout()
+        return make_stand_in(self.protocol, classes, layout)
+
+    def wrapped_in(self, value: Any, result: Any, inner: type) -> Any:
+        classes = classes_of(result)
+        layout = result._layout if issubclass(type(result), StandIn) else Layout(*_layout_of(result))
+        arrays = [cls is inner or self.protocol.types.participates(cls) for cls in classes]
+        if not all(arrays) or not arrays:
+            return make_stand_in(self.protocol, (), layout, "an inner call") if any(arrays) or not arrays else result
+        return make_stand_in(self.protocol, classes_of(value), layout, field=result)
+
+    def field_of(self, operation: Overridable, value: Any) -> Any:
+        if value._field is not None:
+            return value._field
+        if value._given is None:
+            return self.like(value, (self.protocol.types.base,) if self.protocol.types.base is not None else ())
+        found = getattr(value._given, wrapped_field(operation, value._given))
+        return self.stand_in(found)
+
+    def refused_copy(self, operation: Overridable, value: Any) -> tuple[str, str]:
+        error, depends = forbidden_copy(
+            operation.qualified_name, self.type_of(value), value._layout.shape, value._layout.dtype
+        )
+        return ("" if error is None else first_line(error)), depends
+
+    def again(
+        self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], running: Key | None = None
+    ) -> Followed:
+        mark = None if running is None else (operation, running)
+        if mark is not None:
+            self.running.add(mark)
+        try:
+            found, result = self.call(operation, args, kwargs)
+        finally:
+            if mark is not None:
+                self.running.discard(mark)
+        nobody = found.outcome is REFUSED and not found.depends_on_values
+        return Followed(result, "", found.error, found.depends_on_values, True, nobody, (found,))
+
+    def is_running(self, operation: Overridable, key: Key) -> bool:
+        return (operation, key) in self.running
+
+    def body(
+        self, operation: Overridable, key: Key, body: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Followed:
+        mark = (operation, key)
+        self.running.add(mark)
+        try:
+            return follow_body(self, operation, body, args, kwargs)
+        finally:
+            self.running.discard(mark)
+
+    # Calls.
+
+    def stand_ins(
+        self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments of a call with stand-ins in the place of arrays, but for small plain ones."""
+        return operation.parameters.replace(
+            args, kwargs, lambda name, value: self.stand_in(value, always=bool(operation.changes))
+        )
+
+    def stand_in(self, value: Any, always: bool = False) -> Any:
+        cls = type(value)
+        protocol = self.protocol
+        if issubclass(cls, StandIn):
+            return value
+        plain = cls is protocol.types.base or protocol.types.wrapped_always(cls)
+        if not plain and not protocol.types.participates(cls):
+            return value
+        shape, dtype = _layout_of(value)
+        if plain and not always and shape is not None and _count(shape) <= SMALL:
+            return value
+        return make_stand_in(protocol, (cls,), Layout(shape, dtype), given=value)
+
+    def plain(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the result of an inner call on plain arrays: computed, unless it is large or drawn by chance."""
+        if operation.is_cheap(args, kwargs):
+            return operation.function(*args, **kwargs)
+        return self.results(operation, (self.protocol.types.base,), args, kwargs, "")
+
+    def call(
+        self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], limited: bool = False
+    ) -> tuple[Prediction, Any]:
+        """Follow a call, for each of the types that its stand-ins may be of."""
+        found = [self.known(operation, *one, limited=limited) for one in self.narrowed(args, kwargs)]
+        first, result = found[0]
+        if len(found) == 1:
+            return first, result
+        return self._joined([one for one, _ in found]), merged(self.protocol, [given for _, given in found])
+
+    def narrowed(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+        """Yield the call with stand-ins of one type each."""
+        open_ended: dict[int, StandIn] = {}
+
+        def note(value: Any) -> None:
+            if issubclass(type(value), StandIn) and len(value._classes) != 1:
+                open_ended[id(value)] = value
+
+        map_members((args, kwargs), note)
+        if not open_ended:
+            yield args, kwargs
+            return
+        choices = [one._classes for one in open_ended.values()]
+        unknown = next((one for one in open_ended.values() if not one._classes), None)
+        if unknown is not None:
+            raise NotFollowed(f"the type of {unknown!r}")
+        for combination in list(product(*choices))[:MOST]:
+            chosen = dict(zip(open_ended, combination, strict=True))
+
+            def narrow(value: Any, chosen: dict[int, type] = chosen) -> Any:
+                cls = chosen.get(id(value))
+                return value if cls is None else make_stand_in(self.protocol, (cls,), value._layout, value._origin)
+
+            yield map_members(args, narrow), map_members(kwargs, narrow)
+
+    def _joined(self, found: list[Prediction]) -> Prediction:
+        """Return what is certain of a call with arguments that may be of several types."""
+        first = found[0]
+        if all(one.outcome is REFUSED and not one.depends_on_values for one in found):
+            return first
+        certain = next((one.depends_on_values for one in found if one.depends_on_values), "")
+        if not certain and any(one.error for one in found):
+            certain = f"{first.call} depends on the type of an inner result"
+        answered = next((one for one in found if one.outcome is not REFUSED), first)
+        results = tuple(dict.fromkeys(cls for one in found for cls in one.results))
+        return changed(answered, depends_on_values=certain, error="", results=results)
+
+    def known(
+        self,
+        operation: Overridable,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        limited: bool = False,
+        asked: list[Asked] | None = None,
+    ) -> tuple[Prediction, Any]:
+        """Follow a call with arguments of known types."""
+        key = key_of(operation.parameters, args, kwargs, self.type_of)
+        if not limited:
+            chain = operation.protocol.chain(operation, key)
+        elif (operation, key) in self.chains:
+            chain = self.chains[operation, key]
+        else:
+            chain = self.chains[operation, key] = operation.protocol.chain_without_later_fallbacks(operation, key)
+        return self.of_chain(chain, args, kwargs, asked or [])
+
+    def of_chain(
+        self, chain: Chain, args: tuple[Any, ...], kwargs: dict[str, Any], modes: list[Asked]
+    ) -> tuple[Prediction, Any]:
+        """Ask the entries of a chain in order, as far as it is known what they do."""
+        operation: Any = chain.operation
+        asked: list[Asked] = list(modes)
+        possible: list[tuple[Asked, Any]] = []
+        decided = False
+        for mode in modes:
+            if mode.verdict == AT_RUN_TIME:
+                possible.append((mode, make_stand_in(self.protocol, (), origin=f"the mode {mode.who}")))
+                decided = decided or not mode.reason
+        for entry in chain.entries:
+            if isinstance(entry, Skipped):
+                asked.append(Asked(entry.cls, entry.text))
+                continue
+            if decided:
+                asked.append(Asked(entry.cls, entry.text, IF_DECLINED, "", entry.source, _location(entry)))
+                continue
+            one, result = self._ask(operation, entry, args, kwargs)
+            decided = one.verdict in (ANSWERS, RAISES) or (one.verdict == AT_RUN_TIME and not one.reason)
+            if one.verdict in (ANSWERS, OPEN) and any(other.verdict != AT_RUN_TIME for other, _ in possible):
+                one = changed(one, verdict=IF_DECLINED)
+            asked.append(one)
+            if one.verdict not in (PASSED_OVER, DECLINES):
+                possible.append((one, result))
+        return self._ended(chain, args, kwargs, asked, possible, decided)
+
+    def _ended(
+        self,
+        chain: Chain,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        asked: list[Asked],
+        possible: list[tuple[Asked, Any]],
+        decided: bool,
+    ) -> tuple[Prediction, Any]:
+        """Return the prediction of a call whose entries have been asked."""
+        operation: Any = chain.operation
+        base = operation.protocol.types.base
+        order = [type_name(cls) for cls in chain.order]
+        if base is not None and base in chain.types:
+            order.append(type_name(base))
+        key = key_of(operation.parameters, args, kwargs, self.type_of)
+        found = Prediction(operation.qualified_name, names_of(key), tuple(order), tuple(asked))
+        if not possible:
+            return changed(found, error=first_line(chain.error(args, kwargs, []))), None
+        first, result = possible[0]
+        outcome = first.outcome or REFUSED
+        if outcome is DEFAULT and all(cls is base for cls in chain.types):
+            outcome = PLAIN
+        error = first.reason if first.verdict == RAISES else ""
+        depends = "" if first.verdict == RAISES else first.reason
+        if len(possible) > 1:
+            result = merged(self.protocol, [given for _, given in possible])
+        results = result_classes(result)
+        return (
+            changed(found, outcome=outcome, by=first, error=error, depends_on_values=depends, results=results),
+            result,
+        )
+
+    def _ask(
+        self, operation: Overridable, step: Step, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Asked, Any]:
+        """Return what is known of an answer, and its result."""
+        one = Asked(step.cls, step.text, ANSWERS, "", step.source, _location(step))
+        if step.rule is not None:
+            refused = step.rule.refusal(args, kwargs)
+            if refused:
+                reason = f"it cannot be called with {', '.join(refused)}"
+                return changed(one, verdict=PASSED_OVER, reason=reason), None
+        if step.source in (AMBIGUOUS, FOREIGN):
+            return changed(one, verdict=RAISES, reason=_raised(step, args, kwargs)), None
+        if step.follow is not None:
+            return self._followed(one, step, args, kwargs)
+        if step.source is DEFAULT:
+            classes = () if self.protocol.types.base is None else (step.cls,)
+            if step.cls is self.protocol.types.base:  # with overrides off an argument may be handed on as it is
+                key = key_of(operation.parameters, args, kwargs, self.type_of)
+                classes = tuple(dict.fromkeys((*classes, *filter(operation.computes, flatten(key)))))
+            return one, self.results(operation, classes, args, kwargs, "")
+        handler = step.rule.handler if step.rule is not None else self.protocol.types.own_method(step.cls)
+        declines = may_decline(handler)
+        origin = f"{step.rule.title if step.rule is not None else step.text}"
+        result = self.results(operation, promised_classes(handler), args, kwargs, origin)
+        if step.source is METHOD:
+            reason = f"{step.text} may decline" if declines else ""
+            return changed(one, verdict=AT_RUN_TIME, reason=reason), result
+        if declines:
+            return changed(one, verdict=OPEN, reason=f"{step.text} may decline"), result
+        return one, result
+
+    def _followed(self, one: Asked, step: Step, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Asked, Any]:
+        assert step.follow is not None
+        try:
+            found: Followed = step.follow(self, args, kwargs)
+        except NotFollowed as failure:
+            unknown = make_stand_in(self.protocol, (), origin=step.text)
+            found = Followed(unknown, depends=f"{step.text} asks for {failure.wanted}")
+        one = changed(one, inner=found.inner)
+        if found.declines:
+            return changed(one, verdict=DECLINES, reason=found.declines), None
+        if found.depends:
+            return changed(one, verdict=ANSWERS if found.holds else DEPENDS, reason=found.depends), found.result
+        if found.error:
+            outcome = REFUSED if found.nobody else step.source
+            return changed(one, verdict=RAISES, reason=found.error, outcome=outcome), None
+        return one, found.result
+
+    def results(
+        self,
+        operation: Overridable,
+        classes: tuple[type, ...],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        origin: str,
+    ) -> Any:
+        """Return stand-ins for what an operation gives, with the shapes that it gives for plain arrays."""
+        protocol = self.protocol
+        if any(not protocol.types.participates(cls) for cls in classes):
+            # The annotation of several results, or of a number.
+            several = [cls for cls in classes if issubclass(cls, (tuple, list, dict))]
+            classes = () if several else classes
+
+        def layout(value: Any) -> Any:
+            return value._layout if issubclass(type(value), StandIn) else value
+
+        try:
+            found = operation.layouts(map_members(args, layout), map_members(kwargs, layout))
+        except Exception:  # noqa: BLE001  # where plain arrays give no result, the shape of one is not known
+            found = Layout()
+
+        def made(value: Any) -> Any:
+            if isinstance(value, (bool, int, float, complex)):
+                return make_stand_in(protocol, (type(value),), Layout(()), origin)
+            return make_stand_in(protocol, classes, value, origin) if isinstance(value, Layout) else value
+
+        return map_members(found, made)
+
+
+def _location(step: Step) -> str:
+    return "" if step.rule is None else step.rule.location
+
+
+def _raised(step: Step, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """Return what a step raises that does nothing else."""
+    try:
+        step.call(*args, **kwargs)
+    except Exception as error:  # noqa: BLE001  # which is what is asked for
+        return first_line(error)
+    return ""
+
+
+def _layout_of(value: Any) -> tuple[Any, Any]:
+    try:
+        with making_dense(value):  # which a property of the type's own may do
+            shape, dtype = told_layout(value)
+        return None if shape is None else tuple(shape), dtype
+    except Exception:  # noqa: BLE001  # a type's own property may raise anything
+        return None, None
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    count = 1
+    for length in shape:
+        count *= length
+    return count

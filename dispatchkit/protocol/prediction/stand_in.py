@@ -1,0 +1,160 @@
+"""Stand-ins: what a body is run on to see which calls it makes, in the place of the arrays.
+
+A stand-in knows the type of the array that it stands for, and its shape and dtype where those are known. Whoever asks
+it for anything else ends the run: what comes next depends on it.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.layout import Layout
+from dispatchkit.protocol.parameters import Form, Key, Parameters
+
+__all__ = ["NotFollowed", "StandIn", "classes_of", "key_of", "make_stand_in"]
+
+
+class NotFollowed(BaseException):
+    """A body asked for something that cannot be known without a call; it never leaves the prediction.
+
+    Parameters
+    ----------
+    wanted : what it asked for
+    """
+
+    def __init__(self, wanted: str) -> None:
+        super().__init__(wanted)
+        self.wanted = wanted
+
+
+class StandIn:
+    """Stands for an array of some type; each protocol has a subclass with the surface of its array types."""
+
+    __slots__ = ("_classes", "_field", "_given", "_layout", "_origin")
+    _classes: tuple[type, ...]
+    _field: Any
+    _given: Any
+    _layout: Layout
+    _origin: str
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)  # what Python and libraries look for before they do something else
+        raise NotFollowed(f"the attribute '{name}' of {_described(self)}")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        shape = self._layout.shape
+        if shape is None:
+            raise NotFollowed(f"the shape of {_described(self)}")
+        return shape
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the elements."""
+        if self._layout.dtype is None:
+            raise NotFollowed(f"the dtype of {_described(self)}")
+        return self._layout.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def device(self) -> str:
+        """Where the data is."""
+        return "cpu"
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-D array")
+        return self.shape[0]
+
+    def _value(self, *_: Any, **__: Any) -> Any:
+        raise NotFollowed(f"a value of {_described(self)}")
+
+    __bool__ = __int__ = __float__ = __complex__ = __index__ = __array__ = __dlpack__ = _value
+    item = tolist = numpy = _value
+
+    def _class(self) -> type:
+        if len(self._classes) != 1:
+            raise NotFollowed(f"the type of {_described(self)}")
+        return self._classes[0]
+
+    # A body that looks whether something is a tensor is to find what it stands for.
+    __class__ = property(_class)
+
+    def __repr__(self) -> str:
+        return _described(self)
+
+
+def _described(x: StandIn) -> str:
+    names = " or ".join(map(type_name, x._classes))
+    if not names:
+        return f"what {x._origin or 'an inner call'} gives, whose annotation names no class"
+    return f"{names}, which {x._origin} gives" if x._origin else names
+
+
+_made: weakref.WeakKeyDictionary[Any, type[StandIn]] = weakref.WeakKeyDictionary()
+
+
+def make_stand_in(
+    protocol: Any,
+    classes: Sequence[type],
+    layout: Layout | None = None,
+    origin: str = "",
+    *,
+    given: Any = None,
+    field: Any = None,
+) -> StandIn:
+    """Return what stands for an array.
+
+    Parameters
+    ----------
+    protocol : whose surface it has
+    classes : the type of the array; several where it is one of them
+    layout : its shape and dtype
+    origin : where it comes from, in words
+    given : the array itself, where there is one
+    field : what stands for its first field, where that is known
+    """
+    cls = _made.get(protocol)
+    if cls is None:
+        cls = type("StandIn", (StandIn,), {"__slots__": ()})
+        protocol.surface.install(cls)
+        _made[protocol] = cls
+    found = object.__new__(cls)
+    found._classes, found._layout, found._origin = tuple(classes), layout or Layout(), origin
+    found._given, found._field = given, field
+    return found
+
+
+def classes_of(value: Any) -> tuple[type, ...]:
+    """Return the types that a value may be of: its own, or those that it stands for."""
+    return value._classes if issubclass(type(value), StandIn) else (type(value),)
+
+
+def key_of(parameters: Parameters, args: Sequence[Any], kwargs: dict[str, Any], cls_of: Callable[[Any], type]) -> Key:
+    """Return the types that decide who answers a call, those of stand-ins by what they stand for."""
+    entries: list[Any] = []
+    for p in parameters.arrays:
+        value = p.find(args, kwargs)
+        if p.form is Form.INDEX:
+            members = value if type(value) is tuple else (value,)
+            entries.append(tuple(dict.fromkeys(map(cls_of, members))))
+        elif p.form is not Form.ONE and not issubclass(type(value), StandIn) and p.holds_several(value):
+            entries.append(tuple(dict.fromkeys(map(cls_of, value))))
+        else:
+            entries.append(cls_of(value))
+    return tuple(entries)

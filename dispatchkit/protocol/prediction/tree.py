@@ -1,0 +1,138 @@
+"""What a prediction says: a tree of calls, of who is asked in each, and of the calls that those make in their turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.outcome import MODE, REFUSED, Outcome
+
+__all__ = [
+    "ANSWERS",
+    "AT_RUN_TIME",
+    "DECLINES",
+    "DEPENDS",
+    "IF_DECLINED",
+    "OPEN",
+    "PASSED_OVER",
+    "RAISES",
+    "Asked",
+    "Prediction",
+]
+
+# Verdicts on one who is asked; "" of one that is known to have no answer.
+ANSWERS = "answers"
+OPEN = "answers unless it declines"
+AT_RUN_TIME = "decides at run time"
+DECLINES = "declines"
+DEPENDS = "depends on values"
+IF_DECLINED = "if declined"
+PASSED_OVER = "passed over"
+RAISES = "raises"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One who is asked to answer a call.
+
+    Attributes
+    ----------
+    cls : the type that is asked; of a mode its class
+    what : the answer it has, or why it has none
+    verdict : one of the texts above
+    reason : why it declines or is passed over, what it raises, or on what its answer depends
+    outcome : how the call is answered by it; None of one that has no answer
+    location : file and line of the function behind the answer, "" where there is none
+    inner : the calls that it makes, as far as they were followed
+    """
+
+    cls: type
+    what: str
+    verdict: str = ""
+    reason: str = ""
+    outcome: Outcome | None = None
+    location: str = ""
+    inner: tuple[Prediction, ...] = ()
+
+    @property
+    def who(self) -> str:
+        """Name of the type or mode."""
+        return self.cls.__name__ if self.outcome is MODE else type_name(self.cls)
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What comes of a call, as far as it can be known without making it.
+
+    Attributes
+    ----------
+    function : qualified name of the operation
+    types : names of the types of its arrays, those of several in one argument together
+    order : names of the types in the order they are asked
+    asked : who is asked, in order, modes first
+    outcome : how the call is answered, or fails; where that depends on values, the first way that it may be
+    by : who answers, or raises; None where nobody does
+    error : class and first line of what the call raises; "" where it is not predicted to raise
+    depends_on_values : what has to be known of values, or of a user's function, to be certain; "" where nothing has
+    results : the classes that the arrays of the result may have; empty where none is known
+    """
+
+    function: str
+    types: tuple[str, ...]
+    order: tuple[str, ...]
+    asked: tuple[Asked, ...] = ()
+    outcome: Outcome = REFUSED
+    by: Asked | None = None
+    error: str = ""
+    depends_on_values: str = ""
+    results: tuple[type, ...] = ()
+
+    @property
+    def call(self) -> str:
+        """The operation with the types of its arguments."""
+        return f"{self.function}({', '.join(self.types)})"
+
+    @property
+    def children(self) -> tuple[Prediction, ...]:
+        """The calls that whoever answers makes in its turn, as far as they were followed."""
+        return () if self.by is None else self.by.inner
+
+    @property
+    def raises(self) -> bool:
+        """Whether the call is predicted to raise."""
+        return bool(self.error)
+
+    @property
+    def otherwise(self) -> Asked | None:
+        """Who answers if the one who is asked before declines; None where nobody would."""
+        after = self.asked[self.asked.index(self.by) + 1 :] if self.by in self.asked else ()
+        return next((one for one in after if one.verdict in (ANSWERS, OPEN, AT_RUN_TIME, IF_DECLINED)), None)
+
+    @property
+    def lacks(self) -> str:
+        """The calls that nobody answers, from the first that is needed to the one that fails, and why that one does."""
+        if self.outcome is not REFUSED:
+            return f"{self.function}: {self.outcome.how or self.error}"
+        inner = next((one for asked in self.asked for one in asked.inner if one.outcome is REFUSED), None)
+        if inner is not None:
+            return f"{self.function}, which needs {inner.lacks}"
+        reasons = dict.fromkeys(one.reason or one.what for one in self.asked if one.reason or one.what)
+        return f"{self.function}: {'; '.join(reasons)}" if reasons else self.function
+
+    def walk(self) -> Any:
+        """Yield this prediction and those of all inner calls, with their depths."""
+        yield from _walked(self, 0)
+
+
+def _walked(one: Prediction, depth: int) -> Any:
+    yield depth, one
+    for asked in one.asked:
+        for inner in asked.inner:
+            yield from _walked(inner, depth + 1)
+
+
+def first_line(error: BaseException) -> str:
+    """Return class and first line of an error, as records and predictions have it."""
+    text = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,85 @@
+"""Whether a body is answered for some types: what is predicted of the calls that an operation states as its samples."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.declare.samples import Draw, Sample
+from dispatchkit.protocol.fallbacks import Decompose
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Form, Key
+from dispatchkit.protocol.prediction import Layout, make_stand_in, predict
+from dispatchkit.protocol.prediction.tree import DECLINES
+
+__all__ = ["declined_decomposition"]
+
+
+def declined_decomposition(operation: Overridable, key: Key, cls: type) -> str:
+    """Return why the body of an operation cannot be run on arguments of some types, "" where it may.
+
+    Parameters
+    ----------
+    operation : that is decomposed
+    key : types of its array arguments
+    cls : the type that declared it
+    """
+    reason = ""
+    calls = [_stand_ins(operation, sample, key) for sample in getattr(operation, "samples", ())]
+    for call in [call for call in calls if call is not None] or _matrices(operation, key):
+        predicted = predict(operation, *call)
+        found = next((one for one in predicted.asked if one.outcome is Decompose.outcome and one.cls is cls), None)
+        if found is None or found.verdict != DECLINES:
+            return ""
+        reason = reason or found.reason
+    return reason
+
+
+def _stand_ins(operation: Overridable, sample: Sample, key: Key) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """Return a sample call with stand-ins of some types for its arrays; None where it gives others."""
+    classes: dict[str, Iterator[type]] = {}
+    for p, entry in zip(operation.parameters.arrays, key, strict=True):
+        value = p.find(sample.args, sample.kwargs)
+        given = isinstance(value, (Draw, np.ndarray)) or (isinstance(value, (list, tuple)) and p.form is not Form.INDEX)
+        if p.form is not Form.INDEX and given is (entry is type(None)):
+            return None
+        kinds: Sequence[type] = entry if isinstance(entry, tuple) else (entry,)
+        if p.form is not Form.INDEX and isinstance(value, (list, tuple)) and len(value) < len(kinds):
+            return None
+        classes[p.name] = itertools.chain(kinds, itertools.repeat(kinds[-1])) if kinds else iter(())
+
+    def stand_in(name: str, value: Any) -> Any:
+        if not isinstance(value, (Draw, np.ndarray)):
+            return value
+        array = value.make(np.random.default_rng(0)) if isinstance(value, Draw) else value
+        cls = next(classes[name], float)
+        if cls is operation.types.base:
+            return operation.types.wrap(array)
+        return make_stand_in(operation.protocol, (cls,), Layout(array.shape, array.dtype))
+
+    return operation.parameters.replace(sample.args, sample.kwargs, stand_in)
+
+
+def _matrices(operation: Overridable, key: Key) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Return the shortest call with stand-ins for square matrices; none where it needs more than arrays."""
+    entries = dict(zip([p.name for p in operation.parameters.arrays], key, strict=True))
+    layout = Layout((3, 3), np.dtype(np.float64))
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    left_out = False
+    for p in operation.parameters.signature.parameters.values():
+        entry = entries.get(p.name)
+        if entry is None or entry is type(None) or not isinstance(entry, type):
+            if p.default is p.empty:
+                return []
+            left_out = True
+            continue
+        x = make_stand_in(operation.protocol, (entry,), layout)
+        if p.kind is p.KEYWORD_ONLY or left_out:
+            kwargs[p.name] = x
+        else:
+            args.append(x)
+    return [(tuple(args), kwargs)]

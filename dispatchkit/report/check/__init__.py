@@ -1,0 +1,1 @@
+"""The array types and rules of a package, checked in one go."""

@@ -1,0 +1,53 @@
+"""Operations as people name them: functions, names, and kinds for all that are of the kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.overridable import Overridable
+
+__all__ = ["Named", "declared_operations", "operations_of"]
+
+# A function, its name, or a kind; or several of them.
+Named: TypeAlias = "str | Kind | Callable[..., Any] | Iterable[str | Kind | Callable[..., Any]]"
+
+
+def operations_of(protocol: DispatchProtocol, named: Named, use: str) -> list[Overridable]:
+    """Return the operations that functions, names and kinds stand for, none twice.
+
+    Parameters
+    ----------
+    protocol : whose operations they are
+    named : one, or several
+    use : what they are given to, for messages
+
+    Raises
+    ------
+    KeyError : for a name that no function has
+    TypeError : for what is not overridable in the protocol
+    """
+    listed = list(protocol.operations.values())
+    found: dict[Overridable, None] = {}
+    for one in [named] if isinstance(named, (str, Kind)) or callable(named) else named:
+        if isinstance(one, Kind):
+            found.update(dict.fromkeys(operation for operation in listed if one in operation.kind.lineage()))
+        elif isinstance(one, str):
+            fits = [op for op in listed if one in (op.qualified_name, op.qualified_name.partition(".")[2], op.name)]
+            if not fits:
+                raise KeyError(f"{use}: no overridable function is called {one!r}")
+            found[fits[0]] = None
+        else:
+            found[protocol.operation(one)] = None
+    return list(found)
+
+
+def declared_operations(protocol: DispatchProtocol, cls: type, name: str, more: Named = ()) -> set[Overridable]:
+    """Return the operations that a type or a superclass declares as ``closed`` or ``impossible``, and more."""
+    found = set(operations_of(protocol, more, name))
+    for record in filter(None, map(protocol.types.records.find, cls.__mro__)):
+        if record.declaration is not None:
+            found.update(operations_of(protocol, getattr(record.declaration, name), name))
+    return found

@@ -1,0 +1,199 @@
+"""`rules` and `which`: the rules of a type or of an operation, and which of them answers a call, by types alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dispatchkit.protocol.fallbacks import Decompose
+from dispatchkit.protocol.handlers import Rule, type_name
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.overridable import Overridable, operation_of
+from dispatchkit.protocol.parameters import Form, Key
+from dispatchkit.report.audit.following import declined_decomposition
+
+__all__ = ["RegisteredRule", "RuleList", "WhichAnswer", "rules", "which"]
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredRule:
+    """A rule that is registered.
+
+    Attributes
+    ----------
+    target : name of the operation, or of the kind
+    types : the types it answers for, in the order of the arguments
+    anywhere : whether its one type may stand in any position
+    handler : the function
+    location : its file and line
+    """
+
+    target: str
+    types: tuple[type, ...]
+    anywhere: bool
+    handler: Callable[..., Any]
+    location: str
+
+    def __str__(self) -> str:
+        types = ", ".join(map(type_name, self.types)) + (" in any position" if self.anywhere else "")
+        return f"{self.target}({types}): {getattr(self.handler, '__name__', self.handler)} at {self.location}"
+
+
+class RuleList(tuple[RegisteredRule, ...]):
+    """Rules; prints as a line each."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(map(str, self)) if self else "no rules"
+
+    __str__ = __repr__
+
+
+def _described(found: Iterable[Rule]) -> RuleList:
+    # Types that this library's own tools make for themselves are nobody's business.
+    shown = [rule for rule in found if not any(cls.__name__.startswith("_") and _is_own(cls) for cls in rule.types)]
+    made = [
+        RegisteredRule(
+            rule.target.qualified_name.removeprefix("dispatchkit.")
+            if not isinstance(rule.target, Kind)
+            else f"kind {rule.target.name}",
+            rule.types,
+            rule.anywhere,
+            rule.handler,
+            rule.location,
+        )
+        for rule in shown
+    ]
+    return RuleList(sorted(made, key=lambda one: (one.target.startswith("kind "), one.target, str(one))))
+
+
+def _is_own(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] == "dispatchkit"
+
+
+def rules(of: type | Kind | Callable[..., Any], /) -> RuleList:
+    """Return the rules of a type, or those of an operation or kind, each with file and line.
+
+    Parameters
+    ----------
+    of : a type: all rules that its arrays may reach, those for pairs and of superclasses, too; an operation: all rules
+        for it and for its kinds; or a kind
+
+    Raises
+    ------
+    TypeError : if it is none of these
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> [rule.types for rule in dk.rules(dk.matmul) if dk.types.ScalarTensor in rule.types][:1]
+    [(<class 'dispatchkit.types.ScalarTensor'>, <class 'dispatchkit.types.ScalarTensor'>)]
+    >>> len(dk.rules(dk.types.MetadataTensor)), dk.rules(dk.types.MetadataTensor)[0].target
+    (1, 'kind all')
+    """
+    protocol = tensor_protocol
+    if isinstance(of, Kind):
+        return _described(_living(protocol.handlers.of(of)))
+    if isinstance(of, type):
+        known = [*protocol.operations.rules(), *protocol.handlers.of_kinds()]
+        return _described(rule for rule in known if rule.serves(of, protocol.types.counts_as))
+    operation = operation_of(protocol, of)
+    kinds = [rule for kind in operation.kind.lineage() for rule in _living(protocol.handlers.of(kind))]
+    return _described([*_living(operation.rules), *kinds])
+
+
+def _living(references: Iterable[Any]) -> Iterator[Rule]:
+    for reference in list(references):
+        rule = reference()
+        if rule is not None:
+            yield rule
+
+
+@dataclass(frozen=True, slots=True)
+class WhichAnswer:
+    """Who answers calls with arrays of some types.
+
+    Attributes
+    ----------
+    call : the operation with the types
+    who : name of the type that answers, "" where nobody does
+    what : the answer, or why nobody answers
+    location : file and line of the rule, "" where none is behind the answer
+    handler : the function of the rule, None where none is behind the answer
+    """
+
+    call: str
+    who: str
+    what: str
+    location: str = ""
+    handler: Callable[..., Any] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.call}: {self.what}"
+
+    __repr__ = __str__
+
+
+def which(function: Callable[..., Any], /, *types: type) -> WhichAnswer:
+    """Return who answers calls of an operation with arrays of some types; nothing is called.
+
+    Parameters
+    ----------
+    function : an operation
+    *types : of its arrays, in order; one alone stands for all
+
+    Raises
+    ------
+    TypeError : if the function is not overridable, or takes fewer arrays
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> print(dk.which(dk.matmul, dk.types.ScalarTensor, dk.Tensor).what.partition(" at ")[0])
+    matmul_scalar_tensor_tensor(ScalarTensor, Tensor)
+    >>> dk.which(dk.softmax, dk.types.ScalarTensor).what
+    'dense: to_dense() of ScalarTensor'
+    """
+    operation = operation_of(tensor_protocol, function)
+    key = _key(operation, types)
+    chain = operation.protocol.chain(operation, key)
+    call = f"{operation.qualified_name}({', '.join(map(type_name, types))})"
+    reasons = [text for _, text in chain.skipped]
+    for step in chain.steps:
+        declined = declined_decomposition(operation, key, step.cls) if step.source is Decompose.outcome else ""
+        if declined:
+            reasons.append(f"{step.text} declines: {declined}")
+            continue
+        rule = step.rule
+        location, handler = ("", None) if rule is None else (rule.location, rule.handler)
+        return WhichAnswer(call, type_name(step.cls), step.text, location, handler)
+    return WhichAnswer(call, "", f"nobody answers: {'; '.join(reasons)}")
+
+
+def _key(operation: Overridable, types: Sequence[type]) -> Key:
+    """Return the key of a call with arrays of some types.
+
+    Raises
+    ------
+    TypeError : if there are none, or more than the operation takes
+    """
+    parameters = operation.parameters
+    several = [p for p in parameters.arrays if p.form in (Form.SEQUENCE, Form.STAR)]
+    named = parameters.signature.parameters
+    places = [p for p in parameters.arrays if p.form in (Form.ONE, Form.LOOSE)]
+    required = [p for p in places if named[p.name].default is named[p.name].empty]
+    if not types or (not several and len(types) > len(places)):
+        raise TypeError(f"which: {operation.qualified_name} takes {len(places)} arrays, {len(types)} types were given")
+    given = list(types) if len(types) > 1 or several else list(types) * max(len(required), 1)
+    entries: list[Any] = []
+    for p in parameters.arrays:
+        if p.form in (Form.SEQUENCE, Form.STAR):
+            entries.append(tuple(dict.fromkeys(types)))
+        elif p.form is Form.INDEX:
+            entries.append((int,))
+        else:
+            entries.append(given.pop(0) if given else type(named[p.name].default) if p not in required else types[-1])
+    return tuple(entries)

@@ -1,0 +1,246 @@
+"""What reports print: titles, lines, tables and lists of names, as text, Markdown, HTML and by rich."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from dispatchkit.report.palette import COLOURS, css_class, style
+
+__all__ = ["Document", "Names", "Part", "Table", "Title", "format_time", "short_location", "show", "wrapped_names"]
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """A heading; one of level 1 stands above everything.
+
+    Attributes
+    ----------
+    text, level : of it
+    names : of what it is about
+    note : the most important of it, in a sentence
+    """
+
+    text: str
+    level: int = 2
+    names: Sequence[str] = ()
+    note: str = ""
+
+    def line(self) -> str:
+        """Return it as a line of text."""
+        return " ".join([self.text, *([", ".join(self.names)] if self.names else [])])
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names that need no more words, after what leads to them."""
+
+    names: Sequence[str]
+    lead: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of text under heads.
+
+    Attributes
+    ----------
+    heads : of the columns
+    rows : their texts; a text that is the name of an outcome has its colour
+    right : columns that hold numbers, by place
+    code : columns that hold code, by place
+    code_heads : heads that are code, by place
+    indent : of the table as text
+    """
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    right: Sequence[int] = ()
+    code: Sequence[int] = (0,)
+    code_heads: Sequence[int] = ()
+    indent: int = 2
+
+    def lines(self) -> Iterator[str]:
+        """Yield the table as lines of text."""
+        table = [self.heads, *self.rows] if any(self.heads) else list(self.rows)
+        widths = [max(len(row[place]) for row in table) for place in range(len(self.heads))]
+        for row in table:
+            cells = [
+                text.rjust(width) if place in self.right else text.ljust(width)
+                for place, (text, width) in enumerate(zip(row, widths, strict=True))
+            ]
+            yield (" " * self.indent + "  ".join(cells)).rstrip()
+
+    def markdown(self) -> Iterator[str]:
+        """Yield the table as lines of Markdown."""
+        heads = [f"`{text}`" if place in self.code_heads else text for place, text in enumerate(self.heads)]
+        yield f"| {' | '.join(heads)} |"
+        yield "| " + " | ".join("---:" if place in self.right else "---" for place in range(len(self.heads))) + " |"
+        for row in self.rows:
+            cells = [text.replace("|", "\\|") for text in row]
+            yield (
+                "| "
+                + " | ".join(f"`{text}`" if text and place in self.code else text for place, text in enumerate(cells))
+                + " |"
+            )
+
+    def html(self) -> str:
+        """Return the table as HTML."""
+        heads = "".join(f'<th scope="col">{escape(text)}</th>' for text in self.heads)
+        body = "".join(f"<tr>{''.join(map(self._cell, range(len(row)), row))}</tr>" for row in self.rows)
+        return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+
+    def _cell(self, place: int, text: str) -> str:
+        css = [name for name, on in (("n", place in self.right), ("o " + css_class(text), text in COLOURS)) if on]
+        shown = f"<code>{escape(text)}</code>" if text and place in self.code else escape(text)
+        return f'<td class="{" ".join(css)}">{shown}</td>' if css else f"<td>{shown}</td>"
+
+    def rich(self) -> Any:
+        """Return the table as rich prints it."""
+        from rich.table import Table as RichTable  # noqa: PLC0415  # an optional dependency
+        from rich.text import Text  # noqa: PLC0415
+
+        made = RichTable()
+        for place, head in enumerate(self.heads):
+            made.add_column(head, justify="right" if place in self.right else "left")
+        for row in self.rows:
+            made.add_row(*(Text(text, COLOURS[text].dark_edge if text in COLOURS else "") for text in row))
+        return made
+
+
+Part: TypeAlias = Title | Names | Table | str
+RULES = """
+& { color: var(--ink); background: var(--paper); padding: .5rem }
+& table { border-collapse: collapse; margin: .25rem 0 1rem; font-size: .8125rem }
+& th, & td { text-align: left; padding: .125rem .75rem .125rem 0; border-bottom: 1px solid var(--line) }
+& .n { text-align: right }
+& .o { background: var(--c); padding-left: .375rem }
+& summary { cursor: pointer; padding: .25rem 0 }
+& p, & h2, & h3 { margin: .25rem 0; font-size: .875rem }
+"""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A report, part by part."""
+
+    parts: Sequence[Part]
+
+    def text(self) -> str:
+        """Return it as plain text."""
+        lines: list[str] = []
+        for place, part in enumerate(self.parts):
+            before = self.parts[place - 1] if place else None
+            if place and not (isinstance(before, Title) and before.level > 1):
+                lines.append("")
+            if isinstance(part, Title):
+                more = f": {part.note}" if part.note else ""
+                lines.append(f"{part.line()}{more}" if part.level == 1 else f"  {part.line()}:")
+            elif isinstance(part, Names):
+                lines += [f"{part.lead} {', '.join(part.names)}."] if part.lead else wrapped_names(part.names)
+            else:
+                lines += [part] if isinstance(part, str) else part.lines()
+        return "\n".join(lines)
+
+    def markdown(self) -> str:
+        """Return it as Markdown."""
+        blocks: list[str] = []
+        for part in self.parts:
+            if isinstance(part, Title):
+                title = replace(part, names=[f"`{name}`" for name in part.names]).line()
+                blocks.append(f"{'#' * part.level} {title[:1].upper()}{title[1:]}")
+                blocks += [f"{part.note[:1].upper()}{part.note[1:]}."] if part.note else []
+            elif isinstance(part, Names):
+                names = ", ".join(f"`{name}`" for name in part.names)
+                blocks.append(f"{part.lead} {names}." if part.lead else names)
+            else:
+                blocks.append(part if isinstance(part, str) else "\n".join(part.markdown()))
+        return "\n\n".join(blocks) + "\n"
+
+    def html(self) -> str:
+        """Return it as a piece of HTML with its own style; what comes under a title of level 2 opens on request."""
+        found: list[str] = []
+        opened = False
+        for part in self.parts:
+            if isinstance(part, Title):
+                found.append("</details>" if opened else "")
+                opened = part.level > 1
+                text, note = escape(part.line()), f"<p>{escape(part.note)}</p>" if part.note else ""
+                found.append(f"<details><summary>{text}</summary>{note}" if opened else f"<h2>{text}</h2>{note}")
+            elif isinstance(part, Names):
+                names = " ".join(f"<code>{escape(name)}</code>" for name in part.names)
+                found.append(f"<p>{escape(part.lead)} {names}</p>")
+            else:
+                found.append(f"<p>{escape(part)}</p>" if isinstance(part, str) else part.html())
+        used = {text for part in self.parts if isinstance(part, Table) for row in part.rows for text in row}
+        css = style(".dk-report", RULES, [name for name in COLOURS if name in used])
+        return f'<div class="dk-report"><style>{css}</style>{"".join(found)}{"</details>" if opened else ""}</div>'
+
+    def rich(self) -> Any:
+        """Return it as rich prints it.
+
+        Raises
+        ------
+        ImportError : where rich is not installed
+        """
+        try:
+            from rich.console import Group  # noqa: PLC0415  # an optional dependency
+            from rich.text import Text  # noqa: PLC0415
+        except ImportError as error:
+            raise ImportError("a report in colour needs rich: pip install dispatchkit[rich]") from error
+        found: list[Any] = []
+        for part in self.parts:
+            if isinstance(part, Table):
+                found.append(part.rich())
+            elif isinstance(part, Title):
+                found.append(Text(": ".join(filter(None, [part.line(), part.note])), "bold"))
+            else:
+                found.append(Text(part if isinstance(part, str) else " ".join([part.lead, *part.names]).strip()))
+        return Group(*found)
+
+
+def show(report: Any) -> None:
+    """Print a report: by rich on a terminal where it is installed."""
+    if sys.stdout.isatty() and hasattr(report, "__rich__"):
+        try:
+            from rich.console import Console  # noqa: PLC0415  # an optional dependency
+        except ImportError:
+            pass
+        else:
+            Console().print(report)
+            return
+    sys.stdout.write(f"{report}\n")
+
+
+def wrapped_names(names: Iterable[str], width: int = 88) -> Iterator[str]:
+    """Yield lines of names."""
+    line = "   "
+    for name in names:
+        if len(line) + len(name) + 1 > width and line.strip():
+            yield line
+            line = "   "
+        line += f" {name}"
+    yield line
+
+
+def short_location(location: str) -> str:
+    """Return file and line of a handler, below the current directory where it is there."""
+    file, _, line = location.rpartition(":")
+    path = Path(file)
+    return f"{path.relative_to(Path.cwd())}:{line}" if file and path.is_relative_to(Path.cwd()) else location
+
+
+def format_time(nanoseconds: float) -> str:
+    """Write a time as people do.
+
+    >>> format_time(950), format_time(12_345), format_time(2_500_000_000)
+    ('950 ns', '12.3 µs', '2.5 s')
+    """
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if nanoseconds >= 0.9995 * size:
+            return f"{nanoseconds / size:.1f} {unit}"
+    return f"{nanoseconds:.0f} ns"

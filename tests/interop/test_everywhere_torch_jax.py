@@ -1,0 +1,53 @@
+"""The rows of the table for PyTorch and JAX: no wrong value, and no error but those that say what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.backends.arrays import foreign
+from tests.interop.everywhere_torch_jax import CALLS, DENSE, KEPT, PLAIN, outcome
+from tests.interop.structured import KINDS
+
+# What cannot be, by library, call and kind: there is no rule and no dense fallback, or the values are not known yet.
+REFUSED = {
+    ("torch", "torch.logcumsumexp(d, 0)", "MetadataTensor"): "TorchCallError",
+    **{("jax", "jax.jit(jnp.asarray)(d)", kind): "TracerArrayConversionError" for kind in KINDS},
+}
+# What these are for is to keep the structure.
+STRUCTURED = {
+    ("torch", "torch.mul(d, 2)"): ["Named", "Diagonal", "LowRank", "ScalarTensor", "MetadataTensor"],
+    ("torch", "torch.transpose(d, 0, 1)"): ["Named", "Diagonal", "LowRank", "ScalarTensor", "MetadataTensor"],
+    ("torch", "t @ d"): ["Named", "MetadataTensor"],
+    ("torch", "torch.einsum('ij,jk', t, d)"): ["Named", "MetadataTensor"],
+    **{
+        ("jax", call): ["Named", "Diagonal", "LowRank", "ScalarTensor", "MetadataTensor"]
+        for call in ("jax.jit(lambda d: 2 * d)(d)", "jax.tree.map(jnp.copy, d)", "jax.lax.scan", "jax.lax.cond")
+    },
+}
+
+
+@pytest.fixture(autouse=True)
+def alone() -> Iterator[None]:
+    with dk.densify(on="warn"):
+        yield
+    foreign.clear()  # the tests of other modules go the way of programs that have NumPy's arrays alone
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("library", CALLS)
+def test_every_call_has_the_value_of_the_dense_matrix(library: str, kind: str) -> None:
+    pytest.importorskip(library)
+    pytest.importorskip("array_api_compat")
+    for text, call in CALLS[library]():
+        words, found, wanted = outcome(library, call, kind)
+        if (library, text, kind) in REFUSED:
+            assert words == REFUSED[library, text, kind], text
+            continue
+        assert words in (KEPT, PLAIN, DENSE), f"{text}: {words}"
+        assert (words == KEPT) or kind not in STRUCTURED.get((library, text), ()), f"{text}: {words}"
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, err_msg=text)

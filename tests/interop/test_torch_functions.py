@@ -1,0 +1,424 @@
+"""PyTorch's functions on tensors and array types: the operation of the same meaning, with PyTorch's values."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.backends.arrays import foreign
+from dispatchkit.interop.dense import dense_tensor
+from dispatchkit.types import MetadataTensor
+from tests.interop.structured import KINDS, Diagonal, LowRank, Named, made
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("array_api_compat")
+bridge = __import__("dispatchkit.interop.torch", fromlist=["to_torch"])
+names = __import__("dispatchkit.interop.torch.names", fromlist=["path_of"])
+translations = __import__("dispatchkit.interop.torch.translations", fromlist=["TRANSLATIONS"])
+F = torch.nn.functional
+SQUARE = torch.tensor([[2.0, 0.5, -1.0], [0.5, 3.0, 0.75], [-1.0, 0.75, 1.5]], dtype=torch.float64)
+CLASSES = torch.tensor([0, 2, 1])
+
+# PyTorch itself warns of casts in complex functions, of `T`, and of its own functions that will go.
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+@pytest.fixture(autouse=True)
+def alone() -> Iterator[None]:
+    with dk.densify(on="allow"):
+        yield
+    foreign.clear()  # the tests of other modules go the way of programs that have NumPy's arrays alone
+
+
+page = __import__("tests.interop.torch_page", fromlist=["functions"])
+FUNCTIONS: dict[str, Any] = {
+    path: function
+    for path, function in page.functions().items()
+    if names.operation_of(path) is not None or path in translations.TRANSLATIONS
+}
+Calls = list[Callable[[Any, Any], Any]]
+
+
+REDUCTIONS = ("all", "any", "amax", "amin", "argmax", "argmin", "mean", "sum", "prod", "nanmean", "nansum")
+
+
+def image(x: Any) -> Any:
+    return x.reshape((1, 1, 3, 3))
+
+
+REDUCTION: Calls = [lambda f, x: f(x), lambda f, x: f(x, 0), lambda f, x: f(x, dim=1), lambda f, x: f(x, 1, True)]
+ALONG: Calls = [lambda f, x: f(x, 0), lambda f, x: f(x, dim=-1), lambda f, x: f(input=x, dim=1)]
+FFT: Calls = [lambda f, x: f(x), lambda f, x: f(x, 4, 0), lambda f, x: f(x, dim=0, norm="ortho")]
+FFTN: Calls = [lambda f, x: f(x), lambda f, x: f(x, (4, 2)), lambda f, x: f(x, dim=(0,), norm="forward")]
+SHIFT: Calls = [lambda f, x: f(x), lambda f, x: f(x, 0), lambda f, x: f(x, dim=(0, 1))]
+JOIN: Calls = [lambda f, x: f([x, x]), lambda f, x: f((x, x + 1), 1), lambda f, x: f([x, SQUARE], dim=-1)]
+EXTREME: Calls = [*REDUCTION, lambda f, x: f(x, -x), lambda f, x: f(x, other=-x)]
+SPREAD: Calls = [
+    *(lambda f, x: f(x), lambda f, x: f(x, 0), lambda f, x: f(x, False), lambda f, x: f(x, 0, False)),
+    *(lambda f, x: f(x, dim=1, correction=0, keepdim=True), lambda f, x: f(x, (0, 1), unbiased=False)),
+]
+SWAP: Calls = [lambda f, x: f(x, 0, 1), lambda f, x: f(x[:, :, None], 0, 2), lambda f, x: f(x, dim0=-1, dim1=0)]
+LOSS: Calls = [
+    lambda f, x: f(x, x * 0.5),
+    lambda f, x: f(x, x * 0.5, reduction="sum"),
+    lambda f, x: f(input=x, target=x * 0.25, reduction="none"),
+]
+OF_CLASSES: Calls = [
+    lambda f, x: f(x, CLASSES),
+    lambda f, x: f(x, CLASSES, weight=x[0] ** 2, ignore_index=2, reduction="sum"),
+    lambda f, x: f(x, target=CLASSES, reduction="none"),
+]
+ARITHMETIC: Calls = [lambda f, x: f(x, x + 4), lambda f, x: f(x, 2.5), lambda f, x: f(x, other=SQUARE + 4)]
+SCALED: Calls = [*ARITHMETIC, lambda f, x: f(x, x, alpha=2), lambda f, x: f(x, SQUARE, alpha=0.5)]
+ROUNDED: Calls = [
+    *ARITHMETIC,
+    lambda f, x: f(x, x + 4, rounding_mode="floor"),
+    lambda f, x: f(x, 0.4, rounding_mode="trunc"),
+]
+ONE: Calls = [lambda f, x: f(x)]
+SAME: Calls = [lambda f, x: f(x), lambda f, x: f(input=x)]
+TWO: Calls = [lambda f, x: f(x, x + 1), lambda f, x: f(SQUARE, x)]
+VECTORS: Calls = [lambda f, x: f(x[0], x[1]), lambda f, x: f(SQUARE[0], x[1])]
+LIKE: Calls = [lambda f, x: f(x), lambda f, x: f(x, dtype=torch.float32)]
+TRIANGLE: Calls = [lambda f, x: f(x), lambda f, x: f(x, 1), lambda f, x: f(x, diagonal=-1)]
+CLIPPED: Calls = [lambda f, x: f(x, 0, 1), lambda f, x: f(x, min=0.0), lambda f, x: f(x, max=x * 0.5)]
+POWER: Calls = [lambda f, x: f(x, 3), lambda f, x: f(x, n=-1)]
+MOVED: Calls = [lambda f, x: f(x[None], 0, -1), lambda f, x: f(x, (0, 1), (1, 0))]
+VALUES: Calls = [lambda f, x: f(x, 0.1), lambda f, x: f(x)]
+
+CALLS: dict[str, Calls] = {
+    **dict.fromkeys(("add", "sub", "subtract", "rsub"), SCALED),
+    **dict.fromkeys(("div", "divide", "true_divide"), ROUNDED),
+    **dict.fromkeys(REDUCTIONS, REDUCTION),
+    **dict.fromkeys(("count_nonzero",), REDUCTION[:3]),
+    **dict.fromkeys(("logsumexp", "special.logsumexp"), REDUCTION[1:]),
+    **dict.fromkeys(("cat", "concat", "concatenate", "stack"), JOIN),
+    **dict.fromkeys(("cumprod", "cumsum"), ALONG),
+    **dict.fromkeys(("softmax", "log_softmax", "special.softmax", "special.log_softmax"), ALONG),
+    **dict.fromkeys(("nn.functional.softmax", "nn.functional.log_softmax"), ALONG),
+    **{f"fft.{name}": FFT for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
+    **{f"fft.{name}": FFTN for name in ("fftn", "ifftn", "rfftn", "irfftn")},
+    **dict.fromkeys(("fft.fftshift", "fft.ifftshift"), SHIFT),
+    **dict.fromkeys(("max", "min"), EXTREME),
+    **dict.fromkeys(("std", "var"), SPREAD),
+    **dict.fromkeys(("transpose", "swapdims"), SWAP),
+    **{f"nn.functional.{name}": LOSS for name in ("l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss")},
+    **{f"nn.functional.{name}": OF_CLASSES for name in ("cross_entropy", "nll_loss")},
+    **dict.fromkeys(("det", "inverse", "slogdet", "t", "ravel", "clone", "argwhere", "corrcoef"), ONE),
+    **{f"linalg.{name}": ONE for name in ("det", "eigvalsh", "inv", "slogdet", "svdvals", "matrix_rank", "pinv")},
+    **dict.fromkeys(("numel", "is_complex", "is_floating_point", "trace"), SAME),
+    **dict.fromkeys(("matmul", "linalg.matmul", "linalg.solve", "kron"), TWO),
+    **dict.fromkeys(("dot", "ger", "outer", "linalg.vecdot"), VECTORS),
+    **dict.fromkeys(("zeros_like", "ones_like"), LIKE),
+    **dict.fromkeys(("tril", "triu", "diag"), TRIANGLE),
+    **{f"nn.functional.{name}": VALUES for name in ("celu", "elu", "leaky_relu", "softplus")},
+    "addmm": [lambda f, x: f(x, x, x), lambda f, x: f(x[0], SQUARE, x, beta=2, alpha=0.5)],
+    "bmm": [lambda f, x: f(x[None], x[None])],
+    "broadcast_to": [lambda f, x: f(x, (2, 3, 3)), lambda f, x: f(x, size=(1, 3, 3))],
+    "chunk": [lambda f, x: f(x, 2), lambda f, x: f(x, 2, dim=1)],
+    **dict.fromkeys(("clamp", "clip"), CLIPPED),
+    "cov": [lambda f, x: f(x), lambda f, x: f(x, correction=0), lambda f, x: f(x, fweights=CLASSES)],
+    "diagonal": [lambda f, x: f(x), lambda f, x: f(x, 1), lambda f, x: f(x[None], 0, 1, 2), lambda f, x: f(x[None])],
+    "diff": [lambda f, x: f(x), lambda f, x: f(x, 2, 0), lambda f, x: f(x, dim=0, prepend=x[:1])],
+    "einsum": [lambda f, x: f("ij,jk->ki", x, SQUARE), lambda f, x: f("ii", x), lambda f, x: f("ij,j->i", [x, x[0]])],
+    "flatten": [lambda f, x: f(x), lambda f, x: f(x[None], 1), lambda f, x: f(x[None], start_dim=0, end_dim=1)],
+    "flip": [lambda f, x: f(x, (0,)), lambda f, x: f(x, dims=[0, 1])],
+    "full_like": [lambda f, x: f(x, 2.0), lambda f, x: f(x, fill_value=3, dtype=torch.int64)],
+    "index_select": [lambda f, x: f(x, 0, CLASSES[:2]), lambda f, x: f(x, dim=1, index=CLASSES)],
+    "linalg.cholesky": [lambda f, x: f(x), lambda f, x: f(x, upper=True)],
+    "linalg.cross": [lambda f, x: f(x, x + 1), lambda f, x: f(x, x + 1, dim=0)],
+    "linalg.diagonal": [lambda f, x: f(x), lambda f, x: f(A=x, offset=1)],
+    "linalg.eig": [lambda f, x: f(x)[0]],
+    "linalg.eigh": [lambda f, x: f(x)[0]],
+    "linalg.eigvals": [lambda f, x: f(x)],
+    "linalg.matrix_norm": [lambda f, x: f(x), lambda f, x: f(x, 1), lambda f, x: f(x, ord=2, keepdim=True)],
+    **dict.fromkeys(("matrix_power", "linalg.matrix_power"), POWER),
+    "linalg.norm": [lambda f, x: f(x), lambda f, x: f(x, 1), lambda f, x: f(x, ord=2, dim=0), lambda f, x: f(x, "nuc")],
+    "linalg.qr": [lambda f, x: abs(f(x)[1])],
+    "linalg.svd": [lambda f, x: f(x)[1], lambda f, x: f(x[:2], full_matrices=False)[1]],
+    "linalg.vector_norm": [lambda f, x: f(x), lambda f, x: f(x, 1, 0), lambda f, x: f(x, ord=3, dim=1, keepdim=True)],
+    "masked_fill": [lambda f, x: f(x, x > 0, 7.0)],
+    **dict.fromkeys(("moveaxis", "movedim"), MOVED),
+    "mv": [lambda f, x: f(x, x[0]), lambda f, x: f(SQUARE, x[0])],
+    "nn.functional.adaptive_avg_pool2d": [lambda f, x: f(image(x), 1)],
+    "nn.functional.avg_pool2d": [lambda f, x: f(image(x), 2), lambda f, x: f(image(x), 2, stride=1, padding=1)],
+    "nn.functional.binary_cross_entropy": [lambda f, x: f((x + 1.5) / 5, (SQUARE > 0).double())],
+    "nn.functional.binary_cross_entropy_with_logits": [lambda f, x: f(x, (SQUARE > 0).double(), pos_weight=x[0] ** 2)],
+    "nn.functional.conv2d": [lambda f, x: f(image(x), image(x)), lambda f, x: f(image(x), image(SQUARE), padding=1)],
+    "nn.functional.embedding": [lambda f, x: f(CLASSES, x)],
+    "nn.functional.gelu": [lambda f, x: f(x), lambda f, x: f(x, approximate="tanh")],
+    "nn.functional.glu": [lambda f, x: f(x[:2], 0), lambda f, x: f(x[:2], dim=0)],
+    "nn.functional.group_norm": [lambda f, x: f(x, 1), lambda f, x: f(x, 3, weight=x[0], bias=x[1])],
+    "nn.functional.hardtanh": [lambda f, x: f(x), lambda f, x: f(x, -0.5, 0.5)],
+    "nn.functional.kl_div": [lambda f, x: f(x, x * x), lambda f, x: f(x, x, log_target=True, reduction="batchmean")],
+    "nn.functional.layer_norm": [lambda f, x: f(x, (3,)), lambda f, x: f(x, (3,), x[0], x[1], 1e-3)],
+    "nn.functional.linear": [lambda f, x: f(SQUARE, x), lambda f, x: f(x, SQUARE, bias=x[0])],
+    "nn.functional.max_pool2d": [lambda f, x: f(image(x), 2), lambda f, x: f(image(x), 2, stride=1)],
+    "nn.functional.normalize": [lambda f, x: f(x), lambda f, x: f(x, 1.0, 0), lambda f, x: f(x, p=3.0, dim=-1)],
+    "nn.functional.prelu": [lambda f, x: f(x, x[0, :1])],
+    "nn.functional.scaled_dot_product_attention": [
+        lambda f, x: f(x[None], x[None], x[None]),
+        lambda f, x: f(x[None], x[None], SQUARE[None], is_causal=True, scale=0.5),
+    ],
+    "nn.functional.threshold": [lambda f, x: f(x, 0.6, -1.0)],
+    "norm": [*REDUCTION[:1], lambda f, x: f(x, 1), lambda f, x: f(x, p=2, dim=0), lambda f, x: f(x, dim=(0, 1))],
+    "permute": [lambda f, x: f(x, (1, 0)), lambda f, x: f(x[None], dims=(2, 0, 1))],
+    "quantile": [lambda f, x: f(x, 0.3), lambda f, x: f(x, SQUARE[0, :2] / 4, dim=1, interpolation="lower")],
+    "reshape": [lambda f, x: f(x, (9,)), lambda f, x: f(x, shape=(-1, 1))],
+    "roll": [lambda f, x: f(x, 2), lambda f, x: f(x, shifts=(1, 2), dims=(0, 1))],
+    "sort": [lambda f, x: f(x), lambda f, x: f(x, 0, True), lambda f, x: f(x, stable=True, dim=0)],
+    "special.polygamma": [lambda f, x: f(2, x + 3)],
+    "squeeze": [lambda f, x: f(x[None]), lambda f, x: f(x[None], 1), lambda f, x: f(x[None], dim=0)],
+    "imag": [lambda f, x: f(x * (1 + 2j))],
+    "swapaxes": [*SWAP[:2], lambda f, x: f(x, axis0=-1, axis1=0)],
+    "true_divide": ARITHMETIC,
+    "take": [lambda f, x: f(x, CLASSES + 4)],
+    "take_along_dim": [lambda f, x: f(x, CLASSES[:, None], 1), lambda f, x: f(x, indices=CLASSES[None], dim=0)],
+    "tensordot": [lambda f, x: f(x, SQUARE, 1), lambda f, x: f(x, x, dims=([0], [1]))],
+    "unsqueeze": [lambda f, x: f(x, 0), lambda f, x: f(x, dim=-1)],
+    "where": [lambda f, x: f(x > 0, x, 0.0), lambda f, x: f(SQUARE > 0, x, SQUARE), lambda f, x: f(x > 2)],
+}
+INTEGERS = {"bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "bitwise_left_shift", "bitwise_right_shift"}
+
+
+def calls_of(path: str) -> Calls:
+    """Return calls of a function: those above, for others with one or two operands."""
+    operation = names.operation_of(path)
+    if path in CALLS or operation is None:
+        return CALLS[path]
+    domain = (lambda x: x * 0.2 + 0.4) if operation.parameters.unary else (lambda x: x + 2)
+    if path in INTEGERS:
+        domain = lambda x: (x > 0) * 3  # noqa: E731
+    if path.startswith("arccosh") or path == "acosh":
+        domain = lambda x: x + 3  # noqa: E731
+    if operation.parameters.unary:
+        return [lambda f, x: f(domain(x))]
+    assert operation.parameters.binary, f"write calls of {path}"
+    return [lambda f, x: f(domain(x), domain(x) * 2), lambda f, x: f(domain(SQUARE), domain(x))]
+
+
+def flat(value: Any) -> list[Any]:
+    if isinstance(value, (tuple, list)):
+        return [one for member in value for one in flat(member)]
+    return [value]
+
+
+@pytest.mark.parametrize("path", sorted(FUNCTIONS))
+def test_values_are_those_of_pytorch(path: str) -> None:
+    for call in calls_of(path):
+        wanted = flat(call(FUNCTIONS[path], SQUARE))
+        results = flat(call(FUNCTIONS[path], Named(SQUARE)))
+        assert len(results) == len(wanted)
+        for result, other in zip(results, wanted, strict=True):
+            if not isinstance(other, torch.Tensor):
+                assert result == other
+                continue
+            array = bridge.to_torch(result)
+            assert array.dtype == other.dtype
+            assert array.shape == other.shape
+            torch.testing.assert_close(array, other, rtol=1e-10, atol=1e-12)
+
+
+def test_most_functions_give_the_type_back() -> None:
+    kept = [path for path in FUNCTIONS if isinstance(flat(calls_of(path)[0](FUNCTIONS[path], Named(SQUARE)))[0], Named)]
+    assert len(kept) > 240
+
+
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": lambda t, x: (t + x, x + t),
+    "-": lambda t, x: (t - x, x - t),
+    "*": lambda t, x: (t * x, x * t),
+    "@": lambda t, x: (t @ x, x @ t),
+    "/": lambda t, x: (x / t, t / (x + 5)),
+    "//": lambda t, x: (x // t, t // (x + 5)),
+    "%": lambda t, x: (x % t, t % (x + 5)),
+    "**": lambda t, x: (t**x,),
+    "==": lambda t, x: (t == x, x == t, t != x),
+    "<": lambda t, x: (t < x, x < t, t >= x),
+    "method": lambda t, x: (t.add(x, alpha=2), t.matmul(x), t.maximum(x)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_take_pytorchs_tensors_on_either_side(name: str, kind: str) -> None:
+    for make in (lambda v: torch.tensor(v, dtype=torch.float64), np.asarray):
+        x = made(make)[kind]
+        wanted = OPERATORS[name](SQUARE + 4, bridge.to_torch(dense_tensor("", x)))
+        for result, other in zip(OPERATORS[name](SQUARE + 4, x), wanted, strict=True):
+            assert type(result) in (torch.Tensor, type(x))
+            torch.testing.assert_close(bridge.to_torch(result), other)
+
+
+def test_structure_is_kept_where_a_rule_keeps_it() -> None:
+    d, low = Diagonal([2.0, 3.0, 1.5]), made(np.asarray)["LowRank"]
+    with dk.densify(on="error"):
+        assert type(torch.add(d, d, alpha=2)) is Diagonal
+        assert type(torch.mul(d, 2)) is Diagonal
+        assert type(SQUARE[0, 0] * d) is Diagonal
+        assert type(torch.transpose(low, 0, 1)) is LowRank
+        assert type(SQUARE @ d) is torch.Tensor
+        assert type(torch.linalg.solve(d, SQUARE)) is torch.Tensor
+        assert torch.sum(d).item() == 6.5
+        assert F.linear(SQUARE, d, SQUARE[0]).shape == (3, 3)
+
+
+def test_a_function_without_an_operation_gets_the_dense_form_and_says_so() -> None:
+    d = Diagonal([2.0, 3.0, 1.5])
+    with dk.densify(on="warn"), pytest.warns(dk.DensifyWarning, match="made Diagonal dense"):
+        assert torch.logdet(d).item() == pytest.approx(np.log(9.0))
+    with dk.densify(on="error"), pytest.raises(dk.DensifyError):
+        torch.logdet(d)
+    values, places = torch.topk(d, 1)
+    assert (values[:, 0].tolist(), places[:, 0].tolist()) == ([2.0, 3.0, 1.5], [0, 1, 2])
+    assert torch.allclose(d, torch.diag(torch.tensor([2.0, 3.0, 1.5], dtype=torch.float64)))
+    assert type(torch.logdet(Named(SQUARE))) is torch.Tensor
+
+
+def test_results_are_written_where_they_are_wanted() -> None:
+    d, wanted = Diagonal([2.0, 3.0, 1.5]), torch.diag(torch.tensor([2.0, 3.0, 1.5], dtype=torch.float64))
+    t = SQUARE.clone()
+    t += d
+    torch.testing.assert_close(t, SQUARE + wanted)
+    t[:] = d
+    torch.testing.assert_close(t, wanted)
+    t.mul_(d)
+    torch.testing.assert_close(t, wanted**2)
+    assert torch.exp(d, out=t) is t
+    torch.testing.assert_close(t, torch.exp(wanted))
+    with pytest.raises(TypeError, match="the result cannot be written into a Diagonal"):
+        torch.exp(SQUARE, out=d)
+    with pytest.raises(dk.TorchCallError, match="inplace=True would change a dense copy; leave it out"):
+        F.relu(d, inplace=True)
+
+
+@dk.array_type()
+class Bare:
+    """A type without rules and without a dense form."""
+
+    shape, dtype = (3, 3), np.dtype(float)
+
+
+def test_refusals_of_operators_are_no_type_errors_that_pytorch_swallows() -> None:
+    bare = Bare()
+    for function in (operator.eq, operator.ne, operator.add, operator.sub, operator.matmul):
+        for operands in ((SQUARE, bare), (bare, SQUARE)):
+            with pytest.raises(dk.TorchCallError, match=r"(?s)\[torch.Tensor, Bare\]: no impl.*Bare: no rule"):
+                function(*operands)
+    for call in (lambda: torch.add(SQUARE, bare), lambda: torch.exp(bare)):
+        with pytest.raises(dk.NoImplementationError):
+            call()
+    with pytest.raises(dk.TorchCallError) as caught:
+        torch.logdet(bare)
+    assert str(caught.value) == (
+        "'torch.logdet' on [Bare]: no operation has its meaning, and Bare does not declare fallback.dense"
+    )
+    with pytest.raises(dk.TorchCallError, match=r"MetadataTensor does not declare fallback\.dense"):
+        torch.topk(MetadataTensor([1.0], {"unit": "m"}), 1)
+
+
+def test_an_error_of_a_rule_comes_out_of_an_operator_as_what_it_is() -> None:
+    @dk.array_type()
+    class Fails:
+        shape, dtype = (3, 3), np.dtype(float)
+
+    @dk.implements(dk.equal)
+    def equal(x1: dk.Tensor, x2: Fails, /) -> Any:
+        raise KeyError("the rule's own")
+
+    @dk.implements(dk.add)
+    def add(x1: dk.Tensor, x2: Fails, /) -> Any:
+        raise TypeError("the rule's own")
+
+    with pytest.raises(KeyError, match="the rule's own"):
+        operator.eq(SQUARE, Fails())
+    with pytest.raises(dk.TorchCallError, match="the rule's own") as caught:
+        SQUARE + Fails()
+    assert type(caught.value.__cause__) is TypeError
+    with pytest.raises(TypeError, match="the rule's own"):
+        torch.add(SQUARE, Fails())
+
+
+def test_types_of_other_libraries_are_asked_in_their_turn() -> None:
+    class Other:
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> str:
+            return f"{func.__name__} of {len(args)}"
+
+    assert torch.add(Diagonal([1.0]), Other()) == "add of 2"
+    parameter = torch.nn.Parameter(SQUARE)
+    assert (parameter + Diagonal([2.0, 3.0, 1.5])).requires_grad
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients_flow_through_pytorchs_functions(kind: str) -> None:
+    held: list[Any] = []
+
+    def leaf(values: Any) -> Any:
+        held.append(torch.tensor(values, dtype=torch.float64, requires_grad=True))
+        return held[-1].detach()
+
+    x = made(leaf)[kind]
+    inside = [t for t in held if any(t is not None and a.data_ptr() == t.data_ptr() for a in arrays(x))]
+    for t in inside:
+        replace(x, t)
+    t = SQUARE.clone().requires_grad_()
+
+    def loss(a: Any) -> Any:
+        total = torch.sum(torch.exp(F.linear(t, a) * 0.1)) + torch.sum(a @ t)
+        return bridge.to_torch(total)
+
+    found = torch.autograd.grad(loss(x), [t, *inside])
+    wanted = torch.autograd.grad(loss(bridge.to_torch(dense_tensor("", x))), [t, *inside])
+    for one, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one, other)
+    assert inside
+
+
+def arrays(x: Any) -> list[Any]:
+    if isinstance(x, dk.Tensor):
+        return [x.array]
+    return [one.array for one in vars(x).values() if isinstance(one, dk.Tensor)]
+
+
+def replace(x: Any, t: Any) -> None:
+    """Put a tensor that requires a gradient in the place of the one with the same memory."""
+    for one in [x] if isinstance(x, dk.Tensor) else vars(x).values():
+        if isinstance(one, dk.Tensor) and one.array.data_ptr() == t.data_ptr():
+            one.array = t
+
+
+def test_gradients_flow_to_leaves_of_dispatchkit() -> None:
+    w = dk.tensor([2.0, 3.0, 1.5], requires_grad=True)
+    torch.sum(torch.linalg.solve(Diagonal(w), SQUARE) ** 2).backward()
+    v = torch.tensor([2.0, 3.0, 1.5], dtype=torch.float64, requires_grad=True)
+    torch.sum(torch.linalg.solve(torch.diag(v), SQUARE) ** 2).backward()
+    np.testing.assert_allclose(w.grad.numpy(), v.grad.numpy())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_makes_a_tensor_of_pytorch_gets_the_dense_form(kind: str) -> None:
+    for make in (lambda v: torch.tensor(v, dtype=torch.float64), np.asarray):
+        x = made(make)[kind]
+        for function in (torch.as_tensor, torch.asarray, torch.from_dlpack, torch.tensor):
+            torch.testing.assert_close(function(x), bridge.to_torch(dense_tensor("", x)))
+
+
+def test_a_dense_form_for_pytorch_is_bounded_and_loses_no_gradient() -> None:
+    with dk.densify(on="error"), pytest.raises(dk.DensifyError, match="__dlpack__"):
+        torch.as_tensor(Diagonal([1.0]))
+    with pytest.raises(dk.AutogradError, match=r"use x.detach\(\)"):
+        torch.as_tensor(Diagonal(dk.tensor([1.0], requires_grad=True)))
+    with pytest.raises(TypeError, match=r"__dlpack__: Bare has no dense form; define to_dense\(\)"):
+        torch.as_tensor(Bare())
+
+
+def test_the_page_lists_what_is_answered() -> None:
+    if torch.__version__.startswith("2.13."):  # others have more functions, or fewer
+        assert page.PAGE.read_text(encoding="utf-8") == page.make_page(), "python -m tests.interop.torch_page"
+    assert page.make_page().count("`") > 500

@@ -1,0 +1,238 @@
+"""`python -m dispatchkit check`: every planted fault of a package is found, and a sound package passes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.__main__ import main
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.report.check.check import CHECKS, check_package
+from dispatchkit.report.check.package import load_package
+
+TYPES = """
+import dispatchkit as dk
+
+@dk.array_type(fallback=dk.fallback.{fallback}, fields=("values",))
+class Left:
+    def __init__(self, values):
+        self.values = dk.asarray(values)
+
+    @property
+    def shape(self):
+        return self.values.shape
+
+    @property
+    def dtype(self):
+        return self.values.dtype
+
+    def to_dense(self):
+        return self.values
+
+@dk.array_type(fallback=dk.fallback.{fallback}, fields=("values",))
+class Right(Left):
+    pass
+
+@dk.array_type(fallback=dk.fallback.{fallback}, fields=("values",))
+class Other:
+    __init__ = Left.__init__
+    shape = Left.shape
+    dtype = Left.dtype
+    to_dense = Left.to_dense
+
+def samples():
+    return [Left([1.0, 2.0]), Right([3.0, 4.0]), Other([5.0, 6.0])]
+"""
+
+SOUND = """
+import dispatchkit as dk
+from {name}.types import Left
+
+@dk.implements(dk.negative)
+def negative(x: Left, /) -> Left:
+    return type(x)(-x.values)
+
+@dk.implements(dk.sum)
+def total(x: Left, /, *, axis=None):
+    return dk.sum(x.values, axis=axis)
+"""
+
+FAULTY = """
+import dispatchkit as dk
+from dispatchkit.types import MetadataTensor, ScalarTensor
+from {name}.types import Left, Other, Right
+
+@dk.implements(dk.matmul)
+def left_first(x1: Left, x2: Right, /): return x1.values @ x2.values          # ambiguous for (Right, Right)
+
+@dk.implements(dk.matmul)
+def left_last(x1: Right, x2: Left, /): return x1.values @ x2.values
+
+@dk.implements(dk.negative)
+def negative_first(x: Left, /): return x                                       # replaced by another module
+
+@dk.implements(dk.log)
+def pirate(x: ScalarTensor, /): return dk.decline("not ours")                  # piracy
+
+@dk.implements(dk.multiply)
+def times_tensor(x1: Other, x2: dk.Tensor, /): return Other(x1.values * x2)    # no rule for (Tensor, Other)
+
+@dk.implements(dk.maximum)
+def larger(x1: Left, x2: Left, /): return Left(dk.maximum(x1.values, x2.values))
+
+@dk.implements(dk.maximum)
+def larger_other(x1: Other, x2: Other, /): return Other(dk.maximum(x1.values, x2.values))
+
+@dk.implements(dk.getitem, Left)
+def item(x, key: tuple[int, int, int, int], /):
+    return x.values[key]
+
+@dk.implements(dk.kinds.fft, Left, Left)
+def never(op, x1, x2, /): return x1
+
+@dk.implements(dk.tanh)
+def wrong(x: Other, /) -> Other: return Other(dk.tanh(x.values) + 1)
+"""
+
+REPLACING = """
+import dispatchkit as dk
+from {name}.types import Left
+
+@dk.implements(dk.negative)
+def negative_second(x: Left, /): return type(x)(-x.values)
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Write packages, each under a name of its own, and forget what importing them leaves behind."""
+    monkeypatch.syspath_prepend(tmp_path)
+    names: list[str] = []
+
+    def made(fallback: str = "refuse", **modules: str) -> str:
+        name = f"checked_{tmp_path.name}_{len(names)}".replace("-", "_").lower()
+        names.append(name)
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "__init__.py").write_text("")
+        (folder / "__main__.py").write_text("raise SystemExit('not to be run')")
+        (folder / "types.py").write_text(TYPES.format(fallback=fallback))
+        for module, text in modules.items():
+            (folder / f"{module}.py").write_text(text.format(name=name))
+        return name
+
+    operations = tensor_protocol.operations
+    used = ["negative", "sum", "matmul", "multiply", "maximum", "getitem", "tanh", "log", "fft.fft"]
+    kept = {f"dispatchkit.{one}": operations[f"dispatchkit.{one}"] for one in used}
+    monkeypatch.setattr(operations, "_listed", kept)  # so that checking is quick
+    with dk.local_registrations():
+        yield made
+    for module in list(sys.modules):
+        if any(module == name or module.startswith(f"{name}.") for name in names):
+            del sys.modules[module]
+
+
+def findings(name: str, **options: Any) -> dict[str, list[str]]:
+    """Return the texts of each check that found something."""
+    report, _ = check_package(load_package(name, tensor_protocol), **options)
+    return {check: list(texts) for check, texts in report.findings.items() if texts}
+
+
+def test_a_sound_package_passes(package: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    name = package(rules=SOUND)
+    assert main(["check", name]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"check of {name}: 3 array types and 2 rules: nothing found\n")
+    assert all(f"\n  {check} " in out for check in CHECKS)
+    assert main(["check", name, "--samples", f"{name}.types:samples"]) == 0
+
+
+def test_each_planted_fault_is_found(package: Any) -> None:
+    name = package(a_rules=FAULTY, b_rules=REPLACING)
+    found = findings(name)
+    assert "ambiguous implementations of 'dispatchkit.matmul' for (Right, Right)" in found["ambiguity"][0]
+    assert len(found["replaced"]) == 1
+    assert "replaces negative_first(Left in any position)" in found["replaced"][0]
+    assert "pirate(ScalarTensor in any position) at " in found["piracy"][0]
+    assert found["piracy"][0].endswith(" is for dispatchkit.log and ScalarTensor of dispatchkit.types")
+    assert any(text.startswith("(Other, Tensor) is answered by Other (a rule)") for text in found["partner"])
+    assert any("nobody answers them together" in text and "maximum" in text for text in found["missing"])
+    assert any(text.startswith("never(Left, Left) at ") for text in found["unreachable"])
+    assert "fault" not in found
+
+
+def test_samples_find_wrong_answers_and_rules_that_no_call_enters(package: Any) -> None:
+    name = package(a_rules=FAULTY, b_rules=REPLACING)
+    loaded = load_package(name, tensor_protocol)
+    samples = sys.modules[f"{name}.types"].samples()
+    found = {check: texts for check, texts in check_package(loaded, samples=samples)[0].findings.items() if texts}
+    assert any(text.startswith("tanh of Other: tanh(Other[2]): ") for text in found["fault"])
+    entered = " ".join(found.get("never entered", ()))
+    assert "times_tensor" not in entered
+    assert "never(Left, Left)" in entered
+
+
+def test_what_got_worse_since_a_record_is_found(
+    package: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = package(rules=SOUND)
+    path = tmp_path / "check.json"
+    assert main(["check", name, "--record", str(path)]) == 0
+    assert main(["check", name, "--baseline", str(path)]) == 0
+    cls = sys.modules[f"{name}.types"].Left
+    with pytest.warns(dk.errors.ReplacementWarning):
+        dk.implements(dk.sum, cls)(lambda x, /: x.values)
+    capsys.readouterr()
+    assert main(["check", name, "--baseline", str(path)]) == 1
+    out = capsys.readouterr().out
+    assert "sum of Left: 3 implemented, 2 refused -> 1 implemented, 4 refused" in out
+    assert "no longer takes axis" in out
+
+
+def test_checks_can_be_left_out(package: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    name = package(a_rules=FAULTY, b_rules=REPLACING)
+    everything = ",".join(CHECKS)
+    assert main(["check", name, "--ignore", everything]) == 0
+    with pytest.raises(SystemExit):
+        main(["check", name, "--ignore", "worse"])
+    assert "worse is no check; checks are ambiguity, unreachable, cycle, replaced, piracy" in capsys.readouterr().err
+
+
+def test_the_findings_are_written_for_builds_and_browsers(
+    package: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = package(a_rules=FAULTY, b_rules=REPLACING)
+    junit, page = tmp_path / "check.xml", tmp_path / "check.html"
+    assert main(["check", name, "--junit", str(junit), "--html", str(page), "--format", "markdown"]) == 1
+    assert capsys.readouterr().out.startswith(f"# Check of `{name}`\n")
+    suite = ET.fromstring(junit.read_text(encoding="utf-8"))  # noqa: S314  # our own text
+    cases = {case.get("name"): case for case in suite}
+    assert list(cases) == list(CHECKS)
+    failed = [check for check, case in cases.items() if case.find("failure") is not None]
+    assert suite.get("failures") == str(len(failed))
+    assert {"ambiguity", "replaced", "piracy", "missing", "partner", "unreachable"} <= set(failed)
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>")
+    assert "<h2>check of " in text
+    assert "http" not in text
+    assert main(["check", name, "--format", "junit", "--ignore", "replaced"]) == 1
+    assert ET.fromstring(capsys.readouterr().out).get("name") == name  # noqa: S314
+
+
+@pytest.mark.parametrize("words", [["no_such_package_at_all"], ["dispatchkit.types", "--samples", "nowhere:samples"]])
+def test_what_cannot_be_checked_is_status_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", *words]) == 2
+    assert capsys.readouterr().err.startswith("check: No module named ")
+
+
+def test_the_types_that_ship_pass_but_for_one_order_of_a_division() -> None:
+    report, _ = check_package(load_package("dispatchkit.types", tensor_protocol))
+    found = {check: texts for check, texts in report.findings.items() if texts}
+    assert list(found) == ["partner"]
+    assert "in divide with" in found["partner"][0]

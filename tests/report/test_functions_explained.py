@@ -1,0 +1,121 @@
+"""`explain` of a Python function: what it called, what became dense and why, with the program's lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.report import FunctionExplanation
+
+
+@dk.array_type(fallback=dk.fallback.decompose | dk.fallback.dense)
+class Held:
+    def __init__(self, data: Any) -> None:
+        self.data = dk.asarray(data)
+        self.shape, self.dtype = self.data.shape, self.data.dtype
+
+    def to_dense(self) -> Any:
+        return self.data
+
+
+@pytest.fixture(autouse=True)
+def registered() -> Iterator[None]:
+    with dk.local_registrations():
+
+        @dk.implements(dk.sum)
+        def sum_held(x: Held, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+            return dk.decline("only whole") if axis is not None else dk.sum(x.data)
+
+        @dk.implements(dk.exp)
+        def exp_held(x: Held, /) -> Any:
+            return dk.exp(x.to_dense())
+
+        yield
+
+
+X = Held([[1.0, 2.0], [3.0, 4.0]])
+
+
+def loss(x: Any) -> Any:
+    for _ in range(3):
+        y = dk.max(x)
+    return y + dk.sum(x, axis=0) + dk.std(x) + dk.exp(x)
+
+
+def lines_of(found: FunctionExplanation) -> dict[str, int]:
+    start = loss.__code__.co_firstlineno
+    return {cause.function: int(next(iter(cause.lines)).rpartition(":")[2]) - start for cause in found.causes}
+
+
+def test_equal_causes_are_one_with_code_reason_fix_bytes_and_line() -> None:
+    found = dk.explain(loss, X)
+    assert [(cause.code, cause.function, cause.count, cause.nbytes) for cause in found.causes] == [
+        ("no rule", "max", 3, 96),
+        ("declined", "sum", 1, 32),
+        ("body", "std", 1, 32),
+        ("inside", "exp", 1, 32),
+    ]
+    assert lines_of(found) == {"max": 2, "sum": 3, "std": 3, "exp": 3}
+    reasons = {cause.function: cause.reason for cause in found.causes}
+    assert reasons["max"].startswith("no rule for max")
+    assert "declined: only whole" in reasons["sum"]
+    assert "the body of std declined: it needs dispatchkit.var" in reasons["std"]
+    assert reasons["exp"].startswith("inside the rule at ")
+    fixes = {cause.function: cause.fix for cause in found.causes}
+    assert fixes["max"] == "write a rule: @dk.implements(dk.max)"
+    assert fixes["std"] == "write a rule for var, which its body calls, or for std"
+
+
+def test_counts_come_first_then_causes_then_the_tree() -> None:
+    found = dk.explain(loss, X)
+    text = str(found).splitlines()
+    count = len(found.recorded.calls)
+    assert text[0] == f"loss: {count} calls, 6 became dense (192 B), for 4 reasons"
+    assert text[1].startswith("1. [no rule] max made Held dense ×3, 96 B: no rule for max")
+    tree = text[text.index("") + 1 :]
+    assert tree[0].startswith("max(Held)")
+    assert tree[1].startswith("  max(Tensor)")
+    assert tree[0].endswith(f"test_functions_explained.py:{loss.__code__.co_firstlineno + 2}")
+
+
+def test_a_page_has_the_causes_and_folds_the_tree() -> None:
+    page = dk.explain(loss, X)._repr_html_()
+    assert "<details><summary>all calls</summary>" in page
+    assert "[no rule] max made Held dense" in page
+    assert page.count("<li>") == 4
+
+
+def test_the_result_and_what_is_raised_are_kept() -> None:
+    assert dk.explain(loss, X).result.shape == (2, 2)
+
+    def fails(x: Any) -> Any:
+        raise ZeroDivisionError("at once")
+
+    found = dk.explain(fails, X)
+    assert isinstance(found.exception, ZeroDivisionError)
+    assert str(found).startswith("test_the_result_and_what_is_raised_are_kept.fails: 0 calls, none became dense")
+    assert "it raised ZeroDivisionError: at once" in str(found)
+
+
+def test_a_bound_on_densifying_is_kept() -> None:
+    with dk.densify(on="error"):
+        found = dk.explain(loss, X)
+    assert isinstance(found.exception, dk.DensifyError)
+
+
+def test_printing_a_record_shows_the_tree() -> None:
+    with dk.densify(on="allow"), dk.record_calls() as recorded:
+        dk.max(X)
+    first, second = str(recorded).splitlines()[:2]
+    assert first.startswith("max(Held)")
+    assert "32 B became dense (no rule for max" in first
+    assert second.startswith("  max(Tensor)  plain")
+    assert repr(recorded) == "<Trace: 2 calls>"
+
+
+def test_what_is_no_function_is_refused() -> None:
+    with pytest.raises(TypeError, match="explain takes a function, not 3"):
+        dk.explain(3)  # type: ignore[call-overload]

@@ -1,0 +1,50 @@
+"""What is predicted of a call is what a record of the call shows, over the sample calls of every operation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import dispatchkit as dk
+from tests.report.agreement import Case, agreement, calls, cases, declared, page
+from tests.report.answering import Dense, register
+
+# The largest share of calls, in per cent, of which the prediction may say that they depend on values.
+DEPENDING = {"ScalarTensor": 20, "Kinds": 10, "mode that may decline": 100}
+
+
+@pytest.fixture(autouse=True)
+def rules() -> Iterator[None]:
+    with dk.local_registrations():
+        register()
+        yield
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
+def test_predictions_agree_with_records(case: Case) -> None:
+    found = agreement(case)
+    assert found.wrong == []
+    assert found.calls.total() > 2000
+    assert 100 * found.depend.total() <= DEPENDING.get(case.name, 5) * found.calls.total()
+
+
+def test_every_operation_with_arrays_is_tried() -> None:
+    tried = {call.operation for call in calls()}
+    left_out = [
+        name
+        for name, operation in dk.tensor_protocol.operations.items()
+        if operation.parameters.arrays
+        and getattr(operation, "samples", ())
+        and name.startswith("dispatchkit.")
+        and operation not in tried
+        and not any(declared(operation, Dense))
+    ]
+    assert left_out == []
+
+
+def test_the_page_shows_a_row_for_each_type_and_operation() -> None:
+    case = next(case for case in cases() if case.name == "Dense")
+    text = page([agreement(case)])
+    assert "| Dense | " in text
+    assert "| `linalg.inv` | " in text

@@ -1,0 +1,85 @@
+"""`rules` and `which`: the rules of types and operations, and which of them answers, by types alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import dispatchkit as dk
+
+
+@dk.array_type(fallback=dk.fallback.decompose | dk.fallback.dense)
+class Left:
+    def to_dense(self) -> Any:
+        raise AssertionError("which calls nothing")
+
+
+class Below(Left):
+    pass
+
+
+@dk.array_type()
+class Right:
+    pass
+
+
+@pytest.fixture(autouse=True)
+def registered() -> Iterator[None]:
+    with dk.local_registrations():
+
+        @dk.implements(dk.matmul)
+        def matmul_both(x1: Left, x2: Right, /) -> Any: ...
+
+        @dk.implements(dk.matmul)
+        def matmul_left(x1: Left, x2: dk.Tensor, /) -> Any: ...
+
+        @dk.implements(dk.kinds.reduction)
+        def reduction_right(op: Any, x: Right, /) -> Any: ...
+
+        yield
+
+
+def names(found: Any) -> list[str]:
+    return [rule.handler.__name__ for rule in found]
+
+
+def test_all_rules_of_a_type_are_listed_with_pairs_kinds_and_superclasses() -> None:
+    assert names(dk.rules(Left)) == names(dk.rules(Below)) == ["matmul_both", "matmul_left"]
+    assert names(dk.rules(Right)) == ["matmul_both", "reduction_right"]
+    assert [rule.target for rule in dk.rules(Right)] == ["matmul", "kind reduction"]
+
+
+def test_all_rules_of_an_operation_are_listed_with_those_of_its_kinds() -> None:
+    assert {"matmul_both", "matmul_left"} <= set(names(dk.rules(dk.matmul)))
+    assert "reduction_right" in names(dk.rules(dk.sum))
+    assert "reduction_right" not in names(dk.rules(dk.matmul))
+    assert "reduction_right" in names(dk.rules(dk.kinds.reduction))
+
+
+def test_a_list_of_rules_prints_a_line_each_with_file_and_line() -> None:
+    text = str(dk.rules(Left)).splitlines()
+    assert text[0].startswith(f"matmul(Left, Right): matmul_both at {__file__}:")
+    assert str(dk.rules(type("Bare", (), {}))) == "no rules"
+
+
+def test_which_rule_answers_is_told_by_types_alone() -> None:
+    found = dk.which(dk.matmul, Below, Right)
+    assert (found.who, found.handler.__name__ if found.handler else "") == ("Below", "matmul_both")
+    assert found.location.startswith(__file__)
+    assert dk.which(dk.sum, Right).what.startswith("reduction_right")
+
+
+def test_which_follows_decompositions_and_says_why_nobody_answers() -> None:
+    assert dk.which(dk.std, Left).what == "dense: to_dense() of Left"
+    found = dk.which(dk.exp, Right)
+    assert (found.who, found.handler) == ("", None)
+    assert str(found) == "dispatchkit.exp(Right): nobody answers: no rule for exp; its fallback is to refuse"
+
+
+def test_mistakes_are_named() -> None:
+    with pytest.raises(TypeError, match="len is not overridable"):
+        dk.rules(len)
+    with pytest.raises(TypeError, match="exp takes 1 arrays, 2 types were given"):
+        dk.which(dk.exp, Left, Left)
