@@ -32,6 +32,7 @@ from dispatchkit import tensor as _tensor  # noqa: F401  # loaded before the fun
 from dispatchkit.declare.decorators import operation as operation
 from dispatchkit.declare.namespace import make_home as _make_home
 from dispatchkit.declare.namespace import publish as _publish
+from dispatchkit.declare.wrapping import holds as holds
 from dispatchkit.errors import *  # noqa: F403
 from dispatchkit.graph.recording import enable_grad as enable_grad
 from dispatchkit.graph.recording import is_grad_enabled as is_grad_enabled
@@ -138,6 +139,7 @@ vars()["__all__"] = [
     "fft",
     "field",
     "func",
+    "holds",
     "implements",
     "is_grad_enabled",
     "kinds",

@@ -2,7 +2,7 @@
 
 ::
 
-    @elementwise
+    @exponential
     def log(xp, x, /):
         '''Natural logarithm of each element.'''
         return xp.log(x)
@@ -33,18 +33,33 @@ from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.parameters import Parameters, signature_of
 
 __all__ = [
+    "activation",
+    "additive",
     "alias",
+    "arithmetic",
+    "bitwise",
     "body_on_numpy",
+    "bounds",
+    "comparison",
+    "complex_parts",
     "conversion",
     "creation",
-    "elementwise",
+    "decomposition",
+    "exponential",
+    "hyperbolic",
     "indexing",
     "linalg",
+    "logical",
     "manipulation",
+    "multiplicative",
     "operation",
+    "predicate",
+    "product",
     "random",
     "reduction",
+    "rounding",
     "searching",
+    "trigonometric",
 ]
 
 P = ParamSpec("P")
@@ -157,9 +172,9 @@ def operation(
 
 
 def _samples(entry: DeclaredOperation, domain: tuple[float, float], content: Content | None) -> list[Sample]:
-    if entry.kind is kinds.elementwise:
+    if entry.kind.family is kinds.elementwise:
         return elementwise_samples(entry.parameters, domain, content or "real")
-    if entry.kind is kinds.reduction:
+    if entry.kind.family is kinds.reduction:
         return reduction_samples(entry.parameters, content or "distinct")
     return []
 
@@ -338,10 +353,25 @@ class _Declarer:
         self.methods = methods
 
 
-elementwise: _Declarer = _Declarer(kinds.elementwise, methods=True)
+arithmetic: _Declarer = _Declarer(kinds.arithmetic, methods=True)
+additive: _Declarer = _Declarer(kinds.additive, methods=True)
+multiplicative: _Declarer = _Declarer(kinds.multiplicative, methods=True)
+bounds: _Declarer = _Declarer(kinds.bounds, methods=True)
+rounding: _Declarer = _Declarer(kinds.rounding, methods=True)
+complex_parts: _Declarer = _Declarer(kinds.complex_parts, methods=True)
+comparison: _Declarer = _Declarer(kinds.comparison, methods=True)
+predicate: _Declarer = _Declarer(kinds.predicate, methods=True)
+logical: _Declarer = _Declarer(kinds.logical, methods=True)
+bitwise: _Declarer = _Declarer(kinds.bitwise, methods=True)
+exponential: _Declarer = _Declarer(kinds.exponential, methods=True)
+trigonometric: _Declarer = _Declarer(kinds.trigonometric, methods=True)
+hyperbolic: _Declarer = _Declarer(kinds.hyperbolic, methods=True)
+activation: _Declarer = _Declarer(kinds.activation, methods=True)
 reduction: _Declarer = _Declarer(kinds.reduction, methods=True)
 manipulation: _Declarer = _Declarer(kinds.manipulation, methods=False)
 linalg: _Declarer = _Declarer(kinds.linalg, methods=False)
+product: _Declarer = _Declarer(kinds.product, methods=False)
+decomposition: _Declarer = _Declarer(kinds.decomposition, methods=False)
 creation: _Declarer = _Declarer(kinds.creation, methods=False)
 indexing: _Declarer = _Declarer(kinds.indexing, methods=False)
 searching: _Declarer = _Declarer(kinds.searching, methods=True)

@@ -137,7 +137,7 @@ def _standard(name: str, kind: Kind, facts: Facts) -> str:
     """Return what is said of a parameter whose text the source leaves out."""
     numbers = "real numbers" if facts.real else facts.takes
     if name == "x":
-        if kind is kinds.elementwise:
+        if kind.family is kinds.elementwise:
             return f"{numbers}, of any shape"
         return "array of shape (...)" if numbers == "numbers" else f"array of shape (...), of {numbers}"
     if name in {"x1", "x2"}:

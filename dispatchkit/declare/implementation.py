@@ -43,7 +43,7 @@ class Implementation:
         self.body = body
         self.passthrough = passthrough
         self.trusted = trusted
-        self._copies = parameters.unary and kind is kinds.elementwise
+        self._copies = parameters.unary and kind.family is kinds.elementwise
         self.arrays_only = parameters.binary or self._copies
         self.fast_path = False
         self.on_numpy = _on_numpy(body, name if passthrough else None, parameters.signature)

@@ -15,7 +15,7 @@ from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
 
-__all__ = ["holds_everywhere", "make_leaf", "spec_of", "wrapped"]
+__all__ = ["holds", "make_leaf", "spec_of", "wrapped"]
 
 new: Callable[[Any], Any] = object.__new__
 
@@ -53,18 +53,29 @@ def spec_of(value: Any) -> Any:
     return Spec(tuple(value.shape), value.dtype) if hasattr(value, "dtype") else value
 
 
-def holds_everywhere(condition: Any, *, traced: bool = False) -> bool:
-    """Return whether a condition is true for every element, of a whole batch where there is one.
+def holds(condition: Any, *, traced: bool = False) -> bool:
+    """Return whether a condition is true for every element, under `vmap` for every element of the batch.
 
-    For rules that take a fast path where they can; ``if`` alone cannot ask a batch.
+    In a rule's guard, ``if`` alone asks for a value that a batch does not have. The answer of `holds` is a Python bool,
+    and no derivative flows through it.
 
     Parameters
     ----------
-    condition : array of booleans
+    condition : array of booleans of any type, or a bool
     traced : what is returned where JAX traces the call and nobody knows the elements; True for a check that raises
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> def safe_log(x):
+    ...     return dk.log(x) if dk.holds(x > 0) else dk.log(dk.abs(x) + 1)
+    >>> dk.func.vmap(safe_log)(dk.asarray([1.0, 2.0]))
+    tensor([0.0000, 0.6931])
     """
     if not isinstance(condition, Storage) and tensor_protocol.types.participates(type(condition)):
         condition = tensor_namespace.all(condition)
+        dense = tensor_protocol.types.to_dense(type(condition))
+        condition = condition if dense is None else dense(condition)
         if not isinstance(condition, Storage):
             return bool(condition)
     while isinstance(condition, Storage):

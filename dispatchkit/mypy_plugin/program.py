@@ -21,6 +21,7 @@ from dispatchkit.mypy_plugin.operations import (
 from dispatchkit.mypy_plugin.reading import Reader
 from dispatchkit.nn import functional  # noqa: F401  # programs may call its operations
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.members import Member
 
 __all__ = ["LIBRARY", "Program", "View", "imports_library"]
@@ -147,8 +148,8 @@ class Program:
             parameters, place = operation_parameters(function, noted.arrays), module.partition(".")[0]
         else:
             parameters, place = overridable_parameters(function, noted.arrays), module
-        kinds = (noted.kind, "all") if noted.kind not in ("", "all") else (noted.kind,) if noted.kind else ()
-        return Target(fullname, f"{place}.{function.name}", parameters, kinds, None, noted.method)
+        around = tuple(kind.name for kind in getattr(kinds, noted.kind).lineage()) if noted.kind else ()
+        return Target(fullname, f"{place}.{function.name}", parameters, around, None, noted.method)
 
     # Visibility.
 

@@ -15,7 +15,7 @@ from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.members import Surface
 from dispatchkit.protocol.operations import Operations, overridable_function
 from dispatchkit.protocol.overridable import Overridable, operation_of
-from dispatchkit.protocol.parameters import Key
+from dispatchkit.protocol.parameters import Form, Key
 from dispatchkit.protocol.registration.array_type import array_type, register_type
 from dispatchkit.protocol.registration.implementing import converts, implements
 from dispatchkit.protocol.registration.targets import target_of
@@ -286,9 +286,17 @@ class DispatchProtocol:
         ----------
         function : an overridable function
         args, kwargs : of the call; members of lists and tuples, and of indices, are changed one by one
-        change : gives what takes the array's place
+        change : gives what takes the array's place; of an index it is given the arrays alone, no int, slice or None
         """
-        return self.operation(function).parameters.replace(args, kwargs, change)
+        parameters = self.operation(function).parameters
+        indices = {p.name for p in parameters.arrays if p.form is Form.INDEX}
+
+        def changed(name: str, value: Any) -> Any:
+            if name not in indices or self.types.participates(type(value)) or getattr(value, "ndim", 0) > 0:
+                return change(name, value)
+            return value
+
+        return parameters.replace(args, kwargs, changed)
 
     def chain(self, operation: Overridable, key: Key, /) -> Chain:
         """Return who answers calls of an operation with arguments of these types."""

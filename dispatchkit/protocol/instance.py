@@ -8,6 +8,7 @@ from typing import Any
 from typing_extensions import override
 
 from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.modes import Mode
 from dispatchkit.protocol.observers import note_asked
 from dispatchkit.protocol.overridable import Overridable
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 tensor_protocol = DispatchProtocol("__tensor_function__")
+Kind.listed = tensor_protocol.operations
 
 
 class FunctionMode(Mode):

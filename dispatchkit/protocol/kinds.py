@@ -2,31 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
+from typing import Any, ClassVar
+from typing import Protocol as _Protocol
 
 __all__ = ["Kind", "kinds"]
+
+
+class _Member(_Protocol):
+    """What a kind asks of an operation."""
+
+    kind: Kind
+    function: Callable[..., Any]
 
 
 class Kind:
     """A family of operations, which may be part of a wider one.
 
+    Iterating over a kind gives its overridable functions, those of the kinds inside it, too.
+
     Parameters
     ----------
     name : how it prints
     parent : the wider family, if any
+
+    Attributes
+    ----------
+    family : the widest kind around it but `kinds.all`
+    listed : the operations that iteration looks through, those of the tensor protocol
     """
 
-    __slots__ = ("__weakref__", "name", "parent")
+    __slots__ = ("__weakref__", "family", "name", "parent")
+
+    listed: ClassVar[Mapping[str, _Member]] = {}
 
     def __init__(self, name: str, parent: Kind | None = None) -> None:
         self.name = name
         self.parent = parent
+        self.family: Kind = self if parent is None or parent.parent is None else parent.family
 
     def __repr__(self) -> str:
         return f"kinds.{self.name}"
 
     def __reduce__(self) -> str | tuple[object, ...]:
         return (_named, (self.name,))
+
+    def __iter__(self) -> Iterator[Callable[..., Any]]:
+        return iter([member.function for member in self.listed.values() if self in member.kind.lineage()])
 
     def lineage(self) -> tuple[Kind, ...]:
         """Return the kind and the wider ones that it is part of, the narrowest first."""
@@ -36,15 +59,35 @@ class Kind:
 class _Kinds(SimpleNamespace):
     """The kinds of the library; `all` holds every operation.
 
-    >>> kinds.reduction.lineage()
-    (kinds.reduction, kinds.all)
+    >>> kinds.comparison.lineage()
+    (kinds.comparison, kinds.elementwise, kinds.all)
     """
 
     all = Kind("all")
+
     elementwise = Kind("elementwise", all)
+    arithmetic = Kind("arithmetic", elementwise)
+    additive = Kind("additive", arithmetic)
+    multiplicative = Kind("multiplicative", arithmetic)
+    bounds = Kind("bounds", elementwise)
+    rounding = Kind("rounding", elementwise)
+    complex_parts = Kind("complex_parts", elementwise)
+    comparison = Kind("comparison", elementwise)
+    predicate = Kind("predicate", elementwise)
+    logical = Kind("logical", elementwise)
+    bitwise = Kind("bitwise", elementwise)
+    transcendental = Kind("transcendental", elementwise)
+    exponential = Kind("exponential", transcendental)
+    trigonometric = Kind("trigonometric", transcendental)
+    hyperbolic = Kind("hyperbolic", transcendental)
+    special = Kind("special", transcendental)
+    activation = Kind("activation", elementwise)
+
     reduction = Kind("reduction", all)
     manipulation = Kind("manipulation", all)
     linalg = Kind("linalg", all)
+    product = Kind("product", linalg)
+    decomposition = Kind("decomposition", linalg)
     creation = Kind("creation", all)
     indexing = Kind("indexing", all)
     searching = Kind("searching", all)
@@ -54,6 +97,9 @@ class _Kinds(SimpleNamespace):
     random = Kind("random", all)
     conversion = Kind("conversion", all)
     function = Kind("function", all)
+
+    def __iter__(self) -> Iterator[Kind]:
+        return iter([kind for kind in vars(type(self)).values() if isinstance(kind, Kind)])
 
 
 kinds = _Kinds()

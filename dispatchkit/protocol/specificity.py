@@ -108,7 +108,7 @@ def _wrapping(
     names = {p.name for p, wanted in zip(parameters.arrays, change, strict=True) if wanted}
     indices = {p.name for p in parameters.arrays if p.form is Form.INDEX}
     # Python's numbers are weak. Where arrays are not promoted to one dtype, an int may be an index or a count.
-    weak = (int, float, complex) if operation.kind in (kinds.elementwise, kinds.searching) else (float, complex)
+    weak = (int, float, complex) if operation.kind.family in (kinds.elementwise, kinds.searching) else (float, complex)
 
     def with_wrapped_arrays(*args: Any, **kwargs: Any) -> Any:
         def wrap(name: str, value: Any) -> Any:

@@ -26,7 +26,7 @@ def with_inplace(cls: T) -> T:
         if member.name in REFLECTED:
             name = f"__i{member.name[2:]}"
             setattr(cls, name, make_inplace(operation, cls, as_operator=True))
-        elif operation.kind is kinds.elementwise and not member.name.startswith("__"):
+        elif operation.kind.family is kinds.elementwise and not member.name.startswith("__"):
             method = (
                 make_inplace(operation, cls, as_operator=False)
                 if operation.parameters.binary

@@ -17,15 +17,18 @@ import numpy as np
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import Draw, Sample
+from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.testing.arguments import variations
+from dispatchkit.testing.instances import NEGATIVE, SPECIAL, simple, varied
 from dispatchkit.testing.subject import Subject
 
-__all__ = ["Arguments", "Call", "arguments_text", "calls_of"]
+__all__ = ["Arguments", "Call", "arguments_text", "calls_of", "variations_of"]
 
 Arguments: TypeAlias = "tuple[tuple[Any, ...], dict[str, Any]]"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Call:
     """A call with instances of a type among its arrays.
 
@@ -35,36 +38,38 @@ class Call:
     sample : the arrays and the other arguments
     seats : which of the arrays are instances, counted from 0 in the order of the signature
     index : which of the type's samples they are; None where they have the elements that the call's sample says
+    other : makes what stands in the other places of a NumPy array
+    turn : 0 for the samples themselves; for other numbers instances have other elements
+    plain : whether the elements of instances are 1, 2, 3 and so on
     """
 
     operation: Overridable
     sample: Sample
     seats: frozenset[int]
     index: int | None
+    other: Callable[[Any], Any] = tensor_namespace.asarray
+    turn: int = 0
+    plain: bool = False
 
-    def make(self, subject: Subject, other: Callable[[Any], Any] = tensor_namespace.asarray) -> Arguments:
-        """Return arguments of the call, instances made anew.
-
-        Parameters
-        ----------
-        subject : the type under test
-        other : makes what stands in the other places of a NumPy array
-        """
+    def make(self, subject: Subject) -> Arguments:
+        """Return arguments of the call, instances made anew."""
         args, kwargs = self.sample.make(np.random.default_rng(0))
         place = itertools.count()
 
         def seated(name: str, value: Any) -> Any:
             if not isinstance(value, np.ndarray):
                 return value
-            return self._instance(subject, value) if next(place) in self.seats else other(value)
+            return self._instance(subject, value) if next(place) in self.seats else self.other(value)
 
         return self.operation.parameters.replace(args, kwargs, seated)
 
     def _instance(self, subject: Subject, value: Any) -> Any:
         if self.index is not None:
-            return subject.samples()[self.index]
-        assert subject.from_dense is not None
-        return subject.from_dense(tensor_namespace.asarray(value))
+            found = subject.sample(self.index)
+        else:
+            assert subject.from_dense is not None
+            found = subject.from_dense(tensor_namespace.asarray(value))
+        return simple(found) if self.plain else varied(found, self.turn)
 
     def without(self, name: str) -> Call:
         """Return the call without an optional argument."""
@@ -81,6 +86,10 @@ class Call:
         named = parameters.signature.parameters
         return [name for name in bound.arguments if name not in arrays and named[name].default is not inspect._empty]
 
+    def count(self) -> int:
+        """Return how many arrays it has."""
+        return len(self.sample.arrays(self.operation.parameters))
+
     def is_valid(self, subject: Subject) -> bool:
         """Return whether the operation answers the call on plain tensors."""
         try:
@@ -89,9 +98,9 @@ class Call:
             return False
         return True
 
-    def text(self, subject: Subject, other: Callable[[Any], Any] = tensor_namespace.asarray) -> str:
+    def text(self, subject: Subject) -> str:
         """Return the call as a message shows it, arrays by type and shape."""
-        args, kwargs = self.make(subject, other)
+        args, kwargs = self.make(subject)
         return f"{self.operation.qualified_name}({arguments_text(args, kwargs)})"
 
 
@@ -121,6 +130,16 @@ def calls_of(subject: Subject, operation: Overridable) -> list[Call]:
             for call in _adapted(subject, operation, sample, index, tuple(instance.shape)):
                 found.setdefault(f"{index}: {call.text(subject)}", call)
     return list(found.values())
+
+
+def variations_of(subject: Subject, call: Call) -> Iterator[Call]:
+    """Yield a call of one of the type's samples with other arguments, and with other elements of the instances."""
+    assert call.index is not None
+    yield replace(call, turn=NEGATIVE)
+    if call.operation.kind.family is kinds.elementwise:
+        yield replace(call, turn=SPECIAL)
+    for sample in variations(call.operation, call.sample, tuple(subject.sample(call.index).shape)):
+        yield replace(call, sample=sample)
 
 
 def _with_dtype(operation: DeclaredOperation) -> Iterator[Sample]:
@@ -160,9 +179,9 @@ def _adapted(
 
 def _variants(sample: Sample, shape: tuple[int, ...]) -> Iterator[Sample]:
     """Yield a sample as it is, with all arrays of a shape, and with arguments that fit arrays of the shape."""
-    yield sample
     alike = _changed(sample, lambda value: replace(value, shape=shape) if isinstance(value, Draw) else value)
     yield alike
+    yield sample
     count = len(shape)
     for fitting in ((-1,), shape, tuple(reversed(range(count))), (2,) * count, -1, 0):
         # The last argument that is no array is what has to fit: a shape, an order of axes, numbers for each axis.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
 from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.testing import companions as beside
 from dispatchkit.testing import concurrency, forms, objects, transforms
 from dispatchkit.testing import foreign_types as strangers
 from dispatchkit.testing.examination import examination
@@ -36,14 +37,6 @@ class Check:
     of_operation: Callable[[Subject, Overridable], Found] | None = None
     of_type: Callable[[Subject], Found] | None = None
 
-    def run(self, subject: Subject) -> Found:
-        """Yield a failure, or None where there is none, for each thing that is tried."""
-        if self.of_type is not None:
-            yield from self.of_type(subject)
-        if self.of_operation is not None:
-            for operation in subject.operations:
-                yield from self.of_operation(subject, operation)
-
 
 def _examined(name: str, subject: Subject, operation: Overridable) -> Found:
     found = examination(subject, operation)
@@ -60,8 +53,18 @@ def _on_calls(name: str, function: Callable[[Subject, Overridable], Found]) -> C
     return Check(name, _about(function), function)
 
 
-def _on_type(name: str, function: Callable[[Subject], Found]) -> Check:
-    return Check(name, _about(function), of_type=function)
+def _on_type(name: str, function: Callable[[Subject, Any], Found]) -> Check:
+    return Check(name, _about(function), of_type=partial(_of_samples, function))
+
+
+def _of_samples(function: Callable[[Subject, Any], Found], subject: Subject) -> Found:
+    """Yield what a check finds in each sample, the failures with the sample as it was."""
+    for index in range(len(subject.samples())):
+        for found in function(subject, subject.sample(index)):
+            if found is None or found.made is not None:
+                yield found
+            else:
+                yield replace(found, made=subject.sample(index))
 
 
 def _about(function: Callable[..., Any]) -> str:
@@ -71,18 +74,28 @@ def _about(function: Callable[..., Any]) -> str:
 CHECKS = {
     check.name: check
     for check in (
+        _on_type("dense", objects.dense_form),
         _on_values("raises", "No handler raises where plain tensors give an answer."),
+        _on_values("container", "Several results come in a tuple of the same kind, named ones with their names."),
+        _on_values("keywords", "A keyword that a handler takes changes its result as the operation's does."),
         _on_values("shape", "`to_dense(op(x))` has the shape of `op(to_dense(x))`."),
         _on_values("value", "`to_dense(op(x))` has the elements of `op(to_dense(x))`."),
         _on_values("dtype", "`to_dense(op(x))` has the dtype of `op(to_dense(x))`."),
-        _on_values("keywords", "A keyword that a handler takes changes its result as the operation's does."),
+        _on_values("closed", "Results of the functions named `closed`, on instances alone, are instances."),
         _on_values("mutation", "Arguments are as before after the call."),
         _on_values("metadata", "Results have the metadata of their arguments."),
         _on_calls("repeat", forms.repeat),
-        Check("gradient", _about(transforms.gradient), transforms.gradient, transforms.dense_gradient),
+        Check(
+            "gradient",
+            _about(transforms.gradient),
+            transforms.gradient,
+            partial(_of_samples, transforms.dense_gradient),
+        ),
+        _on_calls("second", transforms.second),
         _on_calls("forward", transforms.forward),
         _on_calls("vmap", transforms.vmapped),
-        _on_calls("companions", forms.companions),
+        _on_calls("companions", beside.companions),
+        _on_calls("refusals", beside.refusals),
         _on_calls("strangers", strangers.strangers),
         _on_calls("operators", forms.operators),
         _on_calls("reflected", forms.reflected),
@@ -90,6 +103,8 @@ CHECKS = {
         _on_calls("methods", forms.methods),
         _on_calls("asyncio", concurrency.in_tasks),
         _on_calls("threads", concurrency.in_threads),
+        _on_type("attributes", objects.attributes),
+        _on_type("alias", objects.aliased),
         _on_type("assignment", objects.assignment),
         _on_type("copy", objects.copied),
         _on_type("deepcopy", objects.deep_copied),

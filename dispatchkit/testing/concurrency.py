@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextvars import copy_context
+from dataclasses import replace
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -48,7 +49,8 @@ def in_tasks(subject: Subject, operation: Overridable) -> Iterator[Failure | Non
     for call, found, (expected, names) in zip(calls, results, alone, strict=True):
         if not isinstance(found, BaseException) and found[1] != names:
             text = call.text(subject)
-            yield Failure("asyncio", operation.qualified_name, text, f"a mode that saw {found[1]}", f"{names}")
+            seen = f"a mode that saw {found[1]}"
+            yield Failure("asyncio", operation.qualified_name, text, seen, f"{names}", made=call)
         else:
             result = found if isinstance(found, BaseException) else found[0]
             yield _failure("asyncio", subject, call, result, expected)
@@ -109,16 +111,17 @@ def _call(subject: Subject, call: Call) -> list[Reading]:
 
 def _two_calls(subject: Subject, operation: Overridable) -> list[Call]:
     """Return two calls that run side by side; none of an operation that is in order nowhere, or random."""
-    calls = repeatable(subject, operation, None)
-    return [calls[0], calls[-1]] if calls else []
+    calls = repeatable(subject, operation, subject.depth)
+    # One is made with other elements, as two with equal ones cannot disturb each other.
+    return [calls[0], replace(calls[-1], turn=1)] if calls else []
 
 
 def _failure(check: str, subject: Subject, call: Call, found: Any, expected: list[Reading]) -> Failure | None:
     name, text = call.operation.qualified_name, call.text(subject)
     if isinstance(found, BaseException):
-        return Failure(check, name, text, described(found), "what one gives alone")
+        return Failure(check, name, text, described(found), "what one gives alone", made=call)
     difference = alike(found, expected)
-    return None if difference is None else Failure(check, name, text, *difference)
+    return None if difference is None else Failure(check, name, text, *difference, made=call)
 
 
 def _files(subject: Subject, operation: Overridable) -> set[str]:

@@ -3,48 +3,61 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from dispatchkit.protocol.densify import densify
-from dispatchkit.testing.checks import CHECKS
+from dispatchkit.testing.attribution import gathered
+from dispatchkit.testing.checks import CHECKS, Check
+from dispatchkit.testing.entered import rules_of
 from dispatchkit.testing.findings import Conformance, ConformanceError, Failure
-from dispatchkit.testing.subject import Samples, Subject
+from dispatchkit.testing.progress import Progress
+from dispatchkit.testing.subject import Law, Samples, Subject
 
 __all__ = ["check_type", "conformance"]
 
 
 def check_type(
     cls: type,
-    samples: Samples,
+    samples: Samples = None,
     *,
     to_dense: Callable[[Any], Any] | None = None,
     from_dense: Callable[[Any], Any] | None = None,
-    metadata: Sequence[str] | None = None,
+    metadata: Sequence[str] | Mapping[str, Law] | None = None,
     plain: Sequence[str] = (),
     skip: Iterable[str] = (),
+    checks: Iterable[str] | None = None,
     depth: int | None = 2,
     operations: Iterable[Callable[..., Any]] | None = None,
+    refuses: Sequence[type[Exception]] = (),
+    closed: Iterable[Callable[..., Any]] = (),
+    progress: bool = True,
 ) -> Conformance:
     """Check that a type computes what its dense form computes, in every way that a call can be made.
 
     Parameters
     ----------
     cls : the type
-    samples : instances of it, or a function that makes them anew (so that a handler that changes its arguments
-        spoils nothing)
+    samples : instances of it; a function that makes them anew; or a strategy of Hypothesis for instances, of which one
+        of each shape and dtype is taken. By default they are drawn from the fields
     to_dense : makes a plain tensor of an instance; the type's own by default
     from_dense : makes an instance with the elements of any plain tensor; where the type cannot hold any elements leave
         it out, and the calls are adapted to the shapes of the samples
     metadata : names of attributes that results must have from their arguments; by default the fields after the first
-        of a type with the fallback `rewrap`, and the attributes of a subclass of `Tensor`
+        of a type with the fallback `rewrap`, and the attributes of a subclass of `Tensor`. As a mapping it gives for
+        each name the law by which results get it: ``law(function, values)`` is given what each array argument carries,
+        None where it carries nothing, and returns what is expected, NotImplemented for anything
     plain : names of operations whose results carry no metadata, being plain tensors
     skip : names of checks that are not made, such as ``"pickle"``; ``"vmap:sort"`` leaves out one operation of a check
-    depth : how many calls of each operation the checks make that look at more than values; None for all
+    checks : names of the checks that are made; all by default
+    depth : how many calls of each operation, instance and rule are looked into for more than values; None for all
     operations : the functions that are called; all by default
+    refuses : exceptions by which the type refuses calls by design, such as an error of units
+    closed : the functions whose results on instances alone must be instances
+    progress : whether to show on a terminal how far it is, after a second
 
     Returns
     -------
@@ -52,24 +65,25 @@ def check_type(
 
     Raises
     ------
-    ConformanceError : an `AssertionError`, if a check fails; its text has each failure with the call and both values
+    ConformanceError : if a check fails; its text has each faulty handler with a small call and a program to paste
     TypeError : if the type takes no part in the protocol, has no dense form, a sample is no instance of it, or one of
         the operations is not overridable
-    ValueError : if there are no samples, or `skip` names no check
+    ValueError : if there are no samples, or `skip` or `checks` names no check
 
     Notes
     -----
-    A call that the type refuses (`NoImplementationError`) is never a failure: how much a type covers is what
-    `dk.coverage` tells. The calls are the samples that each operation declares. Dense fallbacks are allowed meanwhile.
+    A call that the type refuses is never a failure: how much it covers is what `dk.coverage` tells. The calls are the
+    samples that each operation declares, and variations of them. Dense fallbacks are allowed meanwhile.
 
     Examples
     --------
     >>> import dispatchkit as dk
     >>> from dispatchkit.testing import Wrapper, check_type
     >>> found = check_type(Wrapper, lambda: [Wrapper([1.0, 2.0])], from_dense=Wrapper, operations=[dk.exp, dk.add])
-    >>> found.tried["value"], found.tried["companions"], found.failures
-    (8, 16, ())
+    >>> found.tried["value"], found.failures
+    (8, ())
     """
+    chosen = _chosen(checks)
     subject = Subject(
         cls,
         samples,
@@ -79,25 +93,51 @@ def check_type(
         plain=plain,
         depth=depth,
         operations=operations,
+        refuses=refuses,
+        closed=closed,
     )
-    found = conformance(subject, CHECKS, skip)
+    found = conformance(subject, chosen, skip, progress=progress)
     if found.failures:
         raise ConformanceError(found)
     return found
 
 
-def conformance(subject: Subject, names: Iterable[str], skip: Iterable[str] = ()) -> Conformance:
+def _chosen(checks: Iterable[str] | None) -> list[str]:
+    """Return the checks that are to be made.
+
+    Raises
+    ------
+    ValueError : for the name of no check
+    """
+    names = list(CHECKS) if checks is None else list(checks)
+    for name in names:
+        if name not in CHECKS:
+            raise ValueError(f"checks: there is no check {name!r}; the checks are {', '.join(CHECKS)}")
+    return names
+
+
+def conformance(
+    subject: Subject, names: Iterable[str], skip: Iterable[str] = (), *, progress: bool = False
+) -> Conformance:
     """Make checks on a type, and return what they found."""
     left_out = _left_out(skip)
     chosen = [name for name in names if (name, "") not in left_out]
     failures: list[Failure] = []
-    tried: dict[str, int] = {}
+    tried: dict[str, int] = dict.fromkeys(chosen, 0)
     with _quiet():
-        for name in chosen:
-            found = list(CHECKS[name].run(subject))
-            tried[name] = len(found)
-            failures += [one for one in found if one is not None and not _skipped(one, left_out)]
+        dense = _wrong_dense_forms(subject)
+        if dense:  # with which everything else compares
+            found = gathered(subject, dense, CHECKS)
+            return Conformance(subject.name, tuple(chosen), tuple(found), {**tried, "dense": len(dense)})
+        with Progress(len(chosen) * len(subject.operations), shown=progress) as bar:
+            for name in chosen:
+                for place, one in _steps(CHECKS[name], subject):
+                    bar.step(f"{subject.name}: {name} of {place}")
+                    tried[name] += len(one)
+                    failures += [f for f in one if f is not None and not _skipped(f, left_out)]
+        failures = gathered(subject, failures, CHECKS)
     examined = subject.memory.get("examination", {}).values()
+    missing = [rule for rule in rules_of(subject) if rule in (subject.pending or ())]
     return Conformance(
         subject.name,
         tuple(chosen),
@@ -105,7 +145,23 @@ def conformance(subject: Subject, names: Iterable[str], skip: Iterable[str] = ()
         tried,
         tuple(one.operation.qualified_name for one in examined if one.refused),
         tuple(one.operation.qualified_name for one in examined if not one.calls),
+        tuple(map(str, missing)),
     )
+
+
+def _wrong_dense_forms(subject: Subject) -> list[Failure]:
+    if subject.wrong_dense is None:
+        subject.wrong_dense = [one for _, found in _steps(CHECKS["dense"], subject) for one in found if one is not None]
+    return subject.wrong_dense
+
+
+def _steps(check: Check, subject: Subject) -> Iterator[tuple[str, list[Failure | None]]]:
+    """Yield what a check finds, operation by operation."""
+    if check.of_type is not None:
+        yield subject.name, list(check.of_type(subject))
+    if check.of_operation is not None:
+        for operation in subject.operations:
+            yield operation.name, list(check.of_operation(subject, operation))
 
 
 def _left_out(skip: Iterable[str]) -> set[tuple[str, str]]:

@@ -7,20 +7,27 @@ companions) pass over what is wrong already, so that a fault is reported under i
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from dispatchkit.errors import NoImplementationError
+from dispatchkit.protocol.handlers import Rule, type_name
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.testing.calls import Arguments, Call, calls_of
+from dispatchkit.testing.calls import Arguments, Call, calls_of, variations_of
+from dispatchkit.testing.entered import entering, noting
 from dispatchkit.testing.findings import Failure, described, different, same, shown
 from dispatchkit.testing.invariants import comparable, is_determined
 from dispatchkit.testing.subject import Subject, members
 
 __all__ = ["Examination", "Snapshot", "examination", "fails", "lost_metadata"]
+
+
+Novelty = tuple[Any, ...]
+FALLBACKS = 12  # operations that no rule answers, of which the checks look at more than values
 
 
 @dataclass
@@ -32,12 +39,15 @@ class Examination:
     operation : that was called
     calls : that were made
     answered : those of them that the type answered, rightly or not
+    novelty : for each of these what tells it from others, the instance and the rules that it entered; None where
+        others like it are looked into
     failures : what was wrong
     """
 
     operation: Overridable
     calls: list[Call] = field(default_factory=list)
     answered: list[Call] = field(default_factory=list)
+    novelty: list[Novelty | None] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
 
     @property
@@ -47,9 +57,17 @@ class Examination:
         return [] if wrong else self.answered
 
     def some(self, count: int | None) -> list[Call]:
-        """Return so many of the sound calls, spread over all."""
-        calls = self.sound
-        return calls if count is None else calls[:: max(1, -(-len(calls) // count))]
+        """Return so many of the sound calls of each instance and each group of rules."""
+        if count is None:
+            return self.sound
+        seen: Counter[Novelty] = Counter()
+        chosen: list[Call] = []
+        for call, novelty in zip(self.sound, self.novelty, strict=False):
+            if novelty is not None:
+                seen[novelty] += 1
+                if seen[novelty] <= count:
+                    chosen.append(call)
+        return chosen
 
     @property
     def refused(self) -> bool:
@@ -75,39 +93,104 @@ def fails(subject: Subject, operation: Overridable, check: Callable[..., Iterato
 
 def _examine(subject: Subject, operation: Overridable) -> Examination:
     found = Examination(operation)
+    varied: set[int] = set()
     for call in calls_of(subject, operation):
-        try:
-            expected = subject.dense_call(operation, *call.make(subject))
-        except Exception:  # noqa: BLE001, S112  # a call that plain tensors refuse is none to compare with
-            continue
-        found.calls.append(call)
-        args, kwargs = call.make(subject)
-        before = Snapshot(subject, [(p.name, value) for p, value in operation.parameters.values(args, kwargs)])
-        try:
-            result = subject.call(operation, args, kwargs)
-        except NoImplementationError:
-            continue
-        except Exception as error:  # noqa: BLE001  # what a handler raises is what is looked for
-            found.answered.append(call)
-            found.failures.append(_failure("raises", subject, call, described(error), "an answer, or a decline"))
-            continue
-        found.answered.append(call)
-        changed = before.changed()
-        if changed:
-            found.failures.append(_failure("mutation", subject, call, *changed))
-        elif fault := _fault(subject, call, result, expected):
-            found.failures.append(fault)
-        else:
-            found.failures += lost_metadata("metadata", subject, call, (args, kwargs), result)
+        # What a rule makes of other arguments is its author's, what a fallback does the library's.
+        if _note(subject, found, call) and call.index is not None and call.index not in varied:
+            varied.add(call.index)
+            for other in variations_of(subject, call):
+                _note(subject, found, other)
     return found
 
 
+def _note(subject: Subject, found: Examination, call: Call) -> bool:
+    """Make a call, and note what came of it; return whether it entered a rule."""
+    try:
+        expected = subject.dense_call(call.operation, *call.make(subject))
+    except Exception:  # noqa: BLE001  # a call that plain tensors refuse is none to compare with
+        return False
+    found.calls.append(call)
+    with noting(subject), entering() as entered:
+        answered, failures = _looked_at(subject, call, expected)
+    if answered:
+        found.answered.append(call)
+        found.novelty.append(_novelty(subject, call, tuple(entered.rules)))
+    found.failures += failures
+    return bool(entered.rules)
+
+
+def _novelty(subject: Subject, call: Call, rules: tuple[Rule, ...]) -> Novelty | None:
+    """Return what tells a call from others; None where enough others like it are looked into.
+
+    A rule for the operation or its kind is looked into for each operation. Rules that are entered inside a
+    decomposition are so once, and so are the fallbacks of a few operations: what else there is is the library's.
+    """
+    operation = call.operation
+    if subject.from_dense is not None or any(rule.target in (operation, *operation.kind.lineage()) for rule in rules):
+        return (call.index, *rules)
+    if not rules:
+        if call.index == 0 and len(subject.by_fallback) < FALLBACKS:
+            subject.by_fallback.add(operation)
+        return () if operation in subject.by_fallback else None
+    novelty = (call.index, *rules)
+    return novelty if subject.looked_into.setdefault(novelty, operation) is operation else None
+
+
+def _looked_at(subject: Subject, call: Call, expected: Any) -> tuple[bool, list[Failure]]:
+    """Make a call; return whether it was answered, and what is wrong with the answer."""
+    operation = call.operation
+    args, kwargs = call.make(subject)
+    before = Snapshot(subject, [(p.name, value) for p, value in operation.parameters.values(args, kwargs)])
+    try:
+        result = subject.call(operation, args, kwargs)
+    except subject.refusals:
+        return False, []
+    except Exception as error:  # noqa: BLE001  # what a handler raises is what is looked for
+        return True, [_failure("raises", subject, call, described(error), "an answer, or a decline")]
+    changed = before.changed()
+    if changed:
+        return True, [_failure("mutation", subject, call, *changed)]
+    fault = _fault(subject, call, result, expected) or _opened(subject, call, args, kwargs, result)
+    return True, [fault] if fault else list(lost_metadata("metadata", subject, call, (args, kwargs), result))
+
+
+def _again(subject: Subject, check: str, call: Call) -> Failure | None:
+    """Return the failure of a check on one call, None where it passes."""
+    try:
+        expected = subject.dense_call(call.operation, *call.make(subject))
+    except Exception:  # noqa: BLE001  # there is nothing to compare with
+        return None
+    return next((one for one in _looked_at(subject, call, expected)[1] if one.check == check), None)
+
+
 def _failure(check: str, subject: Subject, call: Call, found: str, expected: str) -> Failure:
-    return Failure(check, call.operation.qualified_name, call.text(subject), found, expected)
+    return Failure(
+        check,
+        call.operation.qualified_name,
+        call.text(subject),
+        found,
+        expected,
+        made=call,
+        again=partial(_again, subject, check),
+    )
+
+
+def _opened(subject: Subject, call: Call, args: Any, kwargs: Any, result: Any) -> Failure | None:
+    """Return that a call among instances alone gave plain tensors, where the type says that it is closed."""
+    values = [value for _, value in call.operation.parameters.values(args, kwargs)]
+    if call.operation not in subject.closed or not all(isinstance(value, subject.cls) for value in values):
+        return None
+    if len({tuple(value.shape) for value in values}) > 1:
+        return None
+    outside = next((one for one in members(result) if not isinstance(one, subject.cls)), None)
+    text = f"a {type_name(type(outside))}"
+    return None if outside is None else _failure("closed", subject, call, text, f"a {subject.name}")
 
 
 def _fault(subject: Subject, call: Call, result: Any, expected: Any) -> Failure | None:
     """Return in what a result differs from the right one."""
+    if _form_of(result) != _form_of(expected):
+        return _failure("container", subject, call, _form_of(result), _form_of(expected))
     found = _difference(subject, call.operation, result, expected)
     if found is None:
         return None
@@ -119,6 +202,11 @@ def _fault(subject: Subject, call: Call, result: Any, expected: Any) -> Failure 
         if _difference(subject, call.operation, result, without) is None:
             return _failure("keywords", subject, call, f"what a call without '{name}' gives", f"'{name}' honoured")
     return _failure(found[0], subject, call, *found[1:])
+
+
+def _form_of(result: Any) -> str:
+    """Return what holds the arrays of a result: a tuple, a named one, a list, or nothing."""
+    return f"a {type_name(type(result))}" if isinstance(result, (tuple, list)) else "one result"
 
 
 def _difference(subject: Subject, operation: Overridable, result: Any, expected: Any) -> tuple[str, str, str] | None:
@@ -137,13 +225,16 @@ def lost_metadata(check: str, subject: Subject, call: Call, arguments: Arguments
     operation = call.operation
     if not subject.metadata or not {operation.name, operation.qualified_name}.isdisjoint(subject.plain):
         return
-    values = [value for _, value in operation.parameters.values(*arguments) if isinstance(value, subject.cls)]
-    wanted = subject.carried(values[0])
+    values = [value for _, value in operation.parameters.values(*arguments)]
+    wanted = subject.wanted(operation, values)
+    if not wanted:
+        return
     for one in members(result):
         if not isinstance(one, subject.cls):
-            yield _failure(check, subject, call, f"a {type(one).__name__}", f"a {subject.name} with {wanted!r}")
+            if not subject.laws:
+                yield _failure(check, subject, call, f"a {type(one).__name__}", f"a {subject.name} with {wanted!r}")
             return
-        carried = subject.carried(one)
+        carried = {name: subject.carried(one)[name] for name in wanted}
         if not all(same(carried[name], wanted[name]) for name in wanted):
             yield _failure(check, subject, call, repr(carried), repr(wanted))
             return

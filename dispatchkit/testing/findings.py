@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 SHOWN = 20  # failures of one check that a message lists
+LISTED = 6  # further calls of one handler
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,11 @@ class Failure:
     operation : qualified name of the operation, "" where it is about the type itself
     call : what was done
     found, expected : what came of it, and what was right
+    handler : the rule or method at fault with its file and line, "" where it cannot be told
+    program : that shows it when it is pasted
+    also : the further calls and checks that failed by the same handler
+    made : the call as it can be made again; None where it is no call of an operation
+    again : gives the failure of the same check on another call, None where it passes
     """
 
     check: str
@@ -45,15 +51,23 @@ class Failure:
     call: str
     found: str
     expected: str
+    handler: str = ""
+    program: str = ""
+    also: tuple[str, ...] = ()
+    made: Any = field(default=None, compare=False, repr=False)
+    again: Callable[[Any], Failure | None] | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
-        return "\n".join(
-            [
-                f"{self.check}: {self.call}",
-                f"    found:    {_indented(self.found)}",
-                f"    expected: {_indented(self.expected)}",
-            ]
-        )
+        lines = [f"{self.check}: {self.call}"]
+        if self.handler:
+            lines.append(f"    handler:  {self.handler}")
+        lines += [f"    found:    {_indented(self.found)}", f"    expected: {_indented(self.expected)}"]
+        if self.also:
+            more = f", and {len(self.also) - LISTED} more" if len(self.also) > LISTED else ""
+            lines.append(f"    also:     {', '.join(self.also[:LISTED])}{more}")
+        if self.program:
+            lines += ["    program:", *(f"        {line}".rstrip() for line in self.program.splitlines())]
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -68,6 +82,7 @@ class Conformance:
     tried : per check, how many calls or deeds it looked at
     refused : names of operations all of whose calls the type refused
     unreached : names of operations for which no call could be made with the type's samples
+    unentered : rules of the type, for the functions under test, that no call entered
     """
 
     type: str
@@ -76,6 +91,7 @@ class Conformance:
     tried: Mapping[str, int] = field(default_factory=dict)
     refused: tuple[str, ...] = ()
     unreached: tuple[str, ...] = ()
+    unentered: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         failed = Counter(failure.check for failure in self.failures)
@@ -87,6 +103,9 @@ class Conformance:
         for title, names in (("refused", self.refused), ("not reached", self.unreached)):
             if names:
                 lines.append(f"  {title} ({len(names)}): {', '.join(names)}")
+        if self.unentered:
+            lines.append(f"  rules that no call entered ({len(self.unentered)}), for want of samples that reach them:")
+            lines += [f"    {text}" for text in self.unentered]
         for name in self.checks:
             mine = [failure for failure in self.failures if failure.check == name]
             lines += ["", *map(str, mine[:SHOWN])] if mine else []

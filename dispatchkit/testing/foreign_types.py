@@ -55,20 +55,20 @@ def strangers(subject: Subject, operation: Overridable) -> Iterator[Failure | No
     if sum(p.form is not Form.INDEX for p in operation.parameters.arrays) < 2:
         return
     for call in examination(subject, operation).some(1):
-        for seat in range(len(call.sample.arrays(operation.parameters))):
-            yield _with_stranger(subject, replace(call, seats=frozenset({seat})))
+        for seat in range(call.count()):
+            yield _with_stranger(subject, replace(call, seats=frozenset({seat}), other=_stranger))
         for member in tensor_protocol.surface:
             if member.operation is operation and member.name in (*REFLECTED, *COMPARISONS):
                 yield from _with_foreigner(subject, call, member.name)
 
 
 def _with_stranger(subject: Subject, call: Call) -> Failure | None:
-    args, kwargs = call.make(subject, _stranger)
+    args, kwargs = call.make(subject)
     try:
         subject.call(call.operation, args, kwargs)
     except Exception as error:  # noqa: BLE001  # whatever a handler raises, the stranger was not asked
-        text = call.text(subject, _stranger)
-        return _failure(call.operation, text, error, "a decline (dk.decline or NotImplemented), then its answer")
+        text = call.text(subject)
+        return _failure(call, text, error, "a decline (dk.decline or NotImplemented), then its answer")
     return None
 
 
@@ -82,19 +82,19 @@ def _with_foreigner(subject: Subject, call: Call, name: str) -> Iterator[Failure
     try:
         yield None if form(x, Foreigner()) == ANSWER else _unasked(call, name, subject)
     except Exception as error:  # noqa: BLE001  # whatever the operator raises, the other operand was not asked
-        yield _failure(call.operation, f"{subject.name}.{name}(Foreigner())", error, "NotImplemented, then its answer")
+        yield _failure(call, f"{subject.name}.{name}(Foreigner())", error, "NotImplemented, then its answer")
     try:
         form(x, object())
     except TypeError:
         yield None
     except Exception as error:  # noqa: BLE001  # Python's own answer would be a TypeError
-        yield _failure(call.operation, f"{subject.name}.{name}(object())", error, "NotImplemented, so a TypeError")
+        yield _failure(call, f"{subject.name}.{name}(object())", error, "NotImplemented, so a TypeError")
 
 
 def _unasked(call: Call, name: str, subject: Subject) -> Failure:
-    operation = call.operation.qualified_name
-    return Failure("strangers", operation, f"{subject.name}.{name}(Foreigner())", "an answer of its own", ANSWER)
+    operation, text = call.operation.qualified_name, f"{subject.name}.{name}(Foreigner())"
+    return Failure("strangers", operation, text, "an answer of its own", ANSWER, made=call)
 
 
-def _failure(operation: Overridable, text: str, error: Exception, expected: str) -> Failure:
-    return Failure("strangers", operation.qualified_name, text, described(error), expected)
+def _failure(call: Call, text: str, error: Exception, expected: str) -> Failure:
+    return Failure("strangers", call.operation.qualified_name, text, described(error), expected, made=call)

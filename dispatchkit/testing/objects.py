@@ -1,10 +1,11 @@
-"""The checks of instances as objects: copied, pickled, printed, assigned to."""
+"""The checks of instances as objects: dense form, attributes, memory; copied, pickled, printed, assigned to."""
 
 from __future__ import annotations
 
 import copy
 import pickle
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,78 +13,211 @@ import numpy as np
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import NoImplementationError
 from dispatchkit.func.containers import arrays_of
-from dispatchkit.testing.findings import Failure, alike, described, different, readings
+from dispatchkit.tensor import Tensor
+from dispatchkit.testing.findings import Failure, alike, described, different, readings, same, shown
+from dispatchkit.testing.instances import NEGATIVE, of_fields, varied
 from dispatchkit.testing.subject import Subject
 
-__all__ = ["assignment", "copied", "deep_copied", "pickled", "printed"]
+__all__ = ["aliased", "assignment", "attributes", "copied", "deep_copied", "dense_form", "pickled", "printed"]
 
 
-def copied(subject: Subject) -> Iterator[Failure | None]:
+def dense_form(subject: Subject, x: Any) -> Iterator[Failure | None]:
+    """`to_dense()` of every sample gives a plain tensor, the same each time."""
+    text = f"to_dense() of a {subject.name}"
+    try:
+        dense = subject.dense(x)
+        again = subject.dense(x)
+    except RecursionError:
+        yield Failure("dense", "", text, "RecursionError: it calls itself, or an operation that does", "a plain tensor")
+    except Exception as error:  # noqa: BLE001  # what the type's own method raises is what is looked for
+        yield Failure("dense", "", text, described(error), "a plain tensor")
+    else:
+        if type(dense) is not Tensor:
+            yield Failure("dense", "", text, f"a {type(dense).__name__}", "a plain tensor")
+        else:
+            found = different(subject, again, dense)
+            yield None if found is None else Failure("dense", "", f"{text} for the second time", *found[1:])
+
+
+def attributes(subject: Subject, x: Any) -> Iterator[Failure | None]:
+    """`shape`, `dtype`, `ndim`, `size`, `len`, iteration, `hash`, `float`, NumPy's array are the dense form's."""
+    for one in (x, varied(x, NEGATIVE)):
+        dense = subject.dense(one)
+        for name, read in ATTRIBUTES.items():
+            if name not in NEEDED or hasattr(subject.cls, NEEDED[name]):
+                found = _attribute(subject, name, read, one, dense)
+                yield None if found is None else replace(found, made=one)
+
+
+def _attribute(subject: Subject, name: str, read: Callable[[Any], Any], x: Any, dense: Any) -> Failure | None:
+    text = f"{name} of a {subject.name} of shape {tuple(dense.shape)}"
+    try:
+        expected = read(dense)
+    except Exception:  # noqa: BLE001  # such as the length of a 0-D array: there is nothing to compare with
+        return None
+    try:
+        found = read(x)
+        fault = different(subject, found, expected) if name == "iter" else _differs(found, expected, name)
+    except subject.refusals:
+        return None
+    except Exception as error:  # noqa: BLE001  # what the type's own methods raise is what is looked for
+        missing = name in NEEDED and (isinstance(error, TypeError) or _of_the_library(subject.cls, NEEDED[name]))
+        return None if missing else Failure("attributes", "", text, described(error), shown(expected))
+    return None if fault is None else Failure("attributes", "", text, *fault[1:])
+
+
+def _of_the_library(cls: type, name: str) -> bool:
+    """Return whether a method is not the author's, but the one that array types are given."""
+    return str(getattr(getattr(cls, name), "__module__", "")).startswith("dispatchkit.tensor.")
+
+
+def _differs(found: Any, expected: Any, name: str) -> tuple[str, str, str] | None:
+    if name == "hash":
+        return None if isinstance(found, int) else ("", repr(found), "an int")
+    if name == "shape" and not isinstance(found, tuple):
+        return "", repr(found), repr(expected)
+    equal = same(found, expected) and getattr(found, "dtype", None) == getattr(expected, "dtype", None)
+    return None if equal else ("", shown(found), shown(expected))
+
+
+ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
+    "shape": lambda x: x.shape if isinstance(x.shape, list) else tuple(x.shape),
+    "dtype": lambda x: x.dtype,
+    "ndim": lambda x: x.ndim,
+    "size": lambda x: x.size,
+    "len": len,
+    "iter": lambda x: tuple(iter(x)),
+    "hash": hash,
+    "bool": bool,
+    "int": int,
+    "float": float,
+    "complex": complex,
+    "__array__": lambda x: np.asarray(x.__array__()) if not isinstance(x, Tensor) else x.detach().numpy(),
+}
+# What a type may do without, and the method by which it has it.
+NEEDED = {
+    "len": "__len__",
+    "iter": "__iter__",
+    "bool": "__bool__",
+    "int": "__int__",
+    "float": "__float__",
+    "complex": "__complex__",
+    "__array__": "__array__",
+    **{name: name for name in ("ndim", "size")},
+}
+
+
+def aliased(subject: Subject, x: Any) -> Iterator[Failure | None]:
+    """Memory of copies is shared with nobody; writing into a dense form changes the whole instance or nothing."""
+    for name, copying in COPYING.items():
+        try:
+            made = copying(x)
+        except Exception:  # noqa: BLE001, S112  # refused, or wrong in a way that another check reports
+            continue
+        if _share(made, x):
+            operation = f"dispatchkit.{name}"
+            text = f"{operation}({subject.name} {tuple(x.shape)}{', its dtype' if name == 'astype' else ''})"
+            yield Failure("alias", operation, text, "memory shared with the argument", "its own")
+        else:
+            yield None
+    yield _handed_out(subject, x)  # last, as it changes the instance
+
+
+COPYING: dict[str, Callable[[Any], Any]] = {
+    "clone": tensor_namespace.clone,
+    "astype": lambda x: tensor_namespace.astype(x, x.dtype),
+}
+
+
+def _handed_out(subject: Subject, x: Any) -> Failure | None:
+    """Return that writing into a dense form changes what the instance says it holds, but not its fields."""
+    dense = subject.dense(x)
+    if type(dense.array) is not np.ndarray or not dense.size or not dense.array.flags.writeable:
+        return None
+    before = dense.array.copy()
+    dense.array[...] = 1 - before if before.dtype.kind != "b" else ~before
+    try:
+        now, fresh = subject.array(x), subject.array(of_fields(x))
+    except Exception:  # noqa: BLE001  # an instance is more than its fields
+        return None
+    if same(now, fresh):
+        return None
+    return Failure(
+        "alias",
+        "",
+        f"to_dense() of a {subject.name}, after its result was written into",
+        shown(now),
+        shown(fresh),
+    )
+
+
+def copied(subject: Subject, x: Any) -> Iterator[Failure | None]:
     """`copy.copy` gives an instance with the same elements and metadata."""
-    for x in subject.samples():
-        yield _same("copy", subject, x, "copy.copy", copy.copy)
+    yield _same("copy", subject, x, "copy.copy", copy.copy)
 
 
-def deep_copied(subject: Subject) -> Iterator[Failure | None]:
+def deep_copied(subject: Subject, x: Any) -> Iterator[Failure | None]:
     """`copy.deepcopy` gives an equal instance that shares no memory with the first."""
-    for x in subject.samples():
-        yield _same("deepcopy", subject, x, "copy.deepcopy", copy.deepcopy) or _shares(subject, x)
+    yield _same("deepcopy", subject, x, "copy.deepcopy", copy.deepcopy) or _shares(subject, x)
 
 
 def _shares(subject: Subject, x: Any) -> Failure | None:
-    made = [_memory(one) for one in arrays_of(copy.deepcopy(x))]
-    if any(np.may_share_memory(one, _memory(other)) for one in made for other in arrays_of(x)):
+    if _share(copy.deepcopy(x), x):
         return Failure("deepcopy", "", f"copy.deepcopy({subject.name})", "memory shared with the original", "its own")
     return None
+
+
+def _share(made: Any, x: Any) -> bool:
+    """Return whether two values share memory."""
+    own = [_memory(one) for one in arrays_of(made)]
+    return any(np.may_share_memory(one, _memory(other)) for one in own for other in arrays_of(x))
 
 
 def _memory(x: Any) -> Any:
     return np.asarray(getattr(x, "array", x))
 
 
-def pickled(subject: Subject) -> Iterator[Failure | None]:
+def pickled(subject: Subject, x: Any) -> Iterator[Failure | None]:
     """Pickling and loading gives an equal instance, in every protocol from 2 on."""
-    for x in subject.samples():
-        for number in range(2, pickle.HIGHEST_PROTOCOL + 1):
+    for number in range(2, pickle.HIGHEST_PROTOCOL + 1):
 
-            def loaded(value: Any, number: int = number) -> Any:
-                return pickle.loads(pickle.dumps(value, number))  # noqa: S301  # what was written a moment ago
+        def loaded(value: Any, number: int = number) -> Any:
+            return pickle.loads(pickle.dumps(value, number))  # noqa: S301  # what was written a moment ago
 
-            yield _same("pickle", subject, x, f"pickle protocol {number} of", loaded)
+        yield _same("pickle", subject, x, f"pickle protocol {number} of", loaded)
 
 
-def printed(subject: Subject) -> Iterator[Failure | None]:
+def printed(subject: Subject, x: Any) -> Iterator[Failure | None]:
     """`repr` and `str` give text."""
-    for x in subject.samples():
-        for form in (repr, str):
-            try:
-                form(x)
-            except Exception as error:  # noqa: BLE001  # what the type's own method raises is what is looked for
-                yield Failure("repr", "", f"{form.__name__}({subject.name})", described(error), "text")
-            else:
-                yield None
-
-
-def assignment(subject: Subject) -> Iterator[Failure | None]:
-    """`x[key] = value` changes the element, or is refused."""
-    for index, x in enumerate(subject.samples()):
-        key = (0,) * len(x.shape)
-        plain = tensor_namespace.asarray(subject.array(x))
-        if 0 in plain.shape:
-            continue
-        value = int(plain[key] != 1)
-        plain[key] = value
-        text = f"{subject.name}[{', '.join(map(str, key)) or '()'}] = {value}"
+    for form in (repr, str):
         try:
-            x[key] = value
-        except (NoImplementationError, TypeError):
-            untouched = different(subject, x, subject.samples()[index])
-            yield None if untouched is None else Failure("assignment", "dispatchkit.setitem", text, *untouched[1:])
+            form(x)
         except Exception as error:  # noqa: BLE001  # what the type's own method raises is what is looked for
-            yield Failure("assignment", "dispatchkit.setitem", text, described(error), "no exception, or a refusal")
+            yield Failure("repr", "", f"{form.__name__}({subject.name})", described(error), "text")
         else:
-            found = different(subject, x, plain)
-            yield None if found is None else Failure("assignment", "dispatchkit.setitem", text, *found[1:])
+            yield None
+
+
+def assignment(subject: Subject, x: Any) -> Iterator[Failure | None]:
+    """`x[key] = value` changes the element, or is refused."""
+    key = (0,) * len(x.shape)
+    plain = tensor_namespace.asarray(subject.array(x))
+    before = subject.array(x)
+    if 0 in plain.shape:
+        return
+    value = int(plain[key] != 1)
+    plain[key] = value
+    text = f"{subject.name}[{', '.join(map(str, key)) or '()'}] = {value}"
+    try:
+        x[key] = value
+    except (NoImplementationError, TypeError):
+        untouched = different(subject, x, before)
+        yield None if untouched is None else Failure("assignment", "dispatchkit.setitem", text, *untouched[1:])
+    except Exception as error:  # noqa: BLE001  # what the type's own method raises is what is looked for
+        yield Failure("assignment", "dispatchkit.setitem", text, described(error), "no exception, or a refusal")
+    else:
+        found = different(subject, x, plain)
+        yield None if found is None else Failure("assignment", "dispatchkit.setitem", text, *found[1:])
 
 
 def _same(check: str, subject: Subject, x: Any, name: str, form: Callable[[Any], Any]) -> Failure | None:

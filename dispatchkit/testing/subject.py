@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.errors import NoImplementationError
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.handlers import type_name
@@ -15,11 +16,13 @@ from dispatchkit.protocol.instance import disable_dispatch, tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
+from dispatchkit.testing.instances import Samples, anew, drawn, from_fields, is_strategy
 from dispatchkit.tree import with_members
 
-__all__ = ["Samples", "Subject", "members"]
+__all__ = ["Law", "Samples", "Subject", "members"]
 
-Samples: TypeAlias = "Sequence[Any] | Callable[[], Sequence[Any]]"
+# Gives what a result is to carry: of the function, and of what each of its array arguments carries, None if nothing.
+Law = Callable[[Any, list[Any]], Any]
 
 
 class Subject:
@@ -28,15 +31,19 @@ class Subject:
     Parameters
     ----------
     cls : the type
-    samples : its instances, or a function that makes them anew
+    samples : its instances, a function that makes them anew, or a strategy of Hypothesis for one; by default they are
+        drawn from the fields
     to_dense : makes a plain tensor of an instance; the type's declared one, of a `Tensor` subclass a plain copy, by
         default
     from_dense : makes an instance with the elements of a plain tensor; None where the type cannot hold any elements
     metadata : attributes that every result has from the arguments; by default the fields after the first of a type
-        with the fallback `rewrap`, and the attributes of a subclass of `Tensor`
+        with the fallback `rewrap`, and the attributes of a subclass of `Tensor`. As a mapping it gives for each name
+        the law by which results get it: ``law(function, values)`` returns what is expected, NotImplemented for anything
     plain : names of operations whose results are plain tensors though there is metadata
     depth : how many calls of each operation the checks make that look at more than values; None for all
     operations : the functions that are called; all by default
+    refuses : exceptions by which the type refuses calls by design
+    closed : the functions whose results on instances alone must be instances
 
     Raises
     ------
@@ -48,20 +55,26 @@ class Subject:
     ----------
     operations : the overridable functions with array arguments
     memory : what checks have found out, by check and operation, for those that build on them
+    looked_into : by instance and rules the operation that stands for the calls of all
+    by_fallback : operations that stand for all those that no rule answers
+    wrong_dense : what is wrong with dense forms, None before they are looked at
+    pending : the rules of the type that no call has entered so far, None before the first call
     name : of the type
     """
 
     def __init__(
         self,
         cls: type,
-        samples: Samples,
+        samples: Samples = None,
         *,
         to_dense: Callable[[Any], Any] | None = None,
         from_dense: Callable[[Any], Any] | None = None,
-        metadata: Sequence[str] | None = None,
+        metadata: Sequence[str] | Mapping[str, Law] | None = None,
         plain: Sequence[str] = (),
         depth: int | None = 2,
         operations: Iterable[Callable[..., Any]] | None = None,
+        refuses: Sequence[type[Exception]] = (),
+        closed: Iterable[Callable[..., Any]] = (),
     ) -> None:
         self.name = type_name(cls)
         if not tensor_protocol.types.participates(cls):
@@ -70,13 +83,22 @@ class Subject:
                 f"define {tensor_protocol.method}"
             )
         self.cls = cls
-        self._samples = samples
         self._to_dense = to_dense or self._declared_dense()
+        self._samples: Any = samples
+        if samples is None or is_strategy(samples):
+            self._samples = drawn(from_fields(cls) if samples is None else samples, self._to_dense)
         self.from_dense = from_dense
         self.plain = frozenset(plain)
         self.depth = depth
+        self.refusals: tuple[type[Exception], ...] = (NoImplementationError, *refuses)
+        self.closed = frozenset(map(tensor_protocol.operation, closed))
+        self.laws: Mapping[str, Law] = metadata if isinstance(metadata, Mapping) else {}
         self.metadata = self._carried() if metadata is None else tuple(metadata)
         self.memory: dict[str, dict[Overridable, Any]] = {}
+        self.looked_into: dict[Any, Overridable] = {}
+        self.by_fallback: set[Overridable] = set()
+        self.wrong_dense: list[Any] | None = None
+        self.pending: set[Any] | None = None
         chosen = (
             tensor_protocol.operations.values() if operations is None else map(tensor_protocol.operation, operations)
         )
@@ -101,14 +123,18 @@ class Subject:
         return ()
 
     def samples(self) -> list[Any]:
-        """Return the samples, made anew where the type's author gave a function."""
-        found = list(self._samples() if callable(self._samples) else self._samples)
+        """Return the samples, made anew."""
+        found = list(self._samples() if callable(self._samples) else map(anew, self._samples))
         if not found:
             raise ValueError(f"check_type: there are no samples of {self.name}; give one instance at least")
         for one in found:
             if not isinstance(one, self.cls):
                 raise TypeError(f"check_type: a sample of {self.name} is a {type(one).__name__}")
         return found
+
+    def sample(self, index: int) -> Any:
+        """Return one of the samples, made anew."""
+        return self.samples()[index] if callable(self._samples) else anew(self._samples[index])
 
     def dense(self, value: Any) -> Any:
         """Return an argument or result with plain tensors in the place of instances, in lists and tuples too."""
@@ -138,6 +164,16 @@ class Subject:
         if operation.kind is kinds.random:
             tensor_namespace.random.manual_seed(0)
         return operation.function(*args, **kwargs)
+
+    def wanted(self, operation: Overridable, values: list[Any]) -> dict[str, Any]:
+        """Return the metadata that results of a call are to have: by its laws, else that of the first instance."""
+        if not self.laws:
+            return self.carried(next(value for value in values if isinstance(value, self.cls)))
+        expected = {
+            name: law(operation.function, [getattr(value, name, None) for value in values])
+            for name, law in self.laws.items()
+        }
+        return {name: value for name, value in expected.items() if value is not NotImplemented}
 
     def carried(self, value: Any) -> dict[str, Any]:
         """Return the metadata of an instance."""

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing.checks import CHECKS
 from dispatchkit.testing.conformance import conformance
 from dispatchkit.testing.findings import ConformanceError
-from dispatchkit.testing.subject import Subject
+from dispatchkit.testing.instances import first, is_strategy
+from dispatchkit.testing.subject import Law, Subject
 
 __all__ = ["TypeConformance"]
 
 # One subject for a test class: what its checks have found out of the type serves them all.
 _subjects: WeakKeyDictionary[type, Subject] = WeakKeyDictionary()
+OF_TYPE = [name for name, check in CHECKS.items() if check.of_type is not None]
+OF_OPERATIONS = [name for name, check in CHECKS.items() if check.of_operation is not None]
 
 
 class TypeConformance:
-    """Base of a pytest class that runs each check on a type as a test of its own.
+    """Base of a pytest class that runs each check on a type, and all checks on each operation, as tests of their own.
 
     A test class gives `samples`; `to_dense` where the type has none of its own; and `from_dense` where the type can
-    hold any elements. The tests are called ``test_conforms[value]``, ``test_conforms[gradient]`` and so on.
+    hold any elements. The tests of the type are called ``test_conforms[pickle]``, ``test_conforms[attributes]`` and so
+    on, those of operations ``test_operation[product-matmul]``, with the kind in front.
 
     Attributes
     ----------
-    metadata, plain, skip, depth, operations : as for `check_type`
+    metadata, plain, skip, depth, operations, refuses, closed : as for `check_type`
 
     Examples
     --------
@@ -35,16 +41,19 @@ class TypeConformance:
     ...     def samples(self):
     ...         return [dk.types.ScalarTensor(3, dk.tensor(2.0))]
     >>> TestScalarTensor().test_conforms("pickle")
+    >>> TestScalarTensor().test_operation("product-matmul")
     """
 
-    metadata: ClassVar[Sequence[str] | None] = None
+    metadata: ClassVar[Sequence[str] | Mapping[str, Law] | None] = None
     plain: ClassVar[Sequence[str]] = ()
     skip: ClassVar[Iterable[str]] = ()
     depth: ClassVar[int | None] = 2
     operations: ClassVar[Iterable[Callable[..., Any]] | None] = None
+    refuses: ClassVar[Sequence[type[Exception]]] = ()
+    closed: ClassVar[Iterable[Callable[..., Any]]] = ()
 
-    def samples(self) -> Sequence[Any]:
-        """Return instances of the type, made anew."""
+    def samples(self) -> Any:
+        """Return instances of the type, made anew, or a strategy of Hypothesis for one."""
         raise NotImplementedError(f"{type(self).__name__} must define samples(self), a list of instances of the type")
 
     def to_dense(self, x: Any) -> Any:
@@ -56,19 +65,37 @@ class TypeConformance:
         raise NotImplementedError
 
     def pytest_generate_tests(self, metafunc: Any) -> None:
-        """Make a test of each check."""
+        """Make a test of each check of the type, and of each operation."""
         if "check" in metafunc.fixturenames:
-            metafunc.parametrize("check", [name for name in CHECKS if name not in set(self.skip)])
+            metafunc.parametrize("check", [name for name in OF_TYPE if name not in set(self.skip)])
+        if "operation" in metafunc.fixturenames:
+            metafunc.parametrize("operation", list(_named(self.operations)))
 
     def test_conforms(self, check: str) -> None:
-        """Make one check on the type.
+        """Make one check on the type itself.
 
         Raises
         ------
         ConformanceError : if it fails
         """
         __tracebackhide__ = True
-        found = conformance(self._subject(), [check], self.skip)
+        self._check([check], [])
+
+    def test_operation(self, operation: str) -> None:
+        """Make all checks on one operation.
+
+        Raises
+        ------
+        ConformanceError : if one of them fails
+        """
+        __tracebackhide__ = True
+        self._check(OF_OPERATIONS, [_named(self.operations)[operation]])
+
+    def _check(self, checks: Iterable[str], operations: list[Overridable]) -> None:
+        __tracebackhide__ = True
+        subject = self._subject()
+        subject.operations = operations
+        found = conformance(subject, [name for name in checks if name in OF_TYPE or operations], self.skip)
         if found.failures:
             raise ConformanceError(found)
 
@@ -80,13 +107,28 @@ class TypeConformance:
                 for name in ("to_dense", "from_dense")
                 if getattr(cls, name) is not getattr(TypeConformance, name)
             }
+            samples = self.samples()
+            strategy = is_strategy(samples)
             _subjects[cls] = Subject(
-                type(self.samples()[0]),
-                self.samples,
+                type(first(samples) if strategy else samples[0]),
+                samples if strategy else self.samples,
                 metadata=self.metadata,
                 plain=self.plain,
                 depth=self.depth,
                 operations=self.operations,
+                refuses=self.refuses,
+                closed=self.closed,
                 **given,
             )
         return _subjects[cls]
+
+
+def _named(operations: Iterable[Callable[..., Any]] | None) -> dict[str, Overridable]:
+    """Return operations that have array arguments, by what their tests are called."""
+    listed = tensor_protocol.operations.values()
+    chosen = listed if operations is None else map(tensor_protocol.operation, operations)
+    return {
+        f"{one.kind.name}-{one.qualified_name.removeprefix('dispatchkit.')}": one
+        for one in chosen
+        if one.parameters.arrays
+    }

@@ -90,7 +90,7 @@ class Batched(Tracer):
         batch = Batch(self.level, self.value.shape[0], type(self), operation)
         rule = BY_NAME.get(operation.qualified_name)
         if rule is None and isinstance(operation, DeclaredOperation) and not operation.composite:
-            rule = BY_KIND.get(operation.kind)
+            rule = BY_KIND.get(operation.kind.family)
         if rule is not None:
             result = rule(batch, *args, **kwargs)
             if result is not NotImplemented:

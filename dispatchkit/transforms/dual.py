@@ -90,7 +90,7 @@ class Dual(Tracer):
             y = operation.function(*values, **keywords)
             return Dual(y, None, level) if operation.kind is kinds.creation else y
         tangents = _tangents(operation, args, kwargs, level)
-        if operation.kind in COPYING:
+        if operation.kind.family in COPYING:
             found = _on_raw_arrays(operation, values, keywords, tangents, level)
             if found is not None:
                 return found

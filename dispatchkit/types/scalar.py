@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import linalg, ops
-from dispatchkit.backends.arrays import is_complex
-from dispatchkit.declare.wrapping import holds_everywhere
-from dispatchkit.ops.linalg.linalg import SlogdetResult
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
@@ -164,7 +162,7 @@ def multiply_scalar_tensors(x1: ScalarTensor, x2: ScalarTensor, /) -> Any:
 def scale_scalar_tensor(x1: ScalarTensor, x2: Number | Tensor, /) -> Any:
     if getattr(x2, "ndim", 0):
         return decline("the product with an array is no multiple of the identity")
-    if not (holds_everywhere(ops.isfinite(x2), traced=True) if isinstance(x2, Tensor) else cmath.isfinite(x2)):
+    if not (holds(ops.isfinite(x2), traced=True) if isinstance(x2, Tensor) else cmath.isfinite(x2)):
         return decline("the zeros off the diagonal do not stay zero")
     return ScalarTensor(x1.n, x1.value * x2)
 
@@ -177,7 +175,7 @@ def scale_by_scalar_tensor(x1: Number | Tensor, x2: ScalarTensor, /) -> Any:
 @implements(ops.divide)
 def divide_scalar_tensor(x1: ScalarTensor, x2: Number | Tensor, /) -> Any:
     length: Any = abs(x2)
-    if getattr(x2, "ndim", 0) or not holds_everywhere(length > 0, traced=True):
+    if getattr(x2, "ndim", 0) or not holds(length > 0, traced=True):
         return decline("the zeros off the diagonal do not stay zero")
     return ScalarTensor(x1.n, x1.value / x2)
 
@@ -225,7 +223,7 @@ def _register_comparisons() -> None:
     for function in (ops.less_equal, ops.greater_equal, ops.equal):
 
         def weak(x1: ScalarTensor, x2: ScalarTensor, /, function: Any = function) -> Any:
-            if not _same_size(function.__name__, x1, x2) or not holds_everywhere(function(x1.value, x2.value)):
+            if not _same_size(function.__name__, x1, x2) or not holds(function(x1.value, x2.value)):
                 return decline("the result is True off the diagonal alone")
             return ops.broadcast_to(ops.ones((), dtype=np.bool_), x1.shape)
 
@@ -247,13 +245,19 @@ def matmul_scalar_tensors(x1: ScalarTensor, x2: ScalarTensor, /) -> ScalarTensor
 @implements(ops.matmul)
 def matmul_scalar_tensor_tensor(x1: ScalarTensor, x2: Tensor, /) -> Any:
     _check_inner(x1.shape, x2.shape)
-    return x1.value * x2
+    return x1.value * _promoted(x2, x1)
 
 
 @implements(ops.matmul)
 def matmul_tensor_scalar_tensor(x1: Tensor, x2: ScalarTensor, /) -> Any:
     _check_inner(x1.shape, x2.shape)
-    return x1 * x2.value
+    return _promoted(x1, x2) * x2.value
+
+
+def _promoted(x: Tensor, matrix: ScalarTensor) -> Tensor:
+    """Return a tensor of the dtype that it has with the matrix, which Python's numbers would leave to it alone."""
+    wanted = x.dtype if isinstance(matrix.value, Tensor) else np.result_type(x.dtype, matrix.dtype)
+    return x if x.dtype == wanted else ops.astype(x, wanted)
 
 
 def _check_inner(left: tuple[int, ...], right: tuple[int, ...]) -> None:
@@ -340,7 +344,7 @@ def _floating(value: Any) -> Tensor:
 
 
 def _require_regular(name: str, x: ScalarTensor) -> None:
-    if x.n and not holds_everywhere(x.value != 0, traced=True):
+    if x.n and not holds(x.value != 0, traced=True):
         raise np.linalg.LinAlgError(f"{name}: singular matrix: ScalarTensor({x.n}, 0)")
 
 
@@ -356,7 +360,7 @@ def solve_scalar_tensor(x1: ScalarTensor, x2: Tensor, /) -> Any:
     rows = x2.shape[0] if x2.ndim == 1 else x2.shape[-2] if x2.ndim else None
     if rows != x1.n:
         raise ValueError(f"solve: matrix of shape {x1.shape} and right-hand side of shape {x2.shape} do not fit")
-    return x2 / x1.value
+    return _promoted(x2, x1) / x1.value
 
 
 @implements(linalg.solve)
@@ -376,18 +380,18 @@ def det_scalar_tensor(x: ScalarTensor, /) -> Tensor:
 def slogdet_scalar_tensor(x: ScalarTensor, /) -> Any:
     value = _floating(x.value)
     magnitude = ops.abs(value)
-    if x.n and holds_everywhere(magnitude == 0):
-        return SlogdetResult(value * 0, magnitude - float("inf"))
-    if x.n and not holds_everywhere(magnitude != 0, traced=True):
+    if x.n and holds(magnitude == 0):
+        return linalg.SlogdetResult(value * 0, magnitude - float("inf"))
+    if x.n and not holds(magnitude != 0, traced=True):
         return decline("some matrices of the batch are singular")
-    return SlogdetResult((value / magnitude) ** x.n, x.n * ops.log(magnitude))
+    return linalg.SlogdetResult((value / magnitude) ** x.n, x.n * ops.log(magnitude))
 
 
 @implements(linalg.cholesky)
 def cholesky_scalar_tensor(x: ScalarTensor, /, *, upper: bool = False) -> Any:
-    if is_complex(x.dtype):
+    if ops.isdtype(x.dtype, "complex floating"):
         return decline("of complex numbers the dense algorithm looks at the real part alone")
-    if not holds_everywhere(x.value > 0, traced=True):
+    if not holds(x.value > 0, traced=True):
         raise np.linalg.LinAlgError(
             f"cholesky: matrix is not positive definite: ScalarTensor({x.n}, {_shown(x.value)})"
         )

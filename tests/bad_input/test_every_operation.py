@@ -130,7 +130,9 @@ def test_no_argument_at_all(name: str) -> None:
     refuses(OPERATIONS[name].function, TypeError, OPERATIONS[name].name, "missing")
 
 
-BINARY = [name for name, entry in OPERATIONS.items() if entry.kind is dk.kinds.elementwise and entry.parameters.binary]
+BINARY = [
+    name for name, entry in OPERATIONS.items() if entry.kind.family is dk.kinds.elementwise and entry.parameters.binary
+]
 
 
 @pytest.mark.parametrize("name", BINARY)

@@ -179,11 +179,11 @@ def calls_of(name: str, entry: DeclaredOperation) -> Sequence[Call]:
     """Return the calls of an operation: those listed, else what its signature tells, if that is enough."""
     if name in CALLS or name in VIEWS:
         return (*CALLS.get(name, ()), *VIEWS.get(name, ()))
-    if entry.parameters.binary and entry.kind in (kinds.elementwise, kinds.reduction):
+    if entry.parameters.binary and entry.kind.family in (kinds.elementwise, kinds.reduction):
         return ("f(x, y)",)
-    if entry.parameters.unary and entry.kind is kinds.elementwise:
+    if entry.parameters.unary and entry.kind.family is kinds.elementwise:
         return ("f(x)",)
-    if entry.parameters.leading and entry.kind in (kinds.reduction, kinds.sorting):
+    if entry.parameters.leading and entry.kind.family in (kinds.reduction, kinds.sorting):
         return REDUCTION
     return ()
 

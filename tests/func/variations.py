@@ -61,7 +61,7 @@ def varied(entry: DeclaredOperation, sample: Sample, how: Variation) -> tuple[tu
 
 def _changed(entry: DeclaredOperation, sample: Sample, how: Variation) -> Iterator[Sample]:
     """Yield the sample with all changes, with fewer of them, with none."""
-    if entry.kind is kinds.elementwise:
+    if entry.kind.family is kinds.elementwise:
         yield _with_shapes(sample, how.lengths, how.front, how.ones)
     yield _with_shapes(sample, how.lengths, how.front)
     yield _with_shapes(sample, how.lengths, ())

@@ -189,7 +189,7 @@ def fast_paths() -> Iterator[Any]:
     for name, entry in OPERATIONS.items():
         if entry.implementation.fast_path:
             further = [*FURTHER.get(entry.name, ()), *APART.get(entry.name, ()), *UNUSUAL.get(entry.name, ())]
-            further += REDUCED if entry.kind is kinds.reduction else ()
+            further += REDUCED if entry.kind.family is kinds.reduction else ()
             for index, call in enumerate([*entry.samples, *further]):
                 yield pytest.param(entry, call, id=f"{name.removeprefix('dispatchkit.')}-{index}")
 

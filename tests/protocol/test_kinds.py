@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+import dispatchkit as dk
 from dispatchkit.errors import NoImplementationError, UnsupportedArgumentError
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.engine import DispatchProtocol
@@ -157,10 +158,59 @@ def test_one_protocols_kind_rules_are_not_anothers(protocol: DispatchProtocol) -
         make(protocol, "add", kinds.elementwise)(A())
 
 
-@pytest.mark.parametrize(
-    "name", ["elementwise", "reduction", "manipulation", "linalg", "creation", "indexing", "function", "all"]
-)
+@pytest.mark.parametrize("name", [kind.name for kind in kinds])
 def test_a_kind_prints_as_it_is_written_and_pickles_to_itself(name: str) -> None:
     kind = getattr(kinds, name)
     assert repr(kind) == f"kinds.{name}"
     assert pickle.loads(pickle.dumps(kind)) is kind
+
+
+def test_the_kinds_around_are_given_by_lineage_and_family() -> None:
+    assert kinds.additive.lineage() == (kinds.additive, kinds.arithmetic, kinds.elementwise, kinds.all)
+    assert {kind.family for kind in (kinds.additive, kinds.arithmetic, kinds.elementwise)} == {kinds.elementwise}
+    assert kinds.all.family is kinds.all
+
+
+def test_a_rule_for_a_narrower_kind_beats_those_for_the_kinds_around(protocol: DispatchProtocol) -> None:
+    for kind in (kinds.additive, kinds.elementwise, kinds.arithmetic, kinds.all):
+        protocol.implements(kind, A)(lambda function, *args, answer=kind, **kwargs: answer)
+    made = (kinds.additive, kinds.multiplicative, kinds.comparison, kinds.product)
+    assert [make(protocol, f"of_{kind.name}", kind)(A()) for kind in made] == [
+        kinds.additive,
+        kinds.arithmetic,
+        kinds.elementwise,
+        kinds.all,
+    ]
+
+
+def test_a_rule_for_a_narrower_kind_that_declines_passes_the_call_to_the_kind_around(
+    protocol: DispatchProtocol,
+) -> None:
+    protocol.implements(kinds.comparison, A)(lambda function, *args, **kwargs: decline("not here"))
+    protocol.implements(kinds.elementwise, A)(lambda function, *args, **kwargs: "elementwise")
+    assert make(protocol, "less", kinds.comparison)(A()) == "elementwise"
+
+
+def test_a_kind_gives_its_functions_and_those_of_the_kinds_inside() -> None:
+    assert list(kinds.rounding) == [dk.floor, dk.ceil, dk.trunc, dk.round]
+    assert set(kinds.additive) | set(kinds.multiplicative) < set(kinds.arithmetic) < set(kinds.elementwise)
+    assert dk.add in kinds.additive
+    assert dk.add not in kinds.comparison
+
+
+def test_every_operation_is_in_exactly_the_kinds_of_its_lineage() -> None:
+    for entry in dk.tensor_protocol.operations.values():
+        assert [kind for kind in kinds if entry.function in kind] == list(reversed(entry.kind.lineage()))
+
+
+def test_an_operation_of_ones_own_is_listed_while_it_is_declared() -> None:
+    with dk.local_registrations():
+
+        @dk.operation(kind=kinds.predicate)
+        def is_even(xp: Any, x: Any, /) -> Any:
+            return x % 2 == 0
+
+        assert is_even in kinds.predicate
+        assert is_even in kinds.elementwise
+        assert is_even(dk.asarray([2, 3])).tolist() == [True, False]
+    assert is_even not in kinds.predicate

@@ -281,7 +281,7 @@ class Presumes(Box):
 @dk.implements(dk.add, Presumes)
 def add_presumes(x1: Any, x2: Any, /) -> Any:
     box = x1 if isinstance(x1, Box) else x2
-    values = [x if isinstance(x, (dk.Tensor, float)) else x.data for x in (x1, x2)]
+    values: Any = [x if isinstance(x, (dk.Tensor, int, float, complex, np.generic)) else x.data for x in (x1, x2)]
     return box.filled(dk.add(*values))
 
 

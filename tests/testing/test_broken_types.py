@@ -9,6 +9,8 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.testing import CHECKS, ConformanceError, check_type
 from tests.testing.broken import FAULTS, Box
+from tests.testing.faults.further import FURTHER
+from tests.testing.faults.planted import PLANTED
 
 # What the broken types get wrong, and some that they get right.
 OPERATIONS = (dk.exp, dk.sum, dk.var, dk.add, dk.subtract, dk.multiply, dk.negative, dk.equal, dk.concat)
@@ -23,7 +25,8 @@ def found(cls: Any) -> ConformanceError:
 def test_the_type_that_the_broken_ones_derive_from_is_in_order() -> None:
     checked = check_type(Box, lambda: [Box([1.0, 2.0])], from_dense=Box, metadata=("tag",), operations=OPERATIONS)
     assert checked.failures == ()
-    assert all(checked.tried[name] for name in CHECKS)
+    assert [name for name in CHECKS if not checked.tried[name]] == []
+    assert checked.unentered == ()
 
 
 @pytest.mark.parametrize("cls", FAULTS, ids=lambda cls: cls.__name__)
@@ -32,4 +35,5 @@ def test_a_fault_is_found_by_the_check_that_names_it_alone(cls: type) -> None:
 
 
 def test_every_check_finds_a_fault() -> None:
-    assert set(FAULTS.values()) == set(CHECKS)
+    named = {check for checks in (*PLANTED.values(), *FURTHER.values()) for check in checks}
+    assert {*FAULTS.values(), *named} == set(CHECKS)

@@ -180,7 +180,7 @@ def check(entry: DeclaredOperation, args: Sequence[Any], kwargs: dict[str, Any],
 
 
 def numbers(entry: DeclaredOperation) -> bool:
-    return entry.kind is kinds.elementwise and (entry.parameters.unary or entry.parameters.binary)
+    return entry.kind.family is kinds.elementwise and (entry.parameters.unary or entry.parameters.binary)
 
 
 def elementwise_calls(entry: DeclaredOperation) -> Iterator[tuple[list[Any], str]]:
@@ -218,7 +218,7 @@ SHIFTS = ("bitwise_left_shift", "bitwise_right_shift")
 def stated_calls(entry: DeclaredOperation) -> Iterator[tuple[list[Any], dict[str, Any], str]]:
     """Yield the calls that a declaration states, and a few more, in every dtype and layout."""
     samples = [*entry.samples, *FURTHER.get(entry.name, ())]
-    if entry.kind is kinds.reduction:
+    if entry.kind.family is kinds.reduction:
         samples += REDUCED
     for number, one in enumerate(samples):
         for dtype in DTYPES:

@@ -9,7 +9,7 @@ from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.declare.wrapping import holds_everywhere
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.nn.functional.dropping import dropped
 from dispatchkit.nn.functional.shapes import FUNCTIONAL, expect, real_numbers
 from dispatchkit.ops.random.generator import Generator
@@ -126,7 +126,7 @@ def _softmax(xp: Namespace, scores: Any) -> Any:
 def _softmax_of_some(xp: Namespace, scores: Any) -> Any:
     """Return softmax where some elements are negative infinity, zeros where all of a row are."""
     alive = xp.max(scores, axis=-1, keepdims=True) != -float("inf")
-    if holds_everywhere(alive):
+    if holds(alive):
         return _softmax(xp, scores)
     weights = _softmax(xp, xp.where(alive, scores, 0.0))
     return xp.where(alive, weights, 0.0)

@@ -7,7 +7,7 @@ from typing import Any
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.declare.wrapping import holds_everywhere
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.nn.functional.shapes import FUNCTIONAL, expect
 from dispatchkit.ops.shared.arguments import Named, integer
 from dispatchkit.ops.shared.arrays import shape_of
@@ -105,7 +105,7 @@ def _numbers_below(xp: Namespace, op: Named, x: Any, count: int, what: str) -> N
     if not hasattr(x, "dtype") or not xp.isdtype(x.dtype, "integral"):
         found = getattr(x, "dtype", type(x).__name__)
         raise TypeError(f"{op.__name__}: argument 'x' must be of integers, found {found}")
-    if not holds_everywhere((x >= 0) & (x < count), traced=True):
+    if not holds((x >= 0) & (x < count), traced=True):
         raise IndexError(f"{op.__name__}: argument 'x' must be of integers from 0 to {count - 1} for {what}")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.typing import DType
-from dispatchkit.declare.wrapping import holds_everywhere
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.creation.conversion import clone
 from dispatchkit.ops.creation.creation import zeros_like
@@ -87,7 +87,7 @@ def zeros_like_fields(x: Any, /, *, dtype: DType = None, device: Any = None, req
         return field.detach() if hasattr(field, "detach") else field
 
     x = with_arrays(x, outside)
-    if x is None or not all(map(holds_everywhere, found)):
+    if x is None or not all(map(holds, found)):
         return decline(ELSEWHERE if x is None else "it holds infinities or NaN, whose products with 0 are none")
     made = with_arrays(x * zero, lambda field: field + zero)  # of which -0.0 becomes 0.0
     if type(made) is not type(x) or tuple(made.shape) != tuple(x.shape):

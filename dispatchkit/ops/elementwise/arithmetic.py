@@ -9,7 +9,7 @@ import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex
 from dispatchkit.backends.numpy import DOUBLE
-from dispatchkit.declare.decorators import alias, body_on_numpy, elementwise
+from dispatchkit.declare.decorators import additive, alias, body_on_numpy, multiplicative
 from dispatchkit.declare.typing import Array, Namespace
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-@elementwise(passthrough=True, operator="__add__", gives="same")
+@additive(passthrough=True, operator="__add__", gives="same")
 def add(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Add two arrays: ``x1 + x2``.
 
@@ -49,7 +49,7 @@ def add(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 add.def_partial(1, 1)
 
 
-@elementwise(passthrough=True, operator="__sub__", gives="same")
+@additive(passthrough=True, operator="__sub__", gives="same")
 def subtract(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Subtract one array from another: ``x1 - x2``.
 
@@ -68,7 +68,7 @@ def subtract(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 subtract.def_partial(1, -1)
 
 
-@elementwise(passthrough=True, operator="__mul__", gives="same")
+@multiplicative(passthrough=True, operator="__mul__", gives="same")
 def multiply(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Multiply two arrays element by element: ``x1 * x2``.
 
@@ -94,7 +94,7 @@ def multiply_partial_x2(x1):
     return x1
 
 
-@elementwise(passthrough=True, operator="__truediv__", domain=(0.5, 2.0), gives="float")
+@multiplicative(passthrough=True, operator="__truediv__", domain=(0.5, 2.0), gives="float")
 def divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Divide one array by another: ``x1 / x2``.
 
@@ -121,7 +121,7 @@ def divide_partial_x2(x1, x2):
     return -(x1 / x2) / x2
 
 
-@elementwise(
+@multiplicative(
     passthrough=True,
     operator="__floordiv__",
     domain=(0.5, 2.0),
@@ -179,7 +179,7 @@ def _is_flat(x: Any) -> bool:
 floor_divide.def_partial(0, 0)
 
 
-@elementwise(passthrough=True, operator="__mod__", domain=(0.5, 2.0), real=True, gives="same")
+@additive(passthrough=True, operator="__mod__", domain=(0.5, 2.0), real=True, gives="same")
 def remainder(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return what division leaves, with the sign of the divisor: ``x1 % x2``.
 
@@ -206,7 +206,7 @@ def remainder_partial_x2(xp, x1, x2):
     return xp.where(opposite & (abs(x1) < inf), 1, -xp.floor_divide(x1, x2))
 
 
-@elementwise(passthrough=True, operator="__neg__", gives="same")
+@additive(passthrough=True, operator="__neg__", gives="same")
 def negative(xp: Namespace, x: Array, /) -> Array:
     """Change the sign of each element: ``-x``.
 
@@ -225,7 +225,7 @@ def negative(xp: Namespace, x: Array, /) -> Array:
 negative.def_partial(-1)
 
 
-@elementwise(passthrough=True, operator="__pos__", gives="same")
+@additive(passthrough=True, operator="__pos__", gives="same")
 def positive(xp: Namespace, x: Array, /) -> Array:
     """Return a copy of each element: ``+x``.
 

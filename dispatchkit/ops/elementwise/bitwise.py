@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatchkit.declare.decorators import alias, elementwise
+from dispatchkit.declare.decorators import alias, bitwise
 from dispatchkit.declare.typing import Array, Namespace
 
 __all__ = [
@@ -16,7 +16,7 @@ __all__ = [
 ]
 
 
-@elementwise(passthrough=True, operator="__and__", differentiable=False, content="integer", domain=(0, 6), gives="same")
+@bitwise(passthrough=True, operator="__and__", differentiable=False, content="integer", domain=(0, 6), gives="same")
 def bitwise_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Keep the bits that are set in both elements: ``x1 & x2``.
 
@@ -32,7 +32,7 @@ def bitwise_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.bitwise_and(x1, x2)
 
 
-@elementwise(passthrough=True, operator="__or__", differentiable=False, content="integer", domain=(0, 6), gives="same")
+@bitwise(passthrough=True, operator="__or__", differentiable=False, content="integer", domain=(0, 6), gives="same")
 def bitwise_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Set the bits that are set in one of two elements: ``x1 | x2``.
 
@@ -48,7 +48,7 @@ def bitwise_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.bitwise_or(x1, x2)
 
 
-@elementwise(passthrough=True, operator="__xor__", differentiable=False, content="integer", domain=(0, 6), gives="same")
+@bitwise(passthrough=True, operator="__xor__", differentiable=False, content="integer", domain=(0, 6), gives="same")
 def bitwise_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Set the bits that differ between two elements: ``x1 ^ x2``.
 
@@ -64,9 +64,7 @@ def bitwise_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.bitwise_xor(x1, x2)
 
 
-@elementwise(
-    passthrough=True, operator="__invert__", differentiable=False, content="integer", domain=(0, 6), gives="same"
-)
+@bitwise(passthrough=True, operator="__invert__", differentiable=False, content="integer", domain=(0, 6), gives="same")
 def bitwise_invert(xp: Namespace, x: Array, /) -> Array:
     """Invert each bit: ``~x``.
 
@@ -82,9 +80,7 @@ def bitwise_invert(xp: Namespace, x: Array, /) -> Array:
     return xp.bitwise_invert(x)
 
 
-@elementwise(
-    passthrough=True, operator="__lshift__", differentiable=False, content="integer", domain=(0, 6), gives="same"
-)
+@bitwise(passthrough=True, operator="__lshift__", differentiable=False, content="integer", domain=(0, 6), gives="same")
 def bitwise_left_shift(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Shift the bits of each element to the left, filling with zeros: ``x1 << x2``.
 
@@ -105,9 +101,7 @@ def bitwise_left_shift(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.bitwise_left_shift(x1, x2)
 
 
-@elementwise(
-    passthrough=True, operator="__rshift__", differentiable=False, content="integer", domain=(0, 6), gives="same"
-)
+@bitwise(passthrough=True, operator="__rshift__", differentiable=False, content="integer", domain=(0, 6), gives="same")
 def bitwise_right_shift(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Shift the bits of each element to the right, filling with the sign: ``x1 >> x2``.
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex
-from dispatchkit.declare.decorators import alias, elementwise
+from dispatchkit.declare.decorators import activation, alias, bounds
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 
 __all__ = ["clamp", "clip", "maximum", "minimum", "relu"]
 
 
-@elementwise(passthrough=True, takes="real numbers", gives="same")
+@bounds(passthrough=True, takes="real numbers", gives="same")
 def maximum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return the larger of each two elements, NaN where one of them is.
 
@@ -41,7 +41,7 @@ def maximum_partial_x2(xp, x1, x2):
     return _share(xp, x2, x2 < x1, x1 == x2)
 
 
-@elementwise(passthrough=True, takes="real numbers", gives="same")
+@bounds(passthrough=True, takes="real numbers", gives="same")
 def minimum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return the smaller of each two elements, NaN where one of them is.
 
@@ -73,7 +73,7 @@ def _share(xp: Namespace, x: Array, loses: Array, ties: Array) -> Array:
     return xp.where(loses, 0, xp.where(ties, 0.5, xp.ones_like(x)))
 
 
-@elementwise(real=True, gives="same")
+@activation(real=True, gives="same")
 def relu(xp: Namespace, x: Array, /) -> Array:
     """Replace negative elements by zero.
 
@@ -96,7 +96,7 @@ def relu_partial(xp, y):
     return xp.sign(y)
 
 
-@elementwise(
+@bounds(
     samples=[
         sample(draw(2, 3), -0.5, 0.5),
         sample(draw(3), min=-0.5),

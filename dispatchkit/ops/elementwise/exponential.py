@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex
-from dispatchkit.declare.decorators import alias, elementwise
+from dispatchkit.declare.decorators import alias, complex_parts, exponential
 from dispatchkit.declare.typing import Array, Namespace
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-@elementwise(passthrough=True, gives="float")
+@exponential(passthrough=True, gives="float")
 def exp(xp: Namespace, x: Array, /) -> Array:
     """Raise e to the power of each element.
 
@@ -48,7 +48,7 @@ def exp_partial(y):
     return y
 
 
-@elementwise(passthrough=True, gives="float")
+@exponential(passthrough=True, gives="float")
 def expm1(xp: Namespace, x: Array, /) -> Array:
     """Raise e to the power of each element and subtract one, accurately near 0.
 
@@ -70,7 +70,7 @@ def expm1_partial(y):
     return y + 1
 
 
-@elementwise(passthrough=True, domain=(0.1, 3.0), gives="float", special="-inf at 0, NaN for negative numbers")
+@exponential(passthrough=True, domain=(0.1, 3.0), gives="float", special="-inf at 0, NaN for negative numbers")
 def log(xp: Namespace, x: Array, /) -> Array:
     """Return the natural logarithm of each element.
 
@@ -91,7 +91,7 @@ def log_partial(x):
     return 1 / x
 
 
-@elementwise(passthrough=True, domain=(-0.5, 2.0), gives="float", special="-inf at -1, NaN below")
+@exponential(passthrough=True, domain=(-0.5, 2.0), gives="float", special="-inf at -1, NaN below")
 def log1p(xp: Namespace, x: Array, /) -> Array:
     """Return the natural logarithm of one plus each element, accurately near 0.
 
@@ -112,7 +112,7 @@ def log1p_partial(x):
     return 1 / (1 + x)
 
 
-@elementwise(passthrough=True, domain=(0.1, 3.0), gives="float", special="-inf at 0, NaN for negative numbers")
+@exponential(passthrough=True, domain=(0.1, 3.0), gives="float", special="-inf at 0, NaN for negative numbers")
 def log2(xp: Namespace, x: Array, /) -> Array:
     """Return the logarithm to the base 2 of each element.
 
@@ -133,7 +133,7 @@ def log2_partial(x):
     return 1 / (x * math.log(2))
 
 
-@elementwise(passthrough=True, domain=(0.1, 3.0), gives="float", special="-inf at 0, NaN for negative numbers")
+@exponential(passthrough=True, domain=(0.1, 3.0), gives="float", special="-inf at 0, NaN for negative numbers")
 def log10(xp: Namespace, x: Array, /) -> Array:
     """Return the logarithm to the base 10 of each element.
 
@@ -154,7 +154,7 @@ def log10_partial(x):
     return 1 / (x * math.log(10))
 
 
-@elementwise(passthrough=True, real=True, gives="float")
+@exponential(passthrough=True, real=True, gives="float")
 def logaddexp(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Add numbers that are given by their logarithms: ``log(exp(x1) + exp(x2))`` without overflow.
 
@@ -191,7 +191,7 @@ def _lead(xp: Namespace, x1: Any, x2: Any) -> Any:
     return xp.where((x1 == x2) & xp.isnan(d), 0.0, d)
 
 
-@elementwise(gives="float")
+@exponential(gives="float")
 def sigmoid(xp: Namespace, x: Array, /) -> Array:
     """Return the logistic function of each element: ``1 / (1 + exp(-x))``, for real numbers without overflow.
 
@@ -226,7 +226,7 @@ def sigmoid_partial(y):
     return y * (1 - y)
 
 
-@elementwise(passthrough=True, properties=("real",), gives="real", special="in memory of its own")
+@complex_parts(passthrough=True, properties=("real",), gives="real", special="in memory of its own")
 def real(xp: Namespace, x: Array, /) -> Array:
     """Return the real part of each element.
 
@@ -247,7 +247,7 @@ def real_transpose(g):
     return g
 
 
-@elementwise(
+@complex_parts(
     passthrough=True, properties=("imag",), gives="real", special="in memory of its own, zeros where `x` is real"
 )
 def imag(xp: Namespace, x: Array, /) -> Array:
@@ -270,7 +270,7 @@ def imag_transpose(xp, g, x):
     return 1j * xp.astype(g, x.dtype) if holds_complex(x) else xp.zeros_like(g)
 
 
-@elementwise(passthrough=True, gives="same")
+@complex_parts(passthrough=True, gives="same")
 def conj(xp: Namespace, x: Array, /) -> Array:
     """Return the complex conjugate of each element.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatchkit.declare.decorators import alias, elementwise
+from dispatchkit.declare.decorators import alias, hyperbolic
 from dispatchkit.declare.typing import Array, Namespace
 
 __all__ = [
@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 
-@elementwise(passthrough=True, gives="float")
+@hyperbolic(passthrough=True, gives="float")
 def sinh(xp: Namespace, x: Array, /) -> Array:
     """Return the hyperbolic sine of each element.
 
@@ -39,7 +39,7 @@ def sinh_partial(xp, x):
     return xp.cosh(x)
 
 
-@elementwise(passthrough=True, gives="float")
+@hyperbolic(passthrough=True, gives="float")
 def cosh(xp: Namespace, x: Array, /) -> Array:
     """Return the hyperbolic cosine of each element.
 
@@ -60,7 +60,7 @@ def cosh_partial(xp, x):
     return xp.sinh(x)
 
 
-@elementwise(passthrough=True, gives="float")
+@hyperbolic(passthrough=True, gives="float")
 def tanh(xp: Namespace, x: Array, /) -> Array:
     """Return the hyperbolic tangent of each element.
 
@@ -81,7 +81,7 @@ def tanh_partial(y):
     return 1 - y * y
 
 
-@elementwise(passthrough=True, gives="float")
+@hyperbolic(passthrough=True, gives="float")
 def asinh(xp: Namespace, x: Array, /) -> Array:
     """Return the inverse hyperbolic sine of each element.
 
@@ -102,7 +102,7 @@ def asinh_partial(xp, x):
     return 1 / xp.sqrt(x * x + 1)
 
 
-@elementwise(passthrough=True, domain=(1.1, 3.0), gives="float", special="NaN below 1")
+@hyperbolic(passthrough=True, domain=(1.1, 3.0), gives="float", special="NaN below 1")
 def acosh(xp: Namespace, x: Array, /) -> Array:
     """Return the inverse hyperbolic cosine of each element.
 
@@ -124,7 +124,7 @@ def acosh_partial(xp, x):
     return 1 / (xp.sqrt(x - 1) * xp.sqrt(x + 1))
 
 
-@elementwise(passthrough=True, domain=(-0.9, 0.9), gives="float", special="infinite at -1 and 1, NaN beyond")
+@hyperbolic(passthrough=True, domain=(-0.9, 0.9), gives="float", special="infinite at -1 and 1, NaN beyond")
 def atanh(xp: Namespace, x: Array, /) -> Array:
     """Return the inverse hyperbolic tangent of each element.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatchkit.declare.decorators import alias, elementwise
+from dispatchkit.declare.decorators import alias, comparison, logical, predicate
 from dispatchkit.declare.typing import Array, Namespace
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-@elementwise(passthrough=True, operator="__eq__", differentiable=False, takes="numbers or booleans", gives="bool")
+@comparison(passthrough=True, operator="__eq__", differentiable=False, takes="numbers or booleans", gives="bool")
 def equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each two elements are equal: ``x1 == x2``.
 
@@ -44,7 +44,7 @@ def equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.equal(x1, x2)
 
 
-@elementwise(passthrough=True, operator="__ne__", differentiable=False, takes="numbers or booleans", gives="bool")
+@comparison(passthrough=True, operator="__ne__", differentiable=False, takes="numbers or booleans", gives="bool")
 def not_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each two elements differ: ``x1 != x2``.
 
@@ -60,7 +60,7 @@ def not_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.not_equal(x1, x2)
 
 
-@elementwise(passthrough=True, operator="__lt__", differentiable=False, takes="real numbers", gives="bool")
+@comparison(passthrough=True, operator="__lt__", differentiable=False, takes="real numbers", gives="bool")
 def less(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each element is below another: ``x1 < x2``.
 
@@ -76,7 +76,7 @@ def less(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.less(x1, x2)
 
 
-@elementwise(passthrough=True, operator="__le__", differentiable=False, takes="real numbers", gives="bool")
+@comparison(passthrough=True, operator="__le__", differentiable=False, takes="real numbers", gives="bool")
 def less_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each element is at most another: ``x1 <= x2``.
 
@@ -92,7 +92,7 @@ def less_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.less_equal(x1, x2)
 
 
-@elementwise(passthrough=True, operator="__gt__", differentiable=False, takes="real numbers", gives="bool")
+@comparison(passthrough=True, operator="__gt__", differentiable=False, takes="real numbers", gives="bool")
 def greater(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each element is above another: ``x1 > x2``.
 
@@ -108,7 +108,7 @@ def greater(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.greater(x1, x2)
 
 
-@elementwise(passthrough=True, operator="__ge__", differentiable=False, takes="real numbers", gives="bool")
+@comparison(passthrough=True, operator="__ge__", differentiable=False, takes="real numbers", gives="bool")
 def greater_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each element is at least another: ``x1 >= x2``.
 
@@ -124,7 +124,7 @@ def greater_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.greater_equal(x1, x2)
 
 
-@elementwise(passthrough=True, differentiable=False, content="boolean", gives="bool")
+@logical(passthrough=True, differentiable=False, content="boolean", gives="bool")
 def logical_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether both elements are true.
 
@@ -140,7 +140,7 @@ def logical_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.logical_and(x1, x2)
 
 
-@elementwise(passthrough=True, differentiable=False, content="boolean", gives="bool")
+@logical(passthrough=True, differentiable=False, content="boolean", gives="bool")
 def logical_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether at least one of two elements is true.
 
@@ -156,7 +156,7 @@ def logical_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.logical_or(x1, x2)
 
 
-@elementwise(passthrough=True, differentiable=False, content="boolean", gives="bool")
+@logical(passthrough=True, differentiable=False, content="boolean", gives="bool")
 def logical_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether exactly one of two elements is true.
 
@@ -172,7 +172,7 @@ def logical_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.logical_xor(x1, x2)
 
 
-@elementwise(passthrough=True, differentiable=False, content="boolean", gives="bool")
+@logical(passthrough=True, differentiable=False, content="boolean", gives="bool")
 def logical_not(xp: Namespace, x: Array, /) -> Array:
     """Return whether each element is false.
 
@@ -188,7 +188,7 @@ def logical_not(xp: Namespace, x: Array, /) -> Array:
     return xp.logical_not(x)
 
 
-@elementwise(passthrough=True, differentiable=False, gives="bool")
+@predicate(passthrough=True, differentiable=False, gives="bool")
 def isfinite(xp: Namespace, x: Array, /) -> Array:
     """Return whether each element is neither infinite nor NaN.
 
@@ -204,7 +204,7 @@ def isfinite(xp: Namespace, x: Array, /) -> Array:
     return xp.isfinite(x)
 
 
-@elementwise(passthrough=True, differentiable=False, gives="bool")
+@predicate(passthrough=True, differentiable=False, gives="bool")
 def isinf(xp: Namespace, x: Array, /) -> Array:
     """Return whether each element is infinite.
 
@@ -220,7 +220,7 @@ def isinf(xp: Namespace, x: Array, /) -> Array:
     return xp.isinf(x)
 
 
-@elementwise(passthrough=True, differentiable=False, gives="bool")
+@predicate(passthrough=True, differentiable=False, gives="bool")
 def isnan(xp: Namespace, x: Array, /) -> Array:
     """Return whether each element is NaN, not a number.
 

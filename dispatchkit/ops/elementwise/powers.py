@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dispatchkit.backends.arrays import holds_complex
-from dispatchkit.declare.decorators import alias, elementwise
+from dispatchkit.declare.decorators import additive, alias, multiplicative
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared.arrays import floating
 
 __all__ = ["cbrt", "hypot", "pow", "power", "reciprocal", "rsqrt", "sqrt", "square"]
 
 
-@elementwise(passthrough=True, operator="__pow__", domain=(0.5, 2.0), gives="same")
+@multiplicative(passthrough=True, operator="__pow__", domain=(0.5, 2.0), gives="same")
 def pow(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Raise to a power: ``x1 ** x2``.
 
@@ -52,7 +52,7 @@ def pow_partial_x2(xp, x1, x2):
     return power * xp.log(xp.where(xp.logical_and(base == 0, exponent >= 0), 1, base))
 
 
-@elementwise(gives="same")
+@multiplicative(gives="same")
 def square(xp: Namespace, x: Array, /) -> Array:
     """Multiply each element by itself.
 
@@ -73,7 +73,7 @@ def square_partial(x):
     return 2 * x
 
 
-@elementwise(domain=(0.5, 2.0), gives="float")
+@multiplicative(domain=(0.5, 2.0), gives="float")
 def reciprocal(xp: Namespace, x: Array, /) -> Array:
     """Return one divided by each element.
 
@@ -95,7 +95,7 @@ def reciprocal_partial(x):
     return -part * part
 
 
-@elementwise(passthrough=True, domain=(0.1, 3.0), gives="float", special="NaN for negative numbers")
+@multiplicative(passthrough=True, domain=(0.1, 3.0), gives="float", special="NaN for negative numbers")
 def sqrt(xp: Namespace, x: Array, /) -> Array:
     """Return the square root of each element.
 
@@ -116,7 +116,7 @@ def sqrt_partial(y):
     return 0.5 / y
 
 
-@elementwise(real=True, gives="float", domain=(0.1, 3.0))
+@multiplicative(real=True, gives="float", domain=(0.1, 3.0))
 def cbrt(xp: Namespace, x: Array, /) -> Array:
     """Return the cube root of each element.
 
@@ -140,7 +140,7 @@ def cbrt_partial(y):
     return 1 / (3 * y * y)
 
 
-@elementwise(domain=(0.1, 3.0), gives="float", special="NaN for negative numbers")
+@multiplicative(domain=(0.1, 3.0), gives="float", special="NaN for negative numbers")
 def rsqrt(xp: Namespace, x: Array, /) -> Array:
     """Return one divided by the square root of each element.
 
@@ -161,7 +161,7 @@ def rsqrt_partial(y):
     return -0.5 * y * y * y
 
 
-@elementwise(passthrough=True, domain=(0.5, 2.0), real=True, gives="float")
+@additive(passthrough=True, domain=(0.5, 2.0), real=True, gives="float")
 def hypot(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return the length of the hypotenuse over two legs: ``sqrt(x1**2 + x2**2)`` without overflow.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dispatchkit.backends.arrays import holds_complex
-from dispatchkit.declare.decorators import alias, elementwise
+from dispatchkit.declare.decorators import additive, alias, arithmetic, predicate, rounding
 from dispatchkit.declare.typing import Array, Namespace
 
 __all__ = [
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-@elementwise(passthrough=True, operator="__abs__", gives="real")
+@additive(passthrough=True, operator="__abs__", gives="real")
 def abs(xp: Namespace, x: Array, /) -> Array:
     """Return the magnitude of each element.
 
@@ -50,7 +50,7 @@ def abs_jvp(xp, t, x):
     return t * xp.sign(x)
 
 
-@elementwise(passthrough=True, gives="same")
+@arithmetic(passthrough=True, gives="same")
 def sign(xp: Namespace, x: Array, /) -> Array:
     """Return -1, 0 or 1 for each real element, ``x / abs(x)`` or 0 for each complex one.
 
@@ -87,7 +87,7 @@ def _across(xp: Namespace, t: Array, y: Array, x: Array) -> Array:
     return xp.where(size == 0, 0, across)
 
 
-@elementwise(passthrough=True, differentiable=False, real=True, gives="bool")
+@predicate(passthrough=True, differentiable=False, real=True, gives="bool")
 def signbit(xp: Namespace, x: Array, /) -> Array:
     """Return whether the sign bit of each element is set: below zero, for ``-0.0``, and for some NaNs.
 
@@ -103,7 +103,7 @@ def signbit(xp: Namespace, x: Array, /) -> Array:
     return xp.signbit(x)
 
 
-@elementwise(passthrough=True, real=True, gives="float")
+@additive(passthrough=True, real=True, gives="float")
 def copysign(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Give the elements of one array the signs of those of another.
 
@@ -133,7 +133,7 @@ def copysign_partial_x1(xp, y, x1):
 copysign.def_partial(None, 0)
 
 
-@elementwise(passthrough=True, real=True)
+@additive(passthrough=True, real=True)
 def nextafter(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return the next floating-point number on the way from each element to another.
 
@@ -161,7 +161,7 @@ def nextafter(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 nextafter.def_partial(1, 0)
 
 
-@elementwise(passthrough=True, real=True, gives="same")
+@rounding(passthrough=True, real=True, gives="same")
 def floor(xp: Namespace, x: Array, /) -> Array:
     """Round each element down.
 
@@ -180,7 +180,7 @@ def floor(xp: Namespace, x: Array, /) -> Array:
 floor.def_partial(0)
 
 
-@elementwise(passthrough=True, real=True, gives="same")
+@rounding(passthrough=True, real=True, gives="same")
 def ceil(xp: Namespace, x: Array, /) -> Array:
     """Round each element up.
 
@@ -199,7 +199,7 @@ def ceil(xp: Namespace, x: Array, /) -> Array:
 ceil.def_partial(0)
 
 
-@elementwise(passthrough=True, real=True, gives="same")
+@rounding(passthrough=True, real=True, gives="same")
 def trunc(xp: Namespace, x: Array, /) -> Array:
     """Round each element towards zero.
 
@@ -218,7 +218,7 @@ def trunc(xp: Namespace, x: Array, /) -> Array:
 trunc.def_partial(0)
 
 
-@elementwise(passthrough=True, gives="same", special="the parts of complex numbers are rounded by themselves")
+@rounding(passthrough=True, gives="same", special="the parts of complex numbers are rounded by themselves")
 def round(xp: Namespace, x: Array, /) -> Array:
     """Round each element to the nearest integer, halves to the even one.
 

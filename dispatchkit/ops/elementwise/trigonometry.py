@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatchkit.declare.decorators import alias, elementwise
+from dispatchkit.declare.decorators import alias, trigonometric
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared.arrays import floating
 
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-@elementwise(passthrough=True, takes="angles in radians", gives="float")
+@trigonometric(passthrough=True, takes="angles in radians", gives="float")
 def sin(xp: Namespace, x: Array, /) -> Array:
     """Return the sine of each element.
 
@@ -42,7 +42,7 @@ def sin_partial(xp, x):
     return xp.cos(x)
 
 
-@elementwise(passthrough=True, takes="angles in radians", gives="float")
+@trigonometric(passthrough=True, takes="angles in radians", gives="float")
 def cos(xp: Namespace, x: Array, /) -> Array:
     """Return the cosine of each element.
 
@@ -63,7 +63,7 @@ def cos_partial(xp, x):
     return -xp.sin(x)
 
 
-@elementwise(passthrough=True, domain=(-1.0, 1.0), takes="angles in radians", gives="float")
+@trigonometric(passthrough=True, domain=(-1.0, 1.0), takes="angles in radians", gives="float")
 def tan(xp: Namespace, x: Array, /) -> Array:
     """Return the tangent of each element.
 
@@ -84,7 +84,7 @@ def tan_partial(y):
     return 1 + y * y
 
 
-@elementwise(passthrough=True, domain=(-0.9, 0.9), gives="float", special="angles in radians, NaN beyond [-1, 1]")
+@trigonometric(passthrough=True, domain=(-0.9, 0.9), gives="float", special="angles in radians, NaN beyond [-1, 1]")
 def asin(xp: Namespace, x: Array, /) -> Array:
     """Return the inverse sine of each element.
 
@@ -105,7 +105,7 @@ def asin_partial(xp, x):
     return 1 / xp.sqrt(1 - x * x)
 
 
-@elementwise(passthrough=True, domain=(-0.9, 0.9), gives="float", special="angles in radians, NaN beyond [-1, 1]")
+@trigonometric(passthrough=True, domain=(-0.9, 0.9), gives="float", special="angles in radians, NaN beyond [-1, 1]")
 def acos(xp: Namespace, x: Array, /) -> Array:
     """Return the inverse cosine of each element.
 
@@ -126,7 +126,7 @@ def acos_partial(xp, x):
     return -1 / xp.sqrt(1 - x * x)
 
 
-@elementwise(passthrough=True, gives="float", special="angles in radians")
+@trigonometric(passthrough=True, gives="float", special="angles in radians")
 def atan(xp: Namespace, x: Array, /) -> Array:
     """Return the inverse tangent of each element.
 
@@ -147,7 +147,7 @@ def atan_partial(x):
     return 1 / (1 + x * x)
 
 
-@elementwise(passthrough=True, domain=(0.5, 2.0), real=True, gives="float", special="angles in radians from -π to π")
+@trigonometric(passthrough=True, domain=(0.5, 2.0), real=True, gives="float", special="angles in radians from -π to π")
 def atan2(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return the angle between the positive first axis and the point ``(x2, x1)``.
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from dispatchkit.backends.arrays import is_inexact
 from dispatchkit.backends.sums import total
-from dispatchkit.declare.decorators import body_on_numpy, linalg
+from dispatchkit.declare.decorators import body_on_numpy, product
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
@@ -32,7 +32,7 @@ class Term(NamedTuple):
     x: Any
 
 
-@linalg(
+@product(
     samples=[
         sample("ij,jk->ik", draw(2, 3), draw(3, 2)),
         sample("ij,jk", draw(2, 3), draw(3, 2), optimize=False),

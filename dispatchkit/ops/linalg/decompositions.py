@@ -7,10 +7,10 @@ from typing import Literal, NamedTuple
 from numpy.linalg import LinAlgError
 
 from dispatchkit.backends.arrays import holds_complex
-from dispatchkit.declare.decorators import linalg
+from dispatchkit.declare.decorators import decomposition
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.declare.wrapping import holds_everywhere
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.ops.shared.arrays import (
     LINALG,
     adjoint,
@@ -30,7 +30,7 @@ class QRResult(NamedTuple):
     R: Array
 
 
-@linalg(
+@decomposition(
     namespace=LINALG,
     methods=("cholesky",),
     samples=[
@@ -96,7 +96,7 @@ def cholesky_jvp(xp, t, y, upper):
     return adjoint(xp, found) if upper else found
 
 
-@linalg(
+@decomposition(
     namespace=LINALG,
     methods=("qr",),
     samples=[
@@ -153,7 +153,7 @@ def _require_determined(xp: Namespace, y: QRResult) -> None:
             f"{qr.__name__}: mode='complete' has no derivative for shape ({rows}, {columns}), which "
             f"does not determine the last columns of Q; use mode='reduced'"
         )
-    if not holds_everywhere(xp.linalg.diagonal(y[1]) != 0, traced=True):
+    if not holds(xp.linalg.diagonal(y[1]) != 0, traced=True):
         raise LinAlgError(
             f"{qr.__name__}: there is no derivative where the first {rows} columns of x are linearly dependent, and R "
             f"has a zero on its diagonal"

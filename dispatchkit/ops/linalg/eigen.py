@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dispatchkit.backends.arrays import holds_complex
-from dispatchkit.declare.decorators import linalg
+from dispatchkit.declare.decorators import decomposition
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared.arrays import (
@@ -55,7 +55,7 @@ def _real_part(xp: Namespace, x: Array) -> Array:
     return xp.real(x) if holds_complex(x) else x
 
 
-@linalg(namespace=LINALG, methods=("eigh",), samples=SYMMETRIC)
+@decomposition(namespace=LINALG, methods=("eigh",), samples=SYMMETRIC)
 def eigh(xp: Namespace, x: Array, /) -> EighResult:
     """Eigenvalues and eigenvectors of real symmetric or complex Hermitian matrices.
 
@@ -106,7 +106,7 @@ def eigh_jvp(xp, t, y, x):
     return EighResult(_real_part(xp, xp.linalg.diagonal(moved)), vectors @ turn)
 
 
-@linalg(namespace=LINALG, methods=("eigvalsh",), samples=SYMMETRIC)
+@decomposition(namespace=LINALG, methods=("eigvalsh",), samples=SYMMETRIC)
 def eigvalsh(xp: Namespace, x: Array, /) -> Array:
     """Eigenvalues of real symmetric or complex Hermitian matrices.
 
@@ -150,7 +150,7 @@ def eigvalsh_jvp(xp, t, x):
     return _real_part(xp, xp.linalg.diagonal(moved))
 
 
-@linalg(namespace=LINALG, methods=("eig",), samples=GENERAL)
+@decomposition(namespace=LINALG, methods=("eig",), samples=GENERAL)
 def eig(xp: Namespace, x: Array, /) -> EigResult:
     """Eigenvalues and eigenvectors of square matrices.
 
@@ -206,7 +206,7 @@ def eig_jvp(xp, t, y, x):
     return EigResult(xp.linalg.diagonal(moved), turned - vectors * length[..., None, :])
 
 
-@linalg(namespace=LINALG, methods=("eigvals",), samples=GENERAL)
+@decomposition(namespace=LINALG, methods=("eigvals",), samples=GENERAL)
 def eigvals(xp: Namespace, x: Array, /) -> Array:
     """Eigenvalues of square matrices.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatchkit.declare.decorators import linalg
+from dispatchkit.declare.decorators import linalg, product
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace
 from dispatchkit.ops.shared.arrays import (
@@ -104,7 +104,7 @@ def diagonal_transpose(xp, g, x, offset):
     return on_diagonal(xp, g, rows, columns, offset)
 
 
-@linalg(
+@product(
     namespace=LINALG,
     methods=("cross",),
     samples=[
@@ -158,7 +158,7 @@ def cross_transpose_x2(xp, g, x1, x2, axis):
     return axis_moved_back(xp, xp.linalg.cross(g, factor), x2, axis)
 
 
-@linalg(namespace=LINALG, methods=("outer",), samples=[sample(draw(2), draw(3)), sample(draw(1), draw(1))])
+@product(namespace=LINALG, methods=("outer",), samples=[sample(draw(2), draw(3)), sample(draw(1), draw(1))])
 def outer(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Multiply every element of one vector with every element of another.
 

@@ -9,7 +9,7 @@ from dispatchkit.declare.decorators import linalg
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.declare.wrapping import holds_everywhere
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.ops.linalg.products import matmul, tensordot, vecdot
 from dispatchkit.ops.manipulation.permuting import matrix_transpose
 from dispatchkit.ops.shared.arguments import integer
@@ -201,7 +201,7 @@ def det(xp: Namespace, x: Array, /) -> Array:
 
 def _cofactors(xp: Namespace, y: Array, x: Array) -> Array:
     """Return the derivative of each determinant `y` by the elements of its matrix."""
-    if holds_everywhere(y != 0):
+    if holds(y != 0):
         return y[..., None, None] * xp.matrix_transpose(xp.linalg.inv(x))
     u, s, vh = xp.linalg.svd(x)
     own = xp.eye(s.shape[-1], dtype=xp.bool)
@@ -258,7 +258,7 @@ def slogdet(xp: Namespace, x: Array, /) -> SlogdetResult:
 def _inverse_or_infinity(xp: Namespace, sign: Array, x: Array) -> Array:
     """Return inverses, infinity in place of that of a matrix without one."""
     singular = sign == 0
-    if holds_everywhere(~singular):
+    if holds(~singular):
         return xp.linalg.inv(x)
     singular = singular[..., None, None]
     unit = xp.eye(x.shape[-1], dtype=x.dtype)

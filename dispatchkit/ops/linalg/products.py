@@ -9,7 +9,7 @@ import operator
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from dispatchkit.declare.decorators import linalg
+from dispatchkit.declare.decorators import product
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
@@ -38,7 +38,7 @@ for _function in (diagonal, norm, outer, trace):
 Axes: TypeAlias = int | tuple[Sequence[int], Sequence[int]]
 
 
-@linalg(
+@product(
     passthrough=True,
     operator="__matmul__",
     methods=("matmul",),
@@ -125,7 +125,7 @@ def left_out(axes: list[int], ndim: int) -> list[int]:
     return [axis for axis in range(ndim) if axis not in axes]
 
 
-@linalg(
+@product(
     samples=[
         sample(draw(2, 3), draw(3, 4), axes=1),
         sample(draw(2, 3, 4), draw(3, 4, 2)),
@@ -198,7 +198,7 @@ def tensordot_transpose_x2(xp, g, x1, x2, axes):
     return _restored(xp, found, partners, free2)
 
 
-@linalg(
+@product(
     passthrough=True,
     methods=("vecdot",),
     samples=[
@@ -246,7 +246,7 @@ def vecdot_transpose_x2(xp, g, x1, x2, axis):
     return axis_moved_back(xp, g[..., None] * xp.moveaxis(x1, axis, -1), x2, axis)
 
 
-@linalg(methods=("mm",), samples=[sample(draw(2, 3), draw(3, 4))])
+@product(methods=("mm",), samples=[sample(draw(2, 3), draw(3, 4))])
 def mm(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Multiply two matrices, and nothing but matrices.
 
@@ -277,7 +277,7 @@ def mm(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.matmul(x1, x2)
 
 
-@linalg(methods=("mv",), samples=[sample(draw(2, 3), draw(3))])
+@product(methods=("mv",), samples=[sample(draw(2, 3), draw(3))])
 def mv(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Multiply a matrix with a vector.
 
@@ -308,7 +308,7 @@ def mv(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.matmul(x1, x2)
 
 
-@linalg(methods=("bmm",), samples=[sample(draw(2, 2, 3), draw(2, 3, 4))])
+@product(methods=("bmm",), samples=[sample(draw(2, 2, 3), draw(2, 3, 4))])
 def bmm(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Multiply two batches of matrices, pair by pair.
 
@@ -341,7 +341,7 @@ def bmm(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.matmul(x1, x2)
 
 
-@linalg(methods=("dot",), samples=[sample(draw(3), draw(3)), sample(draw(0), draw(0))])
+@product(methods=("dot",), samples=[sample(draw(3), draw(3)), sample(draw(0), draw(0))])
 def dot(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Sum the products of the elements of two vectors, without conjugation.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dispatchkit.backends.arrays import holds_complex
-from dispatchkit.declare.decorators import linalg
+from dispatchkit.declare.decorators import decomposition, linalg
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared.arrays import (
@@ -29,7 +29,7 @@ class SVDResult(NamedTuple):
     Vh: Array
 
 
-@linalg(
+@decomposition(
     namespace=LINALG,
     methods=("svd",),
     samples=[
@@ -149,7 +149,7 @@ def _padded(xp: Namespace, x: Array, columns: int) -> Array:
     return xp.concat([x, xp.zeros((*x.shape[:-1], columns), dtype=x.dtype)], axis=-1)
 
 
-@linalg(
+@decomposition(
     namespace=LINALG,
     samples=[sample(draw(3, 2)), sample(draw(2, 3)), sample(draw(2, 3, 3))],
 )

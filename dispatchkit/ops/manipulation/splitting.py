@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from dispatchkit.declare.decorators import linalg, manipulation, searching
+from dispatchkit.declare.decorators import manipulation, product, searching
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared.arrays import shape_of
@@ -273,7 +273,7 @@ def parts_transpose(xp, g, axis):
     return xp.concat(g, axis=axis)
 
 
-@linalg(
+@product(
     methods=("kron",),
     samples=[
         sample(draw(2), draw(3)),

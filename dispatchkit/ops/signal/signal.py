@@ -12,7 +12,7 @@ from dispatchkit.backends.numpy import DOUBLE
 from dispatchkit.declare.decorators import body_on_numpy, operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.declare.wrapping import holds_everywhere
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.ops.shared.arrays import conjugate, floating, shape_of
 from dispatchkit.protocol.kinds import kinds
 
@@ -141,7 +141,7 @@ def _width(xp: Namespace, x: Any, taps: Any) -> int:
     """Return the length of rows that suits a vector and the shorter one."""
     for one in (x, taps):
         # The zeros of a matrix would turn an infinity to NaN in the whole of a row; of one element there are none.
-        if is_inexact(one.dtype) and not holds_everywhere(xp.isfinite(one)):
+        if is_inexact(one.dtype) and not holds(xp.isfinite(one)):
             return 1
     return min(max(taps.shape[0], 8), 128)
 

@@ -30,9 +30,7 @@ __all__ = [
 ]
 
 
-@operation(
-    kind=kinds.elementwise, namespace=SPECIAL, decomposes=False, real=True, gives="float", special="from -1 to 1"
-)
+@operation(kind=kinds.special, namespace=SPECIAL, decomposes=False, real=True, gives="float", special="from -1 to 1")
 def erf(xp: Namespace, x: Array, /) -> Array:
     """Return the error function of each element.
 
@@ -58,7 +56,7 @@ def erf_partial(xp, x):
     return 2 / math.sqrt(math.pi) * xp.exp(-x * x)
 
 
-@operation(kind=kinds.elementwise, namespace=SPECIAL, decomposes=False, real=True, gives="float", special="from 0 to 2")
+@operation(kind=kinds.special, namespace=SPECIAL, decomposes=False, real=True, gives="float", special="from 0 to 2")
 def erfc(xp: Namespace, x: Array, /) -> Array:
     """Return one minus the error function of each element, accurately where that is near 1.
 
@@ -84,7 +82,7 @@ def erfc_partial(xp, x):
 
 
 @operation(
-    kind=kinds.elementwise,
+    kind=kinds.special,
     namespace=SPECIAL,
     domain=(-0.9, 0.9),
     decomposes=False,
@@ -116,7 +114,7 @@ def erfinv_partial(xp, y):
     return math.sqrt(math.pi) / 2 * xp.exp(y * y)
 
 
-@operation(kind=kinds.elementwise, namespace=SPECIAL, decomposes=False, real=True, gives="float", special="from 0 to 1")
+@operation(kind=kinds.special, namespace=SPECIAL, decomposes=False, real=True, gives="float", special="from 0 to 1")
 def ndtr(xp: Namespace, x: Array, /) -> Array:
     """Return the distribution function of the standard normal distribution at each element.
 
@@ -142,7 +140,7 @@ def ndtr_partial(xp, x):
 
 
 @operation(
-    kind=kinds.elementwise,
+    kind=kinds.special,
     namespace=SPECIAL,
     domain=(0.5, 4.0),
     decomposes=False,
@@ -175,7 +173,7 @@ def gammaln_partial(xp, x):
 
 
 @operation(
-    kind=kinds.elementwise,
+    kind=kinds.special,
     namespace=SPECIAL,
     domain=(0.5, 4.0),
     decomposes=False,
@@ -209,7 +207,7 @@ def digamma_partial(xp, x):
 
 
 @operation(
-    kind=kinds.elementwise,
+    kind=kinds.special,
     namespace=SPECIAL,
     samples=[sample(n, draw(2, 3, low=0.5, high=4.0)) for n in (0, 1, 2)] + [sample(1, draw(low=0.5, high=4.0))],
     decomposes=False,
@@ -249,7 +247,7 @@ def polygamma_partial(xp, n, x):
     return computed(xp, polygamma, n + 1, x)
 
 
-@operation(kind=kinds.elementwise, namespace=SPECIAL, domain=(0.1, 3.0), decomposes=False, real=True)
+@operation(kind=kinds.special, namespace=SPECIAL, domain=(0.1, 3.0), decomposes=False, real=True)
 def xlogy(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return ``x1 * log(x2)``, and 0 where `x1` is 0.
 
@@ -293,7 +291,7 @@ def xlogy_partial_x2(x1, x2):
 
 
 @operation(
-    kind=kinds.elementwise,
+    kind=kinds.special,
     namespace=SPECIAL,
     domain=(0.1, 0.9),
     decomposes=False,

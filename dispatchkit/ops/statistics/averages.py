@@ -10,7 +10,7 @@ from dispatchkit.backends.arrays import holds_complex, is_inexact
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.declare.wrapping import holds_everywhere
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.ops.shared.arrays import adjoint, floating, shape_of
 from dispatchkit.ops.shared.axes import Axis, count, normal_axes
 from dispatchkit.protocol.kinds import kinds
@@ -70,7 +70,7 @@ def average(
         return (y, xp.full_like(y, count(x.shape, axis))) if returned else y
     weights = _fitted(xp, weights, x.shape, axis)
     total = xp.sum(weights, axis=axis, keepdims=keepdims)
-    if not holds_everywhere(total != 0, traced=True):
+    if not holds(total != 0, traced=True):
         raise ZeroDivisionError(f"{average.__name__}: weights sum to 0")
     y = xp.sum(x * weights, axis=axis, keepdims=keepdims) / total
     return (y, xp.astype(xp.broadcast_to(total, y.shape), y.dtype, copy=False)) if returned else y
@@ -217,6 +217,6 @@ def _weights(xp: Namespace, name: str, parameter: str, weights: Any, x: Any) -> 
         raise TypeError(f"{name}: fweights must be integers, found {weights.dtype}")
     if holds_complex(weights):
         raise TypeError(f"{name}: {parameter} must be real, found {weights.dtype}")
-    if not holds_everywhere(weights >= 0, traced=True):
+    if not holds(weights >= 0, traced=True):
         raise ValueError(f"{name}: {parameter} must not be negative")
     return weights if is_inexact(weights.dtype) else xp.astype(weights, xp.finfo(x.dtype).dtype)

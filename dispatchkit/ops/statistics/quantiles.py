@@ -12,7 +12,7 @@ from dispatchkit.backends.sums import total
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.declare.wrapping import holds_everywhere
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.ops.shared.arrays import floating, shape_of
 from dispatchkit.ops.shared.axes import Axis, lanes, normal_axes
 from dispatchkit.ops.statistics.numpy_paths import DOUBLE_OF, holds_nan
@@ -145,7 +145,7 @@ def quantile(
         q = xp.asarray(q, dtype=x.dtype if is_inexact(x.dtype) else xp.float64)
     if holds_complex(q):
         raise TypeError(f"{quantile.__name__}: q must be real, found {getattr(q, 'dtype', q)}")
-    if not holds_everywhere((q >= 0) & (q <= 1), traced=True):
+    if not holds((q >= 0) & (q <= 1), traced=True):
         raise ValueError(f"{quantile.__name__}: q must lie between 0 and 1, found {q}")
     places = xp.reshape(q, (-1,)) * (x.shape[-1] - 1)
     ordered, undefined = _sorted(xp, x)

@@ -128,7 +128,7 @@ class Call:
         if any(named[p.name].default is not named[p.name].empty for p in (self.first, self.second)):
             return False
         stems = {p.name.rstrip("0123456789") for p in (self.first, self.second)}
-        return len(stems) == 1 or self.operation.kind is kinds.elementwise
+        return len(stems) == 1 or self.operation.kind.family is kinds.elementwise
 
     def values(self, left: Any, right: Any, filler: Any) -> dict[str, Any]:
         """Return what each array parameter is given; what may be left out is."""

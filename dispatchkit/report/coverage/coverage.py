@@ -29,7 +29,7 @@ from dispatchkit.report.coverage.rows import (
 from dispatchkit.report.coverage.survey import Survey
 from dispatchkit.report.coverage.tables import matrix, report_document, share
 from dispatchkit.report.operations import Named
-from dispatchkit.report.progress import Progress
+from dispatchkit.testing.progress import Progress
 
 __all__ = ["Coverage", "CoverageSet", "MeasuredCoverage", "coverage"]
 

@@ -20,7 +20,7 @@ SELU_ALPHA = 1.6732632423543772848170429916717
 SELU_SCALE = 1.0507009873554804934193349852946
 
 
-@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, samples=SAMPLES, real=True, gives="float")
+@operation(kind=kinds.activation, namespace=FUNCTIONAL, samples=SAMPLES, real=True, gives="float")
 def elu(xp: Namespace, x: Array, /, alpha: float = 1.0) -> Array:
     """Replace each element that is not positive by ``alpha * (exp(x) - 1)``.
 
@@ -55,7 +55,7 @@ def _negative_part(xp: Namespace, x: Any) -> Any:
     return xp.where(x >= 0, 0.0, x)
 
 
-@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, real=True, gives="float")
+@operation(kind=kinds.activation, namespace=FUNCTIONAL, real=True, gives="float")
 def selu(xp: Namespace, x: Array, /) -> Array:
     """Apply `elu`, scaled such that activations keep their mean and variance from layer to layer.
 
@@ -78,7 +78,7 @@ def selu_partial(xp, x):
     return SELU_SCALE * xp.where(x > 0, 1.0, SELU_ALPHA * xp.exp(_negative_part(xp, x)))
 
 
-@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, samples=SAMPLES, real=True, gives="float")
+@operation(kind=kinds.activation, namespace=FUNCTIONAL, samples=SAMPLES, real=True, gives="float")
 def celu(xp: Namespace, x: Array, /, alpha: float = 1.0) -> Array:
     """Replace each element that is not positive by ``alpha * (exp(x / alpha) - 1)``, which makes `elu` smooth.
 

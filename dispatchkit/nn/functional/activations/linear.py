@@ -19,7 +19,7 @@ PLAIN = [sample(draw(2, 3, low=-6, high=6)), sample(draw(low=-6, high=6)), sampl
 
 
 @operation(
-    kind=kinds.elementwise,
+    kind=kinds.activation,
     namespace=FUNCTIONAL,
     samples=[*PLAIN, sample(draw(3), 0.2), sample(draw(2, 2), negative_slope=-1.5)],
     real=True,
@@ -103,7 +103,7 @@ def prelu(xp: Namespace, x: Array, weight: Array, /) -> Array:
 
 
 @operation(
-    kind=kinds.elementwise,
+    kind=kinds.activation,
     namespace=FUNCTIONAL,
     samples=[*PLAIN, sample(draw(2, 3), -0.5, 1.5), sample(draw(3), max_val=0.25)],
     real=True,
@@ -145,7 +145,7 @@ def _not_beyond(xp: Namespace, x: Any, low: float, high: float) -> Any:
     return xp.astype(~((x <= low) | (x >= high)), x.dtype)
 
 
-@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, domain=(-2.0, 8.0), real=True, gives="float")
+@operation(kind=kinds.activation, namespace=FUNCTIONAL, domain=(-2.0, 8.0), real=True, gives="float")
 def relu6(xp: Namespace, x: Array, /) -> Array:
     """Bring each element into the range from 0 to 6.
 
@@ -166,7 +166,7 @@ def relu6_partial(xp, x):
     return _not_beyond(xp, x, 0.0, 6.0)
 
 
-@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, domain=(-5.0, 5.0), real=True, gives="float")
+@operation(kind=kinds.activation, namespace=FUNCTIONAL, domain=(-5.0, 5.0), real=True, gives="float")
 def hardsigmoid(xp: Namespace, x: Array, /) -> Array:
     """Approximate the logistic function by a line between -3 and 3, by 0 and 1 beyond.
 
@@ -188,7 +188,7 @@ def hardsigmoid_partial(xp, x):
     return xp.astype((x > -3.0) & (x < 3.0), x.dtype) / 6.0
 
 
-@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, domain=(-5.0, 5.0), real=True, gives="float")
+@operation(kind=kinds.activation, namespace=FUNCTIONAL, domain=(-5.0, 5.0), real=True, gives="float")
 def hardswish(xp: Namespace, x: Array, /) -> Array:
     """Multiply each element by its `hardsigmoid`.
 
@@ -213,7 +213,7 @@ def hardswish_partial(xp, x):
 
 
 @operation(
-    kind=kinds.elementwise,
+    kind=kinds.activation,
     namespace=FUNCTIONAL,
     samples=[sample(draw(2, 3), 0.5, -1.0), sample(draw(), 0.5, -1.0), sample(draw(0, 2), threshold=0.1, value=20)],
     real=True,

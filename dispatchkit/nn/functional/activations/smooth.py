@@ -26,7 +26,7 @@ SATURATED = 40.0
 
 
 @operation(
-    kind=kinds.elementwise,
+    kind=kinds.activation,
     namespace=FUNCTIONAL,
     samples=[
         sample(draw(2, 3), approximate="tanh"),
@@ -103,7 +103,7 @@ def _normal(xp: Namespace, x: Any, approximate: str) -> Any:
         ) from error
 
 
-@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, real=True, gives="float", special="NaN at minus infinity")
+@operation(kind=kinds.activation, namespace=FUNCTIONAL, real=True, gives="float", special="NaN at minus infinity")
 def silu(xp: Namespace, x: Array, /) -> Array:
     """Multiply each element by its logistic function: ``x * sigmoid(x)``, also called swish.
 
@@ -126,7 +126,7 @@ def silu_partial(xp, x):
     return s * (1.0 + x * (1.0 - s))
 
 
-@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, real=True, gives="float", special="NaN at minus infinity")
+@operation(kind=kinds.activation, namespace=FUNCTIONAL, real=True, gives="float", special="NaN at minus infinity")
 def mish(xp: Namespace, x: Array, /) -> Array:
     """Multiply each element by the hyperbolic tangent of its softplus.
 
@@ -150,7 +150,7 @@ def mish_partial(xp, x):
 
 
 @operation(
-    kind=kinds.elementwise,
+    kind=kinds.activation,
     namespace=FUNCTIONAL,
     samples=[
         sample(draw(2, 3)),
@@ -195,7 +195,7 @@ def softplus_partial(xp, x, beta, threshold):
     return xp.where(x * beta > threshold, 1.0, called(xp, sigmoid, x * beta))
 
 
-@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, real=True, gives="float", special="NaN at infinities")
+@operation(kind=kinds.activation, namespace=FUNCTIONAL, real=True, gives="float", special="NaN at infinities")
 def softsign(xp: Namespace, x: Array, /) -> Array:
     """Divide each element by one plus its absolute value.
 
@@ -218,7 +218,7 @@ def softsign_partial(xp, x):
     return part * part
 
 
-@operation(kind=kinds.elementwise, namespace=FUNCTIONAL, real=True, gives="float")
+@operation(kind=kinds.activation, namespace=FUNCTIONAL, real=True, gives="float")
 def logsigmoid(xp: Namespace, x: Array, /) -> Array:
     """Return the logarithm of the logistic function of each element, without overflow.
 

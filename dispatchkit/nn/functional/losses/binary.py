@@ -9,7 +9,7 @@ from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.declare.wrapping import holds_everywhere
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.nn.functional.losses.reduction import (
     Reduction,
     alike,
@@ -72,7 +72,7 @@ def binary_cross_entropy(
     """
     check_reduction(binary_cross_entropy.__name__, reduction)
     x, target = alike(xp, binary_cross_entropy, x, target)
-    if not holds_everywhere((x >= 0) & (x <= 1), traced=True):
+    if not holds((x >= 0) & (x <= 1), traced=True):
         first = first_wrong(x, lambda share: not 0 <= share <= 1)
         raise ValueError(f"{binary_cross_entropy.__name__}: argument 'x' must be of probabilities, from 0 to 1{first}")
     if weight is not None:

@@ -11,7 +11,7 @@ from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.declare.wrapping import holds_everywhere
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.nn.functional.bodies import called, real_floats
 from dispatchkit.nn.functional.losses import numpy_paths as losses_numpy
 from dispatchkit.nn.functional.losses.reduction import Reduction, check_reduction, first_wrong
@@ -222,7 +222,7 @@ def _target(xp: Namespace, op: Named, x: Any, target: Any, axis: int, ignore_ind
     wanted = (*shape[:axis], *shape[axis + 1 :])
     expect(op, "target", given, given == wanted, f"{wanted}, that of x without its {count} classes")
     found = Classes(xp, target, axis, ignore_index)
-    if not holds_everywhere((found.numbers >= 0) & (found.numbers < count), traced=True):
+    if not holds((found.numbers >= 0) & (found.numbers < count), traced=True):
         first = first_wrong(found.numbers, lambda number: not 0 <= number < count)
         raise IndexError(
             f"{op.__name__}: argument 'target' must be numbers of the {count} classes, from 0 to {count - 1}, or "

@@ -9,7 +9,7 @@ from typing import Any
 from typing_extensions import override
 
 from dispatchkit.declare.typing import Namespace
-from dispatchkit.declare.wrapping import holds_everywhere
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.nn.functional.bodies import called
 from dispatchkit.ops.reductions.softmaxes import log_softmax, softmax
 
@@ -98,7 +98,7 @@ class Classes(Probabilities):
         super().__init__(xp, target, axis)
         self.numbers = xp.astype(target, xp.int64, copy=False)
         self.counts = self.numbers != ignore_index
-        if holds_everywhere(self.counts):
+        if holds(self.counts):
             self.counts = None
         else:
             self.numbers = xp.where(self.counts, self.numbers, 0)

@@ -1,0 +1,213 @@
+"""Instances of the type under test: copied anew, varied, drawn from a Hypothesis strategy or from the fields."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.func.containers import arrays_of, mapped, with_variables
+from dispatchkit.graph.storage import Storage
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor import Tensor
+from dispatchkit.testing.strategies import shapes, tensors
+
+__all__ = [
+    "NEGATIVE",
+    "SPECIAL",
+    "Samples",
+    "anew",
+    "drawn",
+    "first",
+    "from_fields",
+    "is_strategy",
+    "of_fields",
+    "simple",
+    "varied",
+]
+
+Samples: TypeAlias = "Sequence[Any] | Callable[[], Sequence[Any]] | Any"
+DRAWS = 100  # of a strategy, from which those of new shapes and dtypes are kept
+KEPT = 12
+# Turns in which instances hold nan, infinities and zeros; and negative numbers alone.
+SPECIAL, NEGATIVE = -1, -2
+
+
+def anew(value: Any) -> Any:
+    """Return an equal object that shares no array with the first, made without the type's own ways of copying."""
+    if type(value) is Tensor:
+        made = xp.tensor(np.array(value.detach().numpy(), order="K"), requires_grad=value.requires_grad)
+        return made if type(value.array) is np.ndarray else xp.clone(value)
+    if isinstance(value, np.ndarray):
+        return value.copy(order="K")
+    if type(value) in (list, tuple):
+        return type(value)(map(anew, value))
+    if type(value) is dict:
+        return {key: anew(one) for key, one in value.items()}
+    cls = type(value)
+    if tensor_protocol.types.participates(cls) and not isinstance(value, Storage) and type(vars(value)) is dict:
+        made = object.__new__(cls)
+        vars(made).update({name: anew(one) for name, one in vars(value).items()})
+        return made
+    return _deep(value)
+
+
+def _deep(value: Any) -> Any:
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # noqa: BLE001  # what cannot be copied, such as a lock, is shared
+        return value
+
+
+def of_fields(value: Any) -> Any:
+    """Return an instance that has the fields of another, and nothing else of it."""
+    records = tensor_protocol.types
+    if isinstance(value, Storage) or not records.participates(type(value)):
+        return value
+    made = object.__new__(type(value))
+    for name in records.fields_of(value):
+        object.__setattr__(made, name, getattr(value, name))
+    return made
+
+
+def varied(value: Any, turn: int) -> Any:
+    """Return an instance like another whose floating-point numbers are others, for each turn different ones."""
+    if not turn:
+        return value
+    change = {SPECIAL: _special, NEGATIVE: lambda x: -abs(x)}.get(turn, lambda x: x * (1 + turn / 4))
+    return _constructed(with_variables(change, value))
+
+
+def _constructed(value: Any) -> Any:
+    """Return an instance made by the constructor, without what the old one has computed, where fields suffice."""
+    if not tensor_protocol.types.participates(type(value)) or isinstance(value, Storage):
+        return value
+    fields = {name: getattr(value, name) for name in tensor_protocol.types.fields_of(value)}
+    if vars(value).keys() <= fields.keys():
+        return value
+    try:
+        return type(value)(**fields)
+    except Exception:  # noqa: BLE001  # its constructor takes something else
+        return value
+
+
+def _special(x: Any) -> Any:
+    """Return an array of the same shape and dtype whose elements are nan, infinite and zero."""
+    values = np.resize([np.nan, np.inf, -0.0, 0.0, -np.inf], x.shape).astype(x.dtype)
+    return xp.asarray(values) if isinstance(x, Storage) else values
+
+
+def simple(value: Any) -> Any:
+    """Return an instance like another whose elements are 1, 2, 3 and so on."""
+
+    def counted(x: Any) -> Any:
+        if not isinstance(x, (Tensor, np.ndarray)):
+            return x
+        made = np.arange(1, x.size + 1).reshape(x.shape).astype(x.dtype)
+        return xp.asarray(made) if isinstance(x, Tensor) else made
+
+    return _constructed(mapped(counted, value))
+
+
+def is_strategy(value: Any) -> bool:
+    """Return whether a value is a strategy of Hypothesis."""
+    return type(value).__module__.partition(".")[0] == "hypothesis"
+
+
+def drawn(strategy: Any, to_dense: Callable[[Any], Any]) -> list[Any]:
+    """Return instances that a strategy gives, the same at every run: one of each shape and dtype, a dozen at most."""
+    from hypothesis import HealthCheck, Phase, given, settings  # noqa: PLC0415  # an optional dependency
+
+    found: dict[Any, Any] = {}
+
+    @settings(
+        max_examples=DRAWS,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy)
+    def collect(value: Any) -> None:
+        novelty = _novelty(value, to_dense)
+        score = _richness(value)
+        if novelty is not None and score >= found.get(novelty, (0, None))[0]:
+            found[novelty] = (score, value)
+
+    collect()
+    return [found[key][1] for key in sorted(found, reverse=True)][:KEPT]
+
+
+def first(strategy: Any) -> Any:
+    """Return an instance that a strategy gives."""
+    return drawn(strategy, lambda value: value)[0]
+
+
+def _richness(value: Any) -> int:
+    """Return how many different elements of ordinary size an instance has, by which mistakes show."""
+    elements = [np.asarray(x.detach().numpy() if isinstance(x, Tensor) else x).ravel() for x in arrays_of(value)]
+    found = {x for one in elements if one.dtype.kind in "iufc" for x in one.tolist() if 0.05 < abs(x) < 20}
+    return len(found)
+
+
+def _novelty(value: Any, to_dense: Callable[[Any], Any]) -> tuple[int, str, int] | None:
+    """Return by what instances are told apart: the dtype, of those that are not empty or of length 1 somewhere.
+
+    Those stand for themselves in one dtype, None where they are of another.
+    """
+    try:
+        dense = to_dense(value)
+    except Exception:  # noqa: BLE001  # the check of the dense form reports it
+        return (0, "", 0)
+    if all(n > 1 for n in dense.shape):
+        return (2, str(dense.dtype), len(dense.shape))
+    lengths = "".join(str(min(n, 2)) for n in dense.shape)
+    return (1, lengths, 0) if dense.dtype == np.float64 else None
+
+
+def from_fields(cls: type) -> Any:
+    """Return a strategy for instances of a type, made from the parameters of its constructor.
+
+    Raises
+    ------
+    TypeError : if a parameter is none that a value can be drawn for
+    """
+    from hypothesis import strategies as st  # noqa: PLC0415  # an optional dependency
+
+    known: dict[str, Any] = {
+        "int": st.integers(1, 4),
+        "float": st.floats(-2, 2),
+        "bool": st.booleans(),
+        "str": st.sampled_from(["a", "b"]),
+    }
+    arguments: dict[str, Any] = {}
+    for name, p in inspect.signature(cls).parameters.items():
+        hint = p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", "")
+        if p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            continue
+        if p.kind is p.POSITIONAL_ONLY:
+            raise TypeError(
+                f"check_type: no values can be drawn for '{name}' of {cls.__name__}, which has no name; give samples"
+            )
+        arguments[name] = known.get(hint.partition(" ")[0])
+        if arguments[name] is None:
+            dtypes = st.sampled_from(["float64", "float32", "int64", "complex128"])
+            arguments[name] = tensors(shape=shapes(min_dims=0, max_dims=2, max_side=3), dtype=dtypes)
+
+    @st.composite
+    def made(draw: Any) -> Any:
+        given = {name: draw(strategy) for name, strategy in arguments.items()}
+        try:
+            found: Any = cls(**given)
+            dense = tensor_protocol.types.to_dense(cls)
+            assert dense is None or dense(found) is not None
+        except Exception:  # noqa: BLE001  # values that the type refuses are no instance
+            return None
+        return found
+
+    return made().filter(lambda value: value is not None)

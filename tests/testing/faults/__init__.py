@@ -1,0 +1,1 @@
+"""Types that conformance checks are tested with: correct ones, and eighty with one fault each."""

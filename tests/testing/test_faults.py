@@ -1,0 +1,124 @@
+"""Eighty types with one fault each are all caught by one generous strategy; four correct types give no alarm.
+
+`DISPATCHKIT_ALL_OPERATIONS=1` runs every type on all functions of the library, not on those that it has rules for.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import dispatchkit as dk
+from dispatchkit.nn import functional  # noqa: F401  # its functions are of the library, too
+from dispatchkit.testing import ConformanceError, Failure, check_type, shapes, tensors
+from dispatchkit.types import MetadataTensor, ScalarTensor
+from tests.testing.faults.correct import CLOSED, Diag, Quantity, UnitError, expected_unit
+from tests.testing.faults.further import FURTHER
+from tests.testing.faults.planted import PLANTED
+
+FAULTY = {**PLANTED, **FURTHER}
+PAGE = Path(__file__).parents[2] / "docs" / "testing-types.md"
+LIBRARY = [o.function for name, o in dk.tensor_protocol.operations.items() if name.startswith("dispatchkit.")]
+EVERYTHING = bool(os.environ.get("DISPATCHKIT_ALL_OPERATIONS"))
+DTYPES = st.sampled_from(["float64", "float32", "int64", "complex128"])
+# Of the types whose fault is in no rule.
+BASIC: list[Any] = [dk.add, dk.subtract, dk.sum, dk.equal]
+# The functions that the correct types are checked with: their own, and some of every kind.
+USUAL: list[Any] = [
+    *(dk.add, dk.subtract, dk.multiply, dk.divide, dk.pow, dk.abs, dk.sqrt, dk.sin, dk.exp, dk.equal, dk.less),
+    *(dk.isnan, dk.floor, dk.maximum, dk.where, dk.sum, dk.mean, dk.max, dk.var, dk.all, dk.matmul, dk.linalg.solve),
+    *(dk.linalg.trace, dk.linalg.diagonal, dk.linalg.slogdet, dk.linalg.cholesky, dk.getitem, dk.clone, dk.astype),
+    *(dk.concat, dk.reshape, dk.matrix_transpose, dk.unstack, dk.argmax, dk.sort, dk.tril),
+]
+
+
+def diagonals(cls: type) -> Any:
+    """Return the one strategy for all types: matrices of no to three rows, in four dtypes."""
+    return st.builds(cls, tensors(shape=st.tuples(st.integers(0, 3)), dtype=DTYPES))
+
+
+def own_operations(cls: type) -> list[Any]:
+    """Return the functions that a type has rules for; Lossy has one by conversion."""
+    rules = [rule for rule in dk.tensor_protocol.operations.rules() if cls in rule.types]
+    found = [rule.target.function for rule in rules if hasattr(rule.target, "function")]
+    return list(dict.fromkeys(found)) or (BASIC if cls.__name__ != "Lossy" else [dk.cos])
+
+
+def failures(cls: type) -> tuple[Failure, ...]:
+    operations = LIBRARY if EVERYTHING else own_operations(cls)
+    with pytest.raises(ConformanceError) as caught:
+        check_type(cls, diagonals(cls), operations=operations, closed=CLOSED)
+    return caught.value.conformance.failures
+
+
+def test_there_are_forty_faults_and_forty_more() -> None:
+    assert (len(PLANTED), len(FURTHER), len({cls.__name__ for cls in FAULTY})) == (40, 40, 80)
+
+
+@pytest.mark.parametrize("cls", FAULTY, ids=lambda cls: cls.__name__)
+def test_a_planted_fault_is_caught_by_a_check_that_names_it_and_its_program_runs(cls: type) -> None:
+    found = failures(cls)
+    named = [failure for failure in found if failure.check in FAULTY[cls]]
+    assert named, [str(failure) for failure in found]
+    failure = named[0]
+    assert cls.__name__ in failure.program
+    with dk.densify(on="allow"), np.errstate(all="ignore"):
+        shows_the_fault(failure)
+
+
+def shows_the_fault(failure: Failure) -> None:
+    """Run the program of a failure: it fails the check again, or gives the two results that differ."""
+    names: dict[str, Any] = {}
+    if "check_type(" in failure.program:
+        with pytest.raises(ConformanceError):
+            exec(failure.program, names)  # noqa: S102  # that it runs is what is tested
+        return
+    refused = {"raises": failure.found, "refusals": failure.expected}.get(failure.check, "")
+    try:
+        exec(failure.program, names)  # noqa: S102
+    except Exception as error:  # noqa: BLE001  # the one that the failure tells of
+        assert (refused or failure.found).startswith(type(error).__name__)  # noqa: PT017
+    else:
+        assert not refused
+        differs = repr(names["found"]) != repr(names["expected"])
+        assert differs or failure.check == "closed"
+
+
+CORRECT: dict[str, tuple[type, Any, dict[str, Any]]] = {
+    "Diag": (Diag, diagonals(Diag), {"closed": CLOSED}),
+    "ScalarTensor": (ScalarTensor, st.builds(ScalarTensor, st.integers(0, 3), tensors(shape=(), dtype=DTYPES)), {}),
+    "Quantity": (
+        Quantity,
+        st.builds(Quantity, tensors(shape=shapes(max_dims=2, max_side=3)), st.sampled_from([{"m": 1}, {"s": 1}, {}])),
+        {"refuses": (UnitError,), "metadata": {"unit": expected_unit}},
+    ),
+    "MetadataTensor": (
+        MetadataTensor,
+        st.builds(lambda x: MetadataTensor(x, {"unit": "m"}, merge="error"), tensors(shape=shapes(max_dims=2))),
+        {"metadata": ("metadata", "merge")},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CORRECT)
+def test_a_correct_type_gives_no_alarm(name: str) -> None:
+    cls, strategy, options = CORRECT[name]
+    checked = check_type(cls, strategy, operations=LIBRARY if EVERYTHING else USUAL, depth=1, **options)
+    assert checked.failures == ()
+
+
+def table() -> str:
+    """Return the table of the documentation: each fault, and the checks of which one names it."""
+    rows = ["| type | fault | caught by |", "| --- | --- | --- |"]
+    for cls, checks in FAULTY.items():
+        rows.append(f"| `{cls.__name__}` | {cls.__doc__} | {' or '.join(f'`{check}`' for check in checks)} |")
+    return "\n".join(rows)
+
+
+def test_the_page_has_the_table_of_faults() -> None:
+    assert table() in PAGE.read_text(encoding="utf-8"), f"put this into {PAGE.name}:\n{table()}"
