@@ -69,8 +69,8 @@ def _decorate(protocol: Registering, cls: type, declaration: Declaration) -> Non
     protocol.surface.install(cls, keep=instance_attributes(cls))
     if types.base is not None:
         _derive_attributes(types, cls)
-    if cls.__repr__ is object.__repr__:
-        cls.__repr__ = _repr_of_fields(types)  # type: ignore[method-assign,assignment]  # of a class without one
+    if getattr(cls, "__repr__", None) is object.__repr__:
+        setattr(cls, "__repr__", _repr_of_fields(types))  # noqa: B010  # of a class without one
     protocol.journal.on_undo(partial(_strip, protocol, cls, before))
 
 
