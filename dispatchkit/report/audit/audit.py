@@ -187,8 +187,8 @@ def audit(
     one declines, for all audited types. Findings of the same handlers, met again through subclasses, are one.
 
     What becomes dense, is unwrapped or converted is called again, and answers if somebody answers that call; the first
-    field of a wrapper is taken for a plain array. Bodies are followed through their inner calls where at most 8 types are
-    audited. Handlers may decline, which only a call shows: `otherwise` says who comes next. Modes are no part of it.
+    field of a wrapper is taken for a plain array. Bodies are followed through their inner calls where at most 8 types
+    are audited. Handlers may decline, which only a call shows: `otherwise` says who comes next. Modes are no part of it.
 
     Examples
     --------
