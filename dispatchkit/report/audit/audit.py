@@ -188,7 +188,7 @@ def audit(
 
     What becomes dense, is unwrapped or converted is called again, and answers if somebody answers that call; the first
     field of a wrapper is taken for a plain array. Bodies are followed through their inner calls where at most 8 types
-    are audited. Handlers may decline, which only a call shows: `otherwise` says who comes next. Modes are no part of it.
+    are audited. Handlers may decline, as a call shows: `otherwise` says who comes next. Modes are no part of it.
 
     Examples
     --------
