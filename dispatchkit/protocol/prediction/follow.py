@@ -7,20 +7,19 @@ from contextvars import copy_context
 from itertools import product
 from typing import Any
 
-from dispatchkit.errors import DispatchError
 from dispatchkit.protocol.chain import Chain, Skipped, Step
-from dispatchkit.protocol.decline import pop_decline_reason
 from dispatchkit.protocol.densify import forbidden_copy, making_dense, told_layout
 from dispatchkit.protocol.fallbacks.base import RUNNING, Followed, map_members
 from dispatchkit.protocol.fallbacks.rewrap import wrapped_field
-from dispatchkit.protocol.frames import place_of
-from dispatchkit.protocol.handlers import location_of, type_name
+from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.layout import Layout
-from dispatchkit.protocol.modes import Mode, current, without_modes
+from dispatchkit.protocol.modes import Mode, without_modes
 from dispatchkit.protocol.observers import set_observers
-from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, METHOD, MODE, PLAIN, REFUSED
+from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, METHOD, PLAIN, REFUSED
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key, flatten
+from dispatchkit.protocol.prediction.active_modes import active_modes, asked_modes
+from dispatchkit.protocol.prediction.bodies import follow_body
 from dispatchkit.protocol.prediction.declining import may_decline, promised_classes
 from dispatchkit.protocol.prediction.joining import changed, merged, names_of, result_classes
 from dispatchkit.protocol.prediction.mistakes import mistake_in, native_mistake
@@ -55,18 +54,8 @@ def predict(operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, 
     operation : that is called
     args, kwargs : of the call, with arrays, or stand-ins for arrays of which the type alone is known
     """
-    modes = list(_active(operation))
+    modes = list(active_modes(operation))
     return copy_context().run(_predicted, operation, args, dict(kwargs), modes)
-
-
-def _active(operation: Overridable) -> Iterator[Mode]:
-    """Yield the modes that a call asks, innermost first."""
-    cell = current()
-    while cell is not None:
-        mode = cell.mode
-        if mode.protocol is operation.protocol and not (mode.of_users and mode.protocol in cell.off):
-            yield mode
-        cell = cell.below
 
 
 def _predicted(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], modes: list[Mode]) -> Prediction:
@@ -75,7 +64,7 @@ def _predicted(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, 
     set_observers(())
     walk = _Walk(operation)
     # A mode sees a call before its arguments are looked at.
-    asked, plainly = _asked_modes(operation, modes)
+    asked, plainly = asked_modes(operation, modes)
     open_to_modes = any(one.verdict == AT_RUN_TIME for one in asked)
     mistake = native_mistake(operation, args, kwargs) if open_to_modes else mistake_in(operation, args, kwargs)
     if mistake:
@@ -86,73 +75,6 @@ def _predicted(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, 
         chain = operation.protocol.plain_chain(operation, key)
         return walk.of_chain(chain, args, kwargs, asked)[0]
     return walk.known(operation, args, kwargs, asked=asked)[0]
-
-
-def _asked_modes(operation: Overridable, modes: list[Mode]) -> tuple[list[Asked], bool]:
-    """Return what is known of the modes that are asked, and whether one of them switches overrides off."""
-    asked: list[Asked] = []
-    for mode in modes:
-        if mode.switches_off:
-            return asked, True
-        if not mode.of_users:
-            continue
-        method = operation.types.method
-        found = getattr(type(mode), method)
-        what = f"active mode, {type(mode).__name__}.{method}"
-        if getattr(found, "__passes__", False):  # the default of the base class
-            asked.append(Asked(type(mode), what, DECLINES, "it passes every call on", MODE))
-            continue
-        location = location_of(found)
-        reason = f"the mode {type(mode).__name__} may decline" if may_decline(found) else ""
-        asked.append(Asked(type(mode), what, AT_RUN_TIME, reason, MODE, location))
-    return asked, False
-
-
-class _Unanswered(BaseException):
-    """An inner call of a body that nobody answers; it never leaves the prediction."""
-
-    def __init__(self, mode: Mode, found: Prediction) -> None:
-        super().__init__(found.call)
-        self.mode = mode
-        self.found = found
-
-
-class _Raised(BaseException):
-    """An inner call of a body that raises; it never leaves the prediction."""
-
-    def __init__(self, found: Prediction) -> None:
-        super().__init__(found.error)
-        self.found = found
-
-
-class _Following(Mode):
-    """Sees the calls of a body, and answers each by what is predicted of it."""
-
-    def __init__(self, walk: _Walk) -> None:
-        self.protocol = walk.protocol
-        self.walk = walk
-        self.inner: list[Prediction] = []
-        self.depends: list[str] = []
-
-    def answer(
-        self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Any:
-        keywords = dict(kwargs)
-        given: list[Any] = []
-        map_members((args, keywords), given.append)
-        if not any(issubclass(type(value), StandIn) for value in given):
-            return self.walk.plain(operation, args, keywords)
-        if mistake_in(operation, args, keywords):
-            return NotImplemented  # which raises in the body
-        found, result = self.walk.call(operation, args, keywords, limited=True)
-        self.inner.append(found)
-        if found.depends_on_values:
-            self.depends.append(found.depends_on_values)
-        elif found.outcome is REFUSED and found.by is None:
-            raise _Unanswered(self, found)
-        elif found.error:
-            raise _Raised(found)
-        return result
 
 
 class _Walk:
@@ -217,35 +139,12 @@ class _Walk:
     def body(
         self, operation: Overridable, key: Key, body: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Followed:
-        mode = _Following(self)
         mark = (operation, key)
         self.running.add(mark)
-        result = None
-        declines = error = ""
         try:
-            with mode:
-                result = body(*args, **kwargs)
-        except _Unanswered as failure:
-            if failure.mode is not mode:
-                raise
-            declines = f"it needs {failure.found.lacks}"
-        except _Raised as failure:
-            error = failure.found.error
-        except NotFollowed as failure:
-            mode.depends.append(f"the body of {operation.name} asks for {failure.wanted}{place_of(failure)}")
-        except Exception as failure:  # noqa: BLE001  # what a body raises on stand-ins is looked at
-            if type(failure) in (ValueError, IndexError, DispatchError):
-                error = first_line(failure)
-            else:
-                mode.depends.append(f"the body of {operation.name} takes no stand-ins: {first_line(failure)}")
+            return follow_body(self, operation, body, args, kwargs)
         finally:
             self.running.discard(mark)
-        if result is NotImplemented:
-            declines = pop_decline_reason() or "it declines"
-        depends = "" if declines or not mode.depends else mode.depends[0]
-        if result is None and depends:
-            result = make_stand_in(self.protocol, (), origin=operation.name)
-        return Followed(result, declines, error, depends, inner=tuple(mode.inner))
 
     # Calls.
 
