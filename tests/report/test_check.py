@@ -235,4 +235,4 @@ def test_the_types_that_ship_pass_but_for_one_order_of_a_division() -> None:
     report, _ = check_package(load_package("dispatchkit.types", tensor_protocol))
     found = {check: texts for check, texts in report.findings.items() if texts}
     assert list(found) == ["partner"]
-    assert "in divide with" in found["partner"][0]
+    assert "\nin divide" in found["partner"][0]

@@ -96,7 +96,11 @@ class _Alike:
         other = one if left is right else self._stand_in(right, RIGHT)
         base = self.protocol.types.base
         assert base is not None
-        follows = operation.decomposition() is not None and not self.with_rules.isdisjoint((left, right))
+        follows = (
+            self.chains.follows
+            and operation.decomposition() is not None
+            and not self.with_rules.isdisjoint((left, right))
+        )
         if follows and any(fallback.decompose in self.protocol.types.fallback(cls) for cls in (left, right)):
             return None
         if template is None:

@@ -221,8 +221,9 @@ def _first_without_name(parameters: Parameters) -> str:
 class Chains:
     """The chains of a protocol, each built once, and without a trace in the protocol."""
 
-    def __init__(self, protocol: DispatchProtocol) -> None:
+    def __init__(self, protocol: DispatchProtocol, *, follows: bool = True) -> None:
         self.protocol = protocol
+        self.follows = follows
         self._built: dict[tuple[Overridable, Key], Chain] = {}
         self._declined: dict[tuple[Overridable, Key, type], str] = {}
 
@@ -235,7 +236,7 @@ class Chains:
 
     def declined(self, operation: Overridable, key: Key, step: Step) -> str:
         """Return why a decomposition declines calls with arguments of these types, "" for all else."""
-        if step.source is not Decompose.outcome:
+        if step.source is not Decompose.outcome or not self.follows:
             return ""
         found = self._declined.get((operation, key, step.cls))
         if found is None:

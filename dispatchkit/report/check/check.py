@@ -175,7 +175,7 @@ def _pirated(package: Package, protocol: DispatchProtocol) -> Iterator[str]:
     for rule in package.rules:
         target = rule.target
         # A kind stands for operations of the library.
-        place = "dispatchkit" if isinstance(target, Kind) else target.namespace
+        place = "dispatchkit" if isinstance(target, Kind) else target.qualified_name.rpartition(".")[0]
         types = protocol.types.named_own(rule.types)
         if not package.owns(place) and not any(package.owns(cls.__module__) for cls in types):
             owners = ", ".join(dict.fromkeys(f"{type_name(cls)} of {cls.__module__}" for cls in types))
