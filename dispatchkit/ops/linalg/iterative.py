@@ -168,7 +168,7 @@ def _right_side(A: Any, b: Any) -> Any:
     if not is_tensor or x.dtype.kind not in "fc":
         found = f"{type(x).__name__} of {x.dtype}"
         raise TypeError(f"linalg.cg: b must be a tensor of floating-point numbers, found {found}")
-    shape, sizes = None if _is_function(A) else tuple(A.shape), tuple(x.shape)  # type: ignore[attr-defined]  # as above
+    shape, sizes = None if _is_function(A) else tuple(A.shape), tuple(x.shape)
     if len(sizes) not in (1, 2) or (shape is not None and shape != sizes[:1] * 2):
         raise ValueError(
             f"linalg.cg: A must have shape (n, n) and b (n,) or (n, k), found {shape or 'a function'} and {sizes}"
