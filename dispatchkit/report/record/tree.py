@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dispatchkit.errors import format_bytes
-from dispatchkit.report.coverage.tables import short_location
 from dispatchkit.report.record.call import TracedCall
+from dispatchkit.report.table import short_location
 
 __all__ = ["Cause", "causes_of", "tree_of"]
 
