@@ -35,9 +35,12 @@ Each holds data; its text is made when it is read.
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from dispatchkit.wording import INCONVERTIBLE, format_bytes, section, with_article
 
 __all__ = [
     "AmbiguousImplementationError",
@@ -67,28 +70,12 @@ __all__ = [
     "UnsupportedArgumentError",
 ]
 
-# Types whose conversion to an array is no advice.
-INCONVERTIBLE = frozenset({"NoneType", "bytes", "dict", "frozenset", "set", "str"})
-
-
-def class_name(cls: type) -> str:
-    """Return a class as messages name it: with its library, since several libraries have a `Tensor`.
-
-    >>> class_name(int), class_name(DispatchError)
-    ('int', 'dispatchkit.DispatchError')
-    """
-    library, local = cls.__module__.partition(".")[0], "<locals>" in cls.__qualname__
-    if library == "jaxlib":
-        return "jax.Array"
-    return cls.__name__ if local or library in ("builtins", "__main__") else f"{library}.{cls.__name__}"
-
 
 class DispatchError(Exception):
     """Base of everything the dispatch protocol raises."""
 
     def __reduce__(self) -> Any:
-        # Without a call of the constructor, which takes the data and not the arguments of `Exception`.
-        return type(self).__new__, (type(self), *self.args), self.__dict__
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]  # no stub has it
 
 
 @dataclass(eq=False)
@@ -114,10 +101,10 @@ class NoImplementationError(DispatchError, TypeError):
 
     def __str__(self) -> str:
         lines = [self.headline()]
-        lines += _section("asked, in order:", self.asked)
-        lines += _section("nearest implementations:", self.nearest)
+        lines += section("asked, in order:", self.asked)
+        lines += section("nearest implementations:", self.nearest)
         if self.stub:
-            lines += _section("to cover it, write:", self.stub.splitlines())
+            lines += section("to cover it, write:", self.stub.splitlines())
         return "\n".join(lines)
 
     def headline(self) -> str:
@@ -217,10 +204,8 @@ class ForeignArgumentError(DispatchError, TypeError):
     member: bool = False
 
     def __str__(self) -> str:
-        article = "an" if self.found[:1] in set("aeiou") else "a"
-        found = "None" if self.found == "NoneType" else f"{article} {self.found}"
         verb = "holds" if self.member else "is"
-        text = f"{self.function}: argument '{self.parameter}' {verb} {found}, not {self.wanted}"
+        text = f"{self.function}: argument '{self.parameter}' {verb} {with_article(self.found)}, not {self.wanted}"
         return f"{text}; {self.advice}" if self.advice and self.found not in INCONVERTIBLE else text
 
 
@@ -276,9 +261,7 @@ class DensifyError(DispatchError, RuntimeError):
 
 @dataclass(eq=False)
 class TorchCallError(DispatchError, RuntimeError):
-    """A function of PyTorch was called with array types, and nobody answers.
-
-    It is no `TypeError`, which PyTorch's operators would swallow: ``t == d`` would then be False.
+    """Nobody answers a function of PyTorch. No `TypeError`, which PyTorch's operators swallow: ``t == d`` gives False.
 
     Attributes
     ----------
@@ -464,21 +447,3 @@ class ReplacementWarning(DispatchWarning):
 
 class SignatureWarning(DispatchWarning):
     """The signature of a handler differs from its operation's in a way that changes results."""
-
-
-def format_bytes(nbytes: int) -> str:
-    """Return a number of bytes with a unit.
-
-    >>> format_bytes(2048), format_bytes(3_500_000)
-    ('2.0 kB', '3.5 MB')
-    """
-    size = float(nbytes)
-    for unit in ("B", "kB", "MB", "GB"):
-        if round(size, 1) < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"
-
-
-def _section(title: str, lines: Sequence[str]) -> list[str]:
-    return [title, *(f"  {line}" for line in lines)] if lines else []

@@ -15,10 +15,10 @@ import numpy as np
 
 from dispatchkit.backends.arrays import as_numpy, is_complex, is_inexact, namespace_of
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.errors import class_name
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tree import Item, container_items, leaves, map_leaves, rebuilt
+from dispatchkit.wording import class_name
 
 __all__ = [
     "Leaf",

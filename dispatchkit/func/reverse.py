@@ -13,7 +13,7 @@ from typing import Any
 from dispatchkit.declare.inplace import changes_noted, move_vertices
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.wrapping import wrapped
-from dispatchkit.errors import TransformError, class_name
+from dispatchkit.errors import TransformError
 from dispatchkit.func.containers import (
     arrays_of,
     as_array,
@@ -34,6 +34,7 @@ from dispatchkit.transforms import Batched, Dual, Tracer
 from dispatchkit.transforms.batched import batched_everywhere, in_front
 from dispatchkit.transforms.dual import tangent_at, value_at
 from dispatchkit.transforms.tracer import top_level
+from dispatchkit.wording import class_name
 
 __all__ = ["Recording"]
 

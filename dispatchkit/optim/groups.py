@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.errors import class_name
 from dispatchkit.func.containers import is_floating, variables_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.tree import leaves_with_paths
+from dispatchkit.wording import class_name
 
 __all__ = ["as_entries", "check_not_negative", "is_structured", "number_of", "tensors_of"]
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Literal
 
-from dispatchkit.errors import AnswerError, DensifyError, DensifyWarning, format_bytes
+from dispatchkit.errors import AnswerError, DensifyError, DensifyWarning
 from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.protocol.handlers import location_of
 from dispatchkit.protocol.observers import note_dense
+from dispatchkit.wording import format_bytes
 
 __all__ = [
     "FromDense",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dispatchkit.errors import ForeignArgumentError, NoImplementationError, class_name
+from dispatchkit.errors import ForeignArgumentError, NoImplementationError
 from dispatchkit.protocol.chain import Chain, Skipped, Step
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.dense_methods import take_in
@@ -20,6 +20,7 @@ from dispatchkit.protocol.outcome import DEFAULT, FOREIGN, METHOD
 from dispatchkit.protocol.overridable import Dispatcher, Overridable, of
 from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.protocol.specificity import rule_steps
+from dispatchkit.wording import class_name
 
 __all__ = ["answer_by_rules", "ask_types", "build_chain", "build_plain_chain", "candidates", "remembered"]
 

@@ -8,7 +8,6 @@ from html import escape
 from typing import Any, overload
 
 from dispatchkit.declare.typing import Operation
-from dispatchkit.errors import format_bytes
 from dispatchkit.protocol.densify import without_warnings
 from dispatchkit.protocol.explain import Explanation
 from dispatchkit.protocol.instance import tensor_protocol
@@ -16,6 +15,7 @@ from dispatchkit.protocol.overridable import of
 from dispatchkit.protocol.prediction.tree import first_line
 from dispatchkit.report.record.record import Trace, record_calls
 from dispatchkit.report.record.tree import Cause, causes_of, tree_of
+from dispatchkit.wording import format_bytes
 
 __all__ = ["FunctionExplanation", "explain"]
 

@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import as_numpy
-from dispatchkit.errors import TransformError, class_name
+from dispatchkit.errors import TransformError
 from dispatchkit.nn.parameter import made_for
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import attributes_of
 from dispatchkit.tree import place
+from dispatchkit.wording import class_name
 
 __all__ = ["DEPTH", "KINDS", "encoded", "type_key"]
 

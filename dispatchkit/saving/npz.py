@@ -13,8 +13,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from dispatchkit.errors import LoadError, format_bytes
+from dispatchkit.errors import LoadError
 from dispatchkit.saving.structures import parsed
+from dispatchkit.wording import format_bytes
 
 __all__ = ["read", "write"]
 

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dispatchkit.errors import LoadError, format_bytes
+from dispatchkit.errors import LoadError
+from dispatchkit.wording import format_bytes
 
 __all__ = ["parsed"]
 

@@ -14,7 +14,7 @@ from dispatchkit.declare.libraries import common_library
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.typing import Array as Tensor
 from dispatchkit.declare.wrapping import make_leaf, wrapped
-from dispatchkit.errors import AutogradError, class_name
+from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled
 from dispatchkit.graph.storage import (
@@ -29,6 +29,7 @@ from dispatchkit.graph.storage import (
 )
 from dispatchkit.graph.sweep import sweep
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.wording import class_name
 
 if TYPE_CHECKING:
     from typing import Self

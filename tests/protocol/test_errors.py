@@ -32,8 +32,8 @@ from dispatchkit.errors import (
     TorchCallError,
     TransformError,
     UnsupportedArgumentError,
-    format_bytes,
 )
+from dispatchkit.wording import format_bytes
 
 TREE = {
     DispatchError: (Exception,),

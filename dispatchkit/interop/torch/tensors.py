@@ -10,7 +10,7 @@ import torch
 
 from dispatchkit.backends.arrays import raw_array
 from dispatchkit.declare.wrapping import wrapped
-from dispatchkit.errors import RegistrationError, class_name
+from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.interop.dense import dense_tensor
@@ -18,6 +18,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.tree import with_attributes, with_members
+from dispatchkit.wording import class_name
 
 __all__ = ["from_torch", "mapped", "opened", "raw_torch", "to_torch"]
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.errors import class_name
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.random.generator import Generator
+from dispatchkit.wording import class_name
 
 __all__ = ["constant_", "eye_", "fill", "normal_", "ones_", "trunc_normal_", "uniform_", "zeros_"]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.errors import class_name
 from dispatchkit.nn.parameter import tensors_of
 from dispatchkit.tensor import Tensor
+from dispatchkit.wording import class_name
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 

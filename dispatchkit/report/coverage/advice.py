@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dispatchkit.errors import format_bytes
 from dispatchkit.protocol.chain import stub_for
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.handlers import type_name
@@ -20,6 +19,7 @@ from dispatchkit.report.coverage.rows import STRUCTURED, typical
 from dispatchkit.report.coverage.survey import Survey
 from dispatchkit.report.operations import Named, declared_operations
 from dispatchkit.report.table import format_time, short_location, wrapped_names
+from dispatchkit.wording import format_bytes
 
 __all__ = ["Advice", "Event", "Suggestion", "advise", "lacking_events", "stubs_of"]
 

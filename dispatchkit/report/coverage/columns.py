@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dispatchkit.errors import format_bytes
 from dispatchkit.report.coverage.rows import MeasuredRow, Row
+from dispatchkit.wording import format_bytes
 
 __all__ = ["COLUMNS", "Column", "measurements", "page_lines"]
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from dispatchkit.errors import format_bytes
 from dispatchkit.report.record.call import TracedCall
 from dispatchkit.report.table import Table, format_time, short_location
+from dispatchkit.wording import format_bytes
 
 __all__ = ["Order", "Summary", "SummaryRow", "summarised"]
 

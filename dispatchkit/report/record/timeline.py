@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from dispatchkit.errors import format_bytes
 from dispatchkit.report.palette import css_class, style
 from dispatchkit.report.record.call import HOWS, TracedCall
 from dispatchkit.report.record.page import lane_text, timeline_page
 from dispatchkit.report.table import format_time, short_location
+from dispatchkit.wording import format_bytes
 
 __all__ = ["Timeline"]
 

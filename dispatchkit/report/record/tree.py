@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dispatchkit.errors import format_bytes
 from dispatchkit.report.record.call import TracedCall
 from dispatchkit.report.table import short_location
+from dispatchkit.wording import format_bytes
 
 __all__ = ["Cause", "causes_of", "tree_of"]
 

@@ -1,0 +1,51 @@
+"""Names and sizes as messages have them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["INCONVERTIBLE", "class_name", "format_bytes", "section", "with_article"]
+
+# Types whose conversion to an array is no advice.
+INCONVERTIBLE = frozenset({"NoneType", "bytes", "dict", "frozenset", "set", "str"})
+
+
+def class_name(cls: type) -> str:
+    """Return a class as messages name it: with its library, since several libraries have a `Tensor`.
+
+    >>> class_name(int), class_name(range)
+    ('int', 'range')
+    """
+    library, local = cls.__module__.partition(".")[0], "<locals>" in cls.__qualname__
+    if library == "jaxlib":
+        return "jax.Array"
+    return cls.__name__ if local or library in ("builtins", "__main__") else f"{library}.{cls.__name__}"
+
+
+def format_bytes(nbytes: int) -> str:
+    """Return a number of bytes with a unit.
+
+    >>> format_bytes(2048), format_bytes(3_500_000)
+    ('2.0 kB', '3.5 MB')
+    """
+    size = float(nbytes)
+    for unit in ("B", "kB", "MB", "GB"):
+        if round(size, 1) < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
+def section(title: str, lines: Sequence[str]) -> list[str]:
+    """Return the lines of a section under its title; none where it is empty."""
+    return [title, *(f"  {line}" for line in lines)] if lines else []
+
+
+def with_article(name: str) -> str:
+    """Return the name of a type as a sentence about a value has it.
+
+    >>> with_article("int"), with_article("str"), with_article("NoneType")
+    ('an int', 'a str', 'None')
+    """
+    article = "an" if name[:1] in set("aeiou") else "a"
+    return "None" if name == "NoneType" else f"{article} {name}"
