@@ -30,11 +30,11 @@ __all__ = [
     "enter",
     "forbidden_copy",
     "is_making_dense",
+    "known_layout",
     "make_dense",
     "maker_text",
     "making_dense",
     "separate_ledger",
-    "told_layout",
     "type_text",
     "without_warnings",
 ]
@@ -367,7 +367,7 @@ class FromDense:
     """An attribute that is read off the dense form, where the type does not supply it."""
 
 
-def told_layout(value: Any) -> tuple[Any, Any]:
+def known_layout(value: Any) -> tuple[Any, Any]:
     """Return shape and dtype of a value; None for what it does not have, or would have to become dense for."""
     cls = type(value)
     own = getattr(value, "__dict__", ())
@@ -379,7 +379,7 @@ def told_layout(value: Any) -> tuple[Any, Any]:
 
 def densified_nbytes(value: Any) -> int | None:
     """Return the size of an array from its shape and dtype; None where it does not tell both cheaply."""
-    shape, dtype = told_layout(value)
+    shape, dtype = known_layout(value)
     try:
         return int(math.prod(shape)) * int(dtype.itemsize)
     except (AttributeError, TypeError):

@@ -18,7 +18,7 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.prediction import Asked, Prediction, predict
 from dispatchkit.protocol.prediction.tree import ANSWERS, AT_RUN_TIME, DEPENDS, IF_DECLINED, RAISES, first_line
 
-__all__ = ["ANSWERS", "AT_RUN_TIME", "IF_DECLINED", "RAISES", "Explanation", "Line", "explain_call", "foretold"]
+__all__ = ["ANSWERS", "AT_RUN_TIME", "IF_DECLINED", "RAISES", "Explanation", "Line", "explain_call", "predicted_steps"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def _outcome(found: Prediction) -> str:
 NO_ANSWER = ("NoImplementationError", "UnsupportedArgumentError")
 
 
-def foretold(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[Step | Skipped, str]]:
+def predicted_steps(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[Step | Skipped, str]]:
     """Return each entry of a chain with its verdict on a call, nothing being called."""
     found: list[tuple[Step | Skipped, str]] = []
     decided = False

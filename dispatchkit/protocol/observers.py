@@ -119,7 +119,7 @@ class _Watch:
 
     def __init__(self, observers: tuple[Observer, ...]) -> None:
         self.observers = observers
-        # Those that are told of results, besides, take the way that holds for all.
+        # Observers of results go the general way.
         self.silent = all(one.is_silent and type(one).on_result is Observer.on_result for one in observers)
         live.append(None)
 

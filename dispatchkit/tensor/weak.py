@@ -11,7 +11,7 @@ import numpy as np
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.storage import Storage
-from dispatchkit.protocol.densify import told_layout
+from dispatchkit.protocol.densify import known_layout
 from dispatchkit.protocol.instance import tensor_protocol
 
 __all__ = ["weak_dtype"]
@@ -52,7 +52,7 @@ def _dtypes_of(value: Any) -> Sequence[np.dtype[Any]]:
     cls = type(value)
     if cls is float or cls is int or value is None or isinstance(value, (str, type, np.dtype)):
         return ()  # quickly: what the fields of most types hold but arrays
-    dtype = getattr(value, "dtype", None) if isinstance(value, Storage) else told_layout(value)[1]
+    dtype = getattr(value, "dtype", None) if isinstance(value, Storage) else known_layout(value)[1]
     if dtype is not None:
         try:
             return (numpy_dtype(dtype),)

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing import companions as beside
 from dispatchkit.testing import concurrency, forms, objects, transforms
-from dispatchkit.testing import foreign_types as strangers
 from dispatchkit.testing.examination import examination
 from dispatchkit.testing.findings import Failure
+from dispatchkit.testing.foreign_types import foreign_types
 from dispatchkit.testing.subject import Subject
 
 __all__ = ["CHECKS", "Check"]
@@ -96,7 +96,7 @@ CHECKS = {
         _on_calls("vmap", transforms.vmapped),
         _on_calls("companions", beside.companions),
         _on_calls("refusals", beside.refusals),
-        _on_calls("strangers", strangers.strangers),
+        _on_calls("foreign", foreign_types),
         _on_calls("operators", forms.operators),
         _on_calls("reflected", forms.reflected),
         _on_calls("inplace", forms.inplace),

@@ -39,7 +39,7 @@ class Failure:
     operation : qualified name of the operation, "" where it is about the type itself
     call : what was done
     found, expected : what came of it, and what was right
-    handler : the rule or method at fault with its file and line, "" where it cannot be told
+    handler : the rule or method at fault with its file and line, "" where it is not known
     program : that shows it when it is pasted
     also : the further calls and checks that failed by the same handler
     made : the call as it can be made again; None where it is no call of an operation
@@ -172,7 +172,7 @@ def different(subject: Subject, found: Any, expected: Any) -> tuple[str, str, st
 
 
 class Reading(NamedTuple):
-    """What can be told of an array of a result: its type, elements and metadata."""
+    """What is compared of an array of a result: its type, elements and metadata."""
 
     cls: type
     array: Any
@@ -180,7 +180,7 @@ class Reading(NamedTuple):
 
 
 def readings(subject: Subject, result: Any) -> list[Reading]:
-    """Return what can be told of a result now, whatever becomes of it later."""
+    """Return what is compared of a result now, whatever becomes of it later."""
     return [
         Reading(type(one), subject.array(one), subject.carried(one) if isinstance(one, subject.cls) else {})
         for one in members(result)

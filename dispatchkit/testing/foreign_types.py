@@ -16,13 +16,13 @@ from dispatchkit.testing.examination import examination
 from dispatchkit.testing.findings import Failure, described
 from dispatchkit.testing.subject import Subject
 
-__all__ = ["strangers"]
+__all__ = ["foreign_types"]
 
-ANSWER = "answered by the stranger"
+ANSWER = "answered by the foreign type"
 COMPARISONS = ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__")
 
 
-class Stranger:
+class Foreign:
     """A type of the protocol that answers every call, whoever else is in it."""
 
     @classmethod
@@ -32,7 +32,7 @@ class Stranger:
         return ANSWER
 
     def __repr__(self) -> str:
-        return "Stranger()"
+        return "Foreign()"
 
 
 class Foreigner:
@@ -50,30 +50,30 @@ for _name in (*REFLECTED.values(), *COMPARISONS):
     setattr(Foreigner, _name, _answer)
 
 
-def strangers(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
+def foreign_types(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
     """Types that the type does not know are asked in their turn: handlers decline, and raise nothing."""
     if sum(p.form is not Form.INDEX for p in operation.parameters.arrays) < 2:
         return
     for call in examination(subject, operation).some(1):
         for seat in range(call.count()):
-            yield _with_stranger(subject, replace(call, seats=frozenset({seat}), other=_stranger))
+            yield _with_foreign(subject, replace(call, seats=frozenset({seat}), other=_foreign))
         for member in tensor_protocol.surface:
             if member.operation is operation and member.name in (*REFLECTED, *COMPARISONS):
                 yield from _with_foreigner(subject, call, member.name)
 
 
-def _with_stranger(subject: Subject, call: Call) -> Failure | None:
+def _with_foreign(subject: Subject, call: Call) -> Failure | None:
     args, kwargs = call.make(subject)
     try:
         subject.call(call.operation, args, kwargs)
-    except Exception as error:  # noqa: BLE001  # whatever a handler raises, the stranger was not asked
+    except Exception as error:  # noqa: BLE001  # whatever a handler raises, the foreign type was not asked
         text = call.text(subject)
         return _failure(call, text, error, "a decline (dk.decline or NotImplemented), then its answer")
     return None
 
 
-def _stranger(value: Any) -> Stranger:
-    return Stranger()
+def _foreign(value: Any) -> Foreign:
+    return Foreign()
 
 
 def _with_foreigner(subject: Subject, call: Call, name: str) -> Iterator[Failure | None]:
@@ -93,8 +93,8 @@ def _with_foreigner(subject: Subject, call: Call, name: str) -> Iterator[Failure
 
 def _unasked(call: Call, name: str, subject: Subject) -> Failure:
     operation, text = call.operation.qualified_name, f"{subject.name}.{name}(Foreigner())"
-    return Failure("strangers", operation, text, "an answer of its own", ANSWER, made=call)
+    return Failure("foreign", operation, text, "an answer of its own", ANSWER, made=call)
 
 
 def _failure(call: Call, text: str, error: Exception, expected: str) -> Failure:
-    return Failure("strangers", call.operation.qualified_name, text, described(error), expected, made=call)
+    return Failure("foreign", call.operation.qualified_name, text, described(error), expected, made=call)

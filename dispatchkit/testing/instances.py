@@ -156,7 +156,7 @@ def _richness(value: Any) -> int:
 
 
 def _novelty(value: Any, to_dense: Callable[[Any], Any]) -> tuple[int, str, int] | None:
-    """Return by what instances are told apart: the dtype, of those that are not empty or of length 1 somewhere.
+    """Return what distinguishes instances: the dtype, of those that are not empty or of length 1 somewhere.
 
     Those stand for themselves in one dtype, None where they are of another.
     """

@@ -273,7 +273,7 @@ def add_forgets(x1: ForgetsBesideNumbers, x2: float, /) -> Any:
     return ForgetsBesideNumbers(x1.data + x2, "")
 
 
-@fault("strangers")
+@fault("foreign")
 class Presumes(Box):
     pass
 
@@ -285,7 +285,7 @@ def add_presumes(x1: Any, x2: Any, /) -> Any:
     return box.filled(dk.add(*values))
 
 
-@fault("strangers")
+@fault("foreign")
 class OwnOperator(Box):
     def __add__(self, other: Any) -> Any:
         if type(other).__name__ == "Foreigner":

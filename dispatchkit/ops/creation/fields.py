@@ -16,7 +16,7 @@ from dispatchkit.ops.creation.conversion import clone
 from dispatchkit.ops.creation.creation import zeros_like
 from dispatchkit.ops.creation.dtypes import astype
 from dispatchkit.protocol.decline import decline
-from dispatchkit.protocol.densify import told_layout
+from dispatchkit.protocol.densify import known_layout
 from dispatchkit.protocol.instance import tensor_protocol
 
 __all__ = ["with_arrays"]
@@ -51,10 +51,10 @@ def clone_fields(x: Any, /) -> Any:
 
 
 def astype_fields(x: Any, dtype: DType, /, *, copy: bool = True, device: Any = None) -> Any:
-    wanted, told = numpy_dtype(dtype), told_layout(x)[1]
-    if told is None:
+    wanted, declared = numpy_dtype(dtype), known_layout(x)[1]
+    if declared is None:
         return decline(UNTOLD)
-    own = numpy_dtype(told)
+    own = numpy_dtype(declared)
     if wanted != own and not (wanted.kind == own.kind and own.kind in "fc"):
         return decline("a cast of its fields to another kind of numbers is not one of its elements")
 
@@ -72,10 +72,10 @@ def zeros_like_fields(x: Any, /, *, dtype: DType = None, device: Any = None, req
     """Return the array times zero, where the type has a rule for that: of which fields zeros are made, it knows."""
     if requires_grad:
         return decline("its gradient would be that of its fields")
-    told = told_layout(x)[1]
-    if told is None:
+    declared = known_layout(x)[1]
+    if declared is None:
         return decline(UNTOLD)
-    zero = 0.0 if numpy_dtype(told).kind in "fc" else 0
+    zero = 0.0 if numpy_dtype(declared).kind in "fc" else 0
     operation = tensor_protocol.operation(tensor_namespace.multiply)
     steps = tensor_protocol.chain(operation, operation.parameters.key((x, zero), {})).steps
     if not steps or steps[0].rule is None:

@@ -124,7 +124,7 @@ def diag(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
 
     Returns
     -------
-    of a vector the matrix of shape (N + abs(offset), N + abs(offset)), 0 beside its diagonal; of a matrix the array of
+    of a vector the matrix of shape (N + abs(offset), N + abs(offset)), 0 off its diagonal; of a matrix the array of
     shape (K,), which looks at the memory of `x` and cannot be written to
 
     Raises

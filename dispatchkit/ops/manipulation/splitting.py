@@ -60,7 +60,7 @@ def pad(
     Notes
     -----
     Linear: an element receives the cotangents of its copies. One axis after another is extended, so that corners
-    repeat what stands beside them. Source: NumPy, `numpy.pad`.
+    repeat the elements next to them. Source: NumPy, `numpy.pad`.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from dispatchkit.protocol.chain import Chain, Skipped, Step
-from dispatchkit.protocol.densify import forbidden_copy, making_dense, told_layout
+from dispatchkit.protocol.densify import forbidden_copy, known_layout, making_dense
 from dispatchkit.protocol.fallbacks.base import RUNNING, Followed, map_members
 from dispatchkit.protocol.fallbacks.rewrap import wrapped_field
 from dispatchkit.protocol.handlers import type_name
@@ -403,7 +403,7 @@ def _raised(step: Step, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
 def _layout_of(value: Any) -> tuple[Any, Any]:
     try:
         with making_dense(value):  # which a property of the type's own may do
-            shape, dtype = told_layout(value)
+            shape, dtype = known_layout(value)
         return None if shape is None else tuple(shape), dtype
     except Exception:  # noqa: BLE001  # a type's own property may raise anything
         return None, None

@@ -10,7 +10,7 @@ from typing import Any
 
 from dispatchkit.protocol.chain import Chain, Step
 from dispatchkit.protocol.engine import DispatchProtocol
-from dispatchkit.protocol.explain import ANSWERS, AT_RUN_TIME, IF_DECLINED, RAISES, foretold
+from dispatchkit.protocol.explain import ANSWERS, AT_RUN_TIME, IF_DECLINED, RAISES, predicted_steps
 from dispatchkit.protocol.fallbacks import Decompose
 from dispatchkit.protocol.fallbacks.convert import LOSSY
 from dispatchkit.protocol.handlers import type_name
@@ -334,7 +334,7 @@ def _steps(
     chain = chains(operation, key)
     steps: list[tuple[Step, str]] = []
     reasons = [f"{type_name(cls)}: {text}" for cls, text in chain.skipped]
-    for entry, verdict in foretold(chain, args, kwargs):
+    for entry, verdict in predicted_steps(chain, args, kwargs):
         if not isinstance(entry, Step) or verdict.startswith("passed over"):
             continue
         declined = chains.declined(operation, key, entry)

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from dispatchkit.protocol.chain import Step
-from dispatchkit.protocol.explain import foretold
+from dispatchkit.protocol.explain import predicted_steps
 from dispatchkit.protocol.handlers import ANY, Rule, type_name
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN
@@ -137,7 +137,7 @@ class Reach:
         there = any(step.rule is rule or rule in step.rivals for step in chain.steps)
         for args, kwargs in _forms(rule, operation, given):
             blocker: Step | None = None
-            for entry, verdict in foretold(chain, args, kwargs):
+            for entry, verdict in predicted_steps(chain, args, kwargs):
                 if not isinstance(entry, Step):
                     continue
                 # Members of a handler's unions do not stand in each other's way. An ambiguity is found elsewhere.

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from dispatchkit.errors import NoImplementationError
 from dispatchkit.protocol.chain import Step
-from dispatchkit.protocol.densify import making_dense, told_layout
+from dispatchkit.protocol.densify import known_layout, making_dense
 from dispatchkit.protocol.fallbacks import Undecomposable
 from dispatchkit.protocol.frames import caller
 from dispatchkit.protocol.handlers import type_name
@@ -193,7 +193,7 @@ def _arrays(call: CallEvent) -> Iterator[Any]:
 def _layout(value: Any) -> tuple[tuple[int, ...] | None, str]:
     try:
         with making_dense(value):  # which a property of the type's own may do, for the record alone
-            shape, dtype = told_layout(value)
+            shape, dtype = known_layout(value)
         return None if shape is None else tuple(shape), "" if dtype is None else _dtype_text(dtype)
     except Exception:  # noqa: BLE001  # a type's own property may raise anything, and is only asked for the record
         return None, ""

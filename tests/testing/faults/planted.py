@@ -233,7 +233,7 @@ def tanh_numpy(x: FunctionGivesNumPy, /) -> Any:
     return x.like(GivesNumPy.apply(x.d))
 
 
-@fault("strangers", "raises", "companions")
+@fault("foreign", "raises", "companions")
 class TakesObjects(Diag):
     """A rule for add takes any object beside it."""
 
