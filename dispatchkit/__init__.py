@@ -35,7 +35,6 @@ from dispatchkit.declare.namespace import publish as _publish
 from dispatchkit.declare.wrapping import holds as holds
 from dispatchkit.errors import *  # noqa: F403
 from dispatchkit.graph.recording import enable_grad as enable_grad
-from dispatchkit.graph.recording import is_grad_enabled as is_grad_enabled
 from dispatchkit.graph.recording import no_grad as no_grad
 from dispatchkit.graph.recording import set_grad_enabled as set_grad_enabled
 from dispatchkit.interop import torch_calls as _torch_calls  # noqa: F401
@@ -75,6 +74,7 @@ if _TYPE_CHECKING:
     from dispatchkit import overrides as overrides
     from dispatchkit import testing as testing
     from dispatchkit import types as types
+    from dispatchkit.autograd import is_grad_enabled as is_grad_enabled
     from dispatchkit.report import audit as audit
     from dispatchkit.report import coverage as coverage
     from dispatchkit.report import draw as draw
@@ -92,6 +92,7 @@ else:
         ),
         **dict.fromkeys(("audit", "coverage", "draw", "explain", "record_calls", "rules", "which"), "report"),
         **dict.fromkeys(("load", "save"), "saving"),
+        "is_grad_enabled": "autograd",
     }
 
     def _load_everything() -> None:

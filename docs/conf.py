@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
@@ -58,9 +59,20 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "header_links_before_dropdown": 6,
-    "secondary_sidebar_items": {"**": ["page-toc"], "coming-from/*": []},  # two columns of code need the room
+    "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
+
+
+def without_contents(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Leave the list of contents out where two columns of code need the room."""
+    if page.startswith("coming-from/"):
+        context["meta"] = {**(context.get("meta") or {}), "html_theme.sidebar_secondary.remove": "true"}
+
+
+def setup(app: Any) -> None:
+    """Come before the theme, which has priority 500."""
+    app.connect("html-page-context", without_contents, priority=100)

@@ -197,7 +197,7 @@ class DispatchProtocol:
         ----------
         target : an overridable function, one of its methods, or a kind; the handler of a kind receives the operation
             first
-        types : one type that may stand in any position, or one for each array parameter; by default the
+        *types : one type that may stand in any position, or one for each array parameter; by default the
             handler's annotations name them
 
         Returns
@@ -255,8 +255,9 @@ class DispatchProtocol:
         Parameters
         ----------
         function : an overridable function
-        *args, **kwargs : of the call
+        *args : of the call
         run : make the call, and show who declined
+        **kwargs : of the call
 
         Raises
         ------

@@ -100,8 +100,9 @@ def explain(function: Callable[..., Any], /, *args: Any, run: bool = False, **kw
     Parameters
     ----------
     function : an operation, which is not called, or any Python function, which is
-    *args, **kwargs : of the call
+    *args : of the call
     run : whether the call of an operation is made, to show who declined
+    **kwargs : of the call
 
     Returns
     -------

@@ -84,7 +84,7 @@ def make_table() -> str:
     lines = []
     for section, calls in CALLS.items():
         found = makers()
-        lines += [f"### {section}\n", f"| call | {' | '.join(found)} |", f"| --- |{' --- |' * len(found)}"]
+        lines += [f"## {section}\n", f"| call | {' | '.join(found)} |", f"| --- |{' --- |' * len(found)}"]
         for name, call in calls.items():
             cells = [outcome(call, *makers()[kind]) for kind in found]
             if not any(cell.startswith("not installed") for cell in cells):
@@ -102,7 +102,7 @@ def torch_and_jax() -> list[str]:
         warnings.simplefilter("ignore")
         for library, text, cells in rows():
             if library in titles:
-                lines += ["", f"### {titles.pop(library)}\n", f"| call | {' | '.join(cells)} |"]
+                lines += ["", f"## {titles.pop(library)}\n", f"| call | {' | '.join(cells)} |"]
                 lines.append(f"| --- |{' --- |' * len(cells)}")
             lines.append(f"| `{text}` | {' | '.join(cells.values())} |")
     return [*lines[1:], ""]
