@@ -35,7 +35,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 def test_coverage_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["coverage", DENSE]) == 0
     assert capsys.readouterr().out.startswith(
-        "coverage of Dense: 0 % of the calls keep the structure, > 99 % are answered"
+        "coverage of Dense: 1 % of the calls keep the structure, > 99 % are answered"
     )
 
 
@@ -95,7 +95,7 @@ def test_no_command_prints_the_help_with_an_example(capsys: pytest.CaptureFixtur
     assert main([]) == 0
     captured = capsys.readouterr()
     assert captured.out.startswith("usage: dispatchkit")
-    assert "example: dispatchkit coverage dispatchkit.types:ScalarTensor" in captured.out
+    assert "\n  dispatchkit coverage dispatchkit.types:ScalarTensor --html out.html\n" in captured.out
     assert captured.err == ""
 
 
@@ -108,7 +108,7 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize(
     ("word", "hint"),
-    [("covrage", "did you mean coverage?"), ("xyz", "the commands are tour, coverage, audit, drift")],
+    [("covrage", "did you mean coverage?"), ("xyz", "the commands are tour, coverage, audit, check, drift")],
 )
 def test_a_misspelt_command_names_the_one_that_was_meant(
     word: str, hint: str, capsys: pytest.CaptureFixture[str]
