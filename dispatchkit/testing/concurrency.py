@@ -112,8 +112,15 @@ def _call(subject: Subject, call: Call) -> list[Reading]:
 def _two_calls(subject: Subject, operation: Overridable) -> list[Call]:
     """Return two calls that run side by side; none of an operation that is in order nowhere, or random."""
     calls = repeatable(subject, operation, subject.depth)
-    # One is made with other elements, as two with equal ones cannot disturb each other.
-    return [calls[0], replace(calls[-1], turn=1)] if calls else []
+    if not calls:
+        return []
+    # One is made with other elements, as two with equal ones cannot disturb each other; unless they are refused.
+    other = replace(calls[-1], turn=1)
+    try:
+        _call(subject, other)
+    except Exception:  # noqa: BLE001  # of whatever kind, both would have to give it
+        other = calls[-1]
+    return [calls[0], other]
 
 
 def _failure(check: str, subject: Subject, call: Call, found: Any, expected: list[Reading]) -> Failure | None:

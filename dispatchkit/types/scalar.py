@@ -164,7 +164,7 @@ def scale_scalar_tensor(x1: ScalarTensor, x2: Number | Tensor, /) -> Any:
         return decline("the product with an array is no multiple of the identity")
     if not (holds(ops.isfinite(x2), traced=True) if isinstance(x2, Tensor) else cmath.isfinite(x2)):
         return decline("the zeros off the diagonal do not stay zero")
-    return ScalarTensor(x1.n, x1.value * x2)
+    return ScalarTensor(x1.n, _typed_value(x1, x2) * x2)
 
 
 @implements(ops.multiply)
@@ -177,14 +177,14 @@ def divide_scalar_tensor(x1: ScalarTensor, x2: Number | Tensor, /) -> Any:
     length: Any = abs(x2)
     if getattr(x2, "ndim", 0) or not holds(length > 0, traced=True):
         return decline("the zeros off the diagonal do not stay zero")
-    return ScalarTensor(x1.n, x1.value / x2)
+    return ScalarTensor(x1.n, _typed_value(x1, x2) / x2)
 
 
 @implements(ops.pow)
 def pow_scalar_tensor(x1: ScalarTensor, x2: Number, /) -> Any:
     if isinstance(x2, complex) or not x2 > 0:
         return decline("the zeros off the diagonal do not stay zero")
-    return ScalarTensor(x1.n, x1.value**x2)
+    return ScalarTensor(x1.n, _typed_value(x1, x2) ** x2)
 
 
 def _register_zero_preserving() -> None:
@@ -258,6 +258,11 @@ def _promoted(x: Tensor, matrix: ScalarTensor) -> Tensor:
     """Return a tensor of the dtype that it has with the matrix, which Python's numbers would leave to it alone."""
     wanted = x.dtype if isinstance(matrix.value, Tensor) else np.result_type(x.dtype, matrix.dtype)
     return x if x.dtype == wanted else ops.astype(x, wanted)
+
+
+def _typed_value(x: ScalarTensor, other: Any) -> Any:
+    """Return the value for an operation with a number that has a dtype, which a Python number would give way to."""
+    return x.dtype.type(x.value) if hasattr(other, "dtype") and not hasattr(x.value, "dtype") else x.value
 
 
 def _check_inner(left: tuple[int, ...], right: tuple[int, ...]) -> None:

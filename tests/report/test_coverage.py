@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -194,7 +195,7 @@ def test_markdown_has_totals_and_every_function() -> None:
     text = report.to_markdown()
     lines = text.splitlines()
     assert lines[0] == "# Coverage of `Refuses`"
-    assert lines[2].endswith(" % of the calls keep the structure, 1 % are answered.")
+    assert re.search(r"\d % of the calls keep the structure, (< )?1 % are answered\.$", lines[2])
     assert "| bucket | functions | calls | of calls | what it means |" in lines
     assert any(line.startswith("| `exp` | elementwise | implemented | (Refuses in any position)") for line in lines)
     assert all(f"`{short_name(row)}`" in text for row in report.rows if row.bucket != "no array argument")

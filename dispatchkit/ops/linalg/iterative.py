@@ -139,6 +139,7 @@ def _cg(A: Any, b: Any, /, *, rtol: float = 1e-10, atol: float = 0.0, maxiter: i
 
     Examples
     --------
+    >>> import dispatchkit as dk
     >>> a = dk.asarray([[4.0, 1.0], [1.0, 3.0]])
     >>> dk.linalg.cg(a, dk.asarray([1.0, 2.0]))
     tensor([0.0909, 0.6364])
