@@ -211,9 +211,9 @@ def stub_for(operation: Target, key: Key) -> str:
         return ""
     named = operation.parameters.signature.parameters
     hints = {
-        p.name: _hint(types, entry, p.form is Form.STAR)
+        p.name: _hint(types, entry, p.form in (Form.STAR, Form.INDEX))
         for p, entry in zip(operation.parameters.arrays, key, strict=True)
-        if p.form is not Form.INDEX
+        if (p.form is not Form.INDEX or own in entry)
         and (p.form is not Form.LOOSE or entry is own or named[p.name].default is inspect.Parameter.empty)
     }
     parameters = [

@@ -56,6 +56,11 @@ def _number(number: Any) -> Companion:
     return lambda value: number
 
 
+def _small_number(value: Any) -> Any:
+    """Stand in for an array as a NumPy scalar of fewer digits; for integers, which may be indices, as one of those."""
+    return np.int32(2) if np.asarray(value).dtype.kind in "iu" else np.float32(2)
+
+
 def _filled(number: float) -> Companion:
     return lambda value: xp.asarray(np.full(np.shape(value), number))
 
@@ -74,7 +79,7 @@ SHAPES: tuple[Companion, ...] = (
     _shaped(lambda x: x.reshape(x.shape)[::-1].T if x.ndim > 1 and x.shape[0] == x.shape[-1] else x),  # other strides
 )
 DTYPES = tuple(map(_of_dtype, ("float32", "int64", "complex128")))
-NUMBERS = tuple(map(_number, (3, 0.0, -0.0, -1.5, float("inf"), float("nan"), 1.5 + 2j, True, np.float32(2))))
+NUMBERS = (*map(_number, (3, 0.0, -0.0, -1.5, float("inf"), float("nan"), 1.5 + 2j, True)), _small_number)
 ELEMENTS = tuple(map(_filled, (0.0, -0.0, float("inf"), float("nan"))))
 # What the dense algorithms of linear algebra make of infinite numbers is by their way of summing.
 ANY_ELEMENTS = (kinds.elementwise,)
