@@ -133,7 +133,13 @@ def after_change(name: str, x: Storage, changed: Vertex | None) -> Iterable[Chan
     if any(one._node is not None and one._node.is_leaf for one in family if one is not x):
         raise AutogradError(VIEW_OF_LEAF.format(name=name))
     if 0 in x.array.shape:
-        return [(x, changed)]
+        # There is nothing to overlay; a gradient of no elements flows all the same.
+        empty = [one for one in family if one is not x and 0 in one.array.shape]
+        nodes = [
+            None if changed is None else _overlaid(one, None, changed, (Layout(one.array), Layout(x.array)))
+            for one in empty
+        ]
+        return [(x, changed), *zip(empty, nodes, strict=True)]
     root = memory.root
     if root is None:
         return _without_root(name, x, changed, memory)

@@ -542,3 +542,13 @@ def test_a_changed_family_is_freed_without_the_collector(swept: bool) -> None:
         assert [ref() for ref in held] == [None] * 6
     finally:
         gc.enable()
+
+
+def test_a_gradient_flows_through_a_view_without_elements_that_was_changed() -> None:
+    number, x = dk.tensor(1.5, requires_grad=True), dk.tensor([1.0, 2.0], requires_grad=True)
+    none = x[dk.asarray([False, False])]
+    view = none.reshape((0, 1))
+    none.add_(number)
+    (view * view).sum().backward()
+    assert number.grad is not None
+    assert (number.grad.item(), x.grad is None or x.grad.tolist()) == (0.0, [0.0, 0.0])
