@@ -396,6 +396,8 @@ def slogdet_scalar_tensor(x: ScalarTensor, /) -> Any:
 def cholesky_scalar_tensor(x: ScalarTensor, /, *, upper: bool = False) -> Any:
     if ops.isdtype(x.dtype, "complex floating"):
         return decline("of complex numbers the dense algorithm looks at the real part alone")
+    if x.n == 0:
+        return decline("a matrix without rows has a factor whatever its value")
     if not holds(x.value > 0, traced=True):
         raise np.linalg.LinAlgError(
             f"cholesky: matrix is not positive definite: ScalarTensor({x.n}, {_shown(x.value)})"
