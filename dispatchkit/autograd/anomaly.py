@@ -12,7 +12,15 @@ __all__ = ["detect_anomaly", "is_anomaly_enabled", "set_detect_anomaly"]
 
 
 def is_anomaly_enabled() -> bool:
-    """Return whether `detect_anomaly` is on in this thread or task."""
+    """Return whether `detect_anomaly` is on in this thread or task.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> with dk.autograd.detect_anomaly():
+    ...     dk.autograd.is_anomaly_enabled()
+    True
+    """
     return active_observer(Anomaly) is not None
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ __all__ = [
     "holds_complex",
     "in_own_graph",
     "is_complex",
+    "is_fixed",
     "is_inexact",
     "is_lazy",
     "is_raw",
@@ -40,13 +42,14 @@ __all__ = [
     "namespace_of",
     "namespace_of_device",
     "numpy_dtype",
-    "project",
     "raw_array",
     "same_dtype",
     "without_graph",
 ]
 
 foreign: list[type] = []
+_fixed: dict[type, bool] = {}
+_libraries: dict[type, Any] = {}
 _adapters: dict[tuple[Any, Any], ForeignNamespace] = {}
 _making: ContextVar[Any] = ContextVar("dispatchkit.making", default=numpy_namespace)
 SCALARS = frozenset(np.dtype(code).type for code in np.typecodes["All"] if code not in "SUVMmaO") | {
@@ -139,15 +142,28 @@ def raw_array(value: Any) -> Any:
         return np.asarray(value)
     if cls is np.ndarray:
         return value
+    if cls in foreign:
+        return value
     if isinstance(value, np.ndarray):
         return value.view(np.ndarray)
     if isinstance(value, (np.generic, int, float, complex)):
         return np.asarray(value)
     if not is_raw(value):
         raise TypeError(f"an operation gave a {cls.__name__}, not an array; annotate its body if it gives several")
-    if cls not in foreign:
-        foreign.append(cls)
+    foreign.append(cls)
     return value
+
+
+def is_fixed(array: Any) -> bool:
+    """Return whether a raw array cannot be changed, as those of JAX and Dask, but only replaced by another."""
+    cls = type(array)
+    if cls is np.ndarray:
+        return False
+    try:
+        return _fixed[cls]
+    except KeyError:
+        numpys = isinstance(array, (np.ndarray, np.generic))
+        return _fixed.setdefault(cls, not numpys and not getattr(namespace_of(array), "mutable", True))
 
 
 def is_lazy(value: Any) -> bool:
@@ -221,6 +237,18 @@ def namespace_of(array: Any) -> Any:
         return numpy_namespace
     if isinstance(array, ArrayHolder):
         return array.__array_namespace__()  # type: ignore[attr-defined]  # tensors have it
+    library = _libraries.get(type(array)) or _library_of(array)
+    device = getattr(array, "device", None)
+    if hasattr(device, "device_set"):
+        _check_sharding(device)
+        device = None
+    elif device is not None and not getattr(array, "committed", True):
+        device = None  # an array of JAX that goes where others are
+    return _adapter(library, device)
+
+
+def _library_of(array: Any) -> Any:
+    """Return the library of the first array of a type."""
     namespace = getattr(array, "__array_namespace__", None)
     if namespace is not None:
         library = namespace()
@@ -234,17 +262,37 @@ def namespace_of(array: Any) -> Any:
         library = array_namespace(array)
     else:
         raise TypeError(f"{type(array).__name__} is no array: it has no __array_namespace__")
-    key = library, getattr(array, "device", None)
+    return _libraries.setdefault(type(array), library)
+
+
+def _adapter(library: Any, device: Any) -> ForeignNamespace:
     try:
-        return _adapters[key]
+        return _adapters[library, device]
     except KeyError:
-        return _adapters.setdefault(key, ForeignNamespace(*key))
+        return _adapters.setdefault((library, device), ForeignNamespace(library, device))
+
+
+def _check_sharding(sharding: Any) -> None:
+    """Raise for an array over several devices whose mesh leaves no choice to the compiler.
+
+    Raises
+    ------
+    TypeError : naming the cure
+    """
+    kinds = getattr(getattr(sharding, "mesh", None), "axis_types", ())
+    if any(str(kind).endswith("Explicit") for kind in kinds):
+        raise TypeError(
+            "an array is sharded over a mesh with Explicit axes, on which JAX refuses products of two sharded arrays, "
+            "as in a backward pass; make the mesh with axis_types=(jax.sharding.AxisType.Auto,) for each axis"
+        )
 
 
 def device_of(array: Any) -> Any:
-    """Return where a raw array is; what names its library where the array does not say more."""
+    """Return where a raw array is; what names its library where that is no single device, or is not said."""
     device = getattr(array, "device", None)
-    return UnsaidDevice(namespace_of(array)) if device is None else device
+    if device is None or hasattr(device, "device_set"):
+        return UnsaidDevice(namespace_of(array))
+    return device
 
 
 def namespace_of_device(device: Any) -> Any:
@@ -254,6 +302,8 @@ def namespace_of_device(device: Any) -> Any:
     """
     if isinstance(device, UnsaidDevice):
         return device.namespace
+    if hasattr(device, "device_kind") or hasattr(device, "device_set"):
+        return _adapter(import_module("jax.numpy"), None)
     if device is not None and not isinstance(device, str):
         for adapter in _adapters.values():
             if type(adapter.device) is type(device):
@@ -275,7 +325,7 @@ def may_share_memory(first: Any, second: Any) -> bool:
     """Return whether two raw arrays may share memory; where that is unknown, they may."""
     if type(first) is np.ndarray and type(second) is np.ndarray:
         return np.may_share_memory(first, second)
-    if is_lazy(first):
+    if is_fixed(first) or is_fixed(second):
         return first is second
     if hasattr(first, "untyped_storage") and hasattr(second, "untyped_storage"):
         return _same_storage(first, second)
@@ -328,29 +378,3 @@ def unreadable(name: str, array: Any) -> str:
     if in_own_graph(array):
         return f"{name}: NumPy cannot read a tensor in PyTorch's graph; take it out of it first, with x.detach()"
     return f"{name}: NumPy cannot read an array of {namespace_of(array)!r}; move it to main memory with its own library"
-
-
-def project(xp: Any, g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Bring a cotangent to the shape and dtype of its primal.
-
-    Axes that broadcasting stretched are summed; the gradient of something real is real.
-
-    Parameters
-    ----------
-    xp : namespace that computes on `g`
-    g : the cotangent
-    shape, dtype : of the value whose gradient it is
-    """
-    if g.shape != shape:
-        extra = g.ndim - len(shape)
-        axes = tuple(range(extra)) + tuple(i + extra for i, n in enumerate(shape) if n == 1 and g.shape[i + extra] != 1)
-        if axes:
-            g = xp.sum(g, axis=axes)
-        if g.shape != shape:
-            g = xp.reshape(g, shape)
-    if not same_dtype(g.dtype, dtype):
-        if xp.isdtype(g.dtype, "complex floating") and not xp.isdtype(dtype, "complex floating"):
-            g = xp.real(g)
-        if not same_dtype(g.dtype, dtype):
-            g = xp.astype(g, dtype)
-    return g

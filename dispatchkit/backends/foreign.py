@@ -8,14 +8,14 @@ a wider form (`take`, `imag`), so that these work on arrays that cannot be chang
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import cached_property, partial, wraps
 from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.indexing import flat_places, is_basic, parts_of
+from dispatchkit.backends.indexing import Picked, flat_places, is_basic, parts_of
+from dispatchkit.backends.scatter import SCATTERS
 from dispatchkit.backends.traced import UnsaidDevice, is_traced
 
 __all__ = ["ForeignNamespace"]
@@ -158,6 +158,8 @@ class ForeignNamespace:
 
     def getitem(self, x: Any, key: Any, /) -> Any:
         """Select elements by any index that NumPy takes."""
+        if type(key) is int and x.ndim and -x.shape[0] <= key < x.shape[0]:
+            return x[key, ...]
         parts = self._parts(x.shape, key)
         if is_basic(parts):
             return x[tuple(parts)]
@@ -187,30 +189,46 @@ class ForeignNamespace:
         return self.astype(value, dtype, copy=False) if hasattr(value, "dtype") else value
 
     def _put(self, x: Any, parts: list[Any], value: Any, *, accumulate: bool) -> Any:
-        """Put elements without changing any array.
+        """Put elements without changing any array: of several values for one place the last stays, or all are added."""
+        scatter = SCATTERS.get(self.__name__)
+        if scatter is not None and accumulate and _picks_rows(parts, x.shape):
+            rows = parts[0].indices
+            values = self.broadcast_to(self.asarray(value, dtype=x.dtype), (*rows.shape, *x.shape[1:]))
+            return scatter.add(x, self.reshape(rows, (-1,)), self.reshape(values, (-1, *x.shape[1:])))
+        places = flat_places(self, x.shape, parts)
+        values = self.broadcast_to(self.asarray(value, dtype=x.dtype), places.shape)
+        if 0 in places.shape:
+            return self.asarray(x, copy=True)
+        flat, places, values = (self.reshape(one, (-1,)) for one in (x, places, values))
+        if scatter is None:
+            found = self._put_by_order(flat, places, values, accumulate=accumulate)
+        elif accumulate:
+            found = scatter.add(flat, places, values)
+        else:
+            numbers = self.arange(values.shape[0], dtype=places.dtype)
+            last = scatter.largest(self.full(flat.shape, -1, dtype=places.dtype), places, numbers)
+            new = self.library.take(values, self.where(last < 0, self.zeros_like(last), last), axis=0)
+            found = self.where(last < 0, flat, new)
+        return self.reshape(found, x.shape)
+
+    def _put_by_order(self, flat: Any, places: Any, values: Any, *, accumulate: bool) -> Any:
+        """Put elements by functions of the standard alone.
 
         The values are sorted by the place they go to, those that go to one place in the order given. Where they are
         to be added up, each then takes in those before it that go to its place, in steps of doubled width; the last
         of them has the sum, as it has the value that stays where nothing is added up. Each element of the result
         looks for the last value of its place.
         """
-        places = flat_places(self, x.shape, parts)
-        values = self.broadcast_to(self.asarray(value, dtype=x.dtype), places.shape)
-        if 0 in places.shape:
-            return self.asarray(x, copy=True)
-        places, values = self.reshape(places, (-1,)), self.reshape(values, (-1,))
         order = self.argsort(places, stable=True)
         take = partial(self.library.take, axis=0)
         places, values = take(places, order), take(values, order)
         if accumulate:
             values = self._summed_by_place(places, values)
-        every = self.arange(math.prod(x.shape), dtype=places.dtype)
+        every = self.arange(flat.shape[0], dtype=places.dtype)
         last = self.searchsorted(places, every, side="right") - 1
         last = self.where(last < 0, self.zeros_like(last), last)
         new = take(values, last)
-        flat = self.reshape(x, (-1,))
-        found = self.where(take(places, last) == every, flat + new if accumulate else new, flat)
-        return self.reshape(found, x.shape)
+        return self.where(take(places, last) == every, flat + new if accumulate else new, flat)
 
     def _summed_by_place(self, places: Any, values: Any) -> Any:
         """Return sorted values, each with those before it that go to the same place added."""
@@ -227,7 +245,9 @@ class ForeignNamespace:
     def astype(self, x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
         """Convert, and bring to a device; array-api-strict forgets the device where nothing is to be converted."""
         y = self.library.astype(x, self.own_dtype(dtype), copy=copy)
-        return y if device is None else self.asarray(y, device=device)
+        if device is None:
+            return y
+        return y.to_device(device) if hasattr(y, "to_device") else self.asarray(y, device=device)
 
     def take(self, x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
         """Take elements along an axis, of the flattened array without one; indices may be negative and have axes."""
@@ -262,6 +282,19 @@ class ForeignNamespace:
         first, end = self.searchsorted(ordered, places), self.searchsorted(ordered, places, side="right")
         return values, self.take(order, first), inverse, end - first
 
+    def sign(self, x: Any, /) -> Any:
+        """Return the sign; for PyTorch array-api-compat assigns what is no number by a mask, which cannot be traced."""
+        if self.__name__ != "torch" or self.isdtype(x.dtype, "complex floating"):
+            return self.library.sign(x)
+        return self.where(x == x, x.sign(), x)  # noqa: PLR0124  # false for what is no number
+
     def imag(self, x: Any, /) -> Any:
         """Return the imaginary part, zeros for what is real."""
         return self.library.imag(x) if self.isdtype(x.dtype, "complex floating") else self.zeros_like(x)
+
+
+def _picks_rows(parts: list[Any], shape: tuple[int, ...]) -> bool:
+    """Return whether an index picks along the first axis alone, and takes the others whole."""
+    if not (parts and isinstance(parts[0], Picked) and parts[0].real):
+        return False
+    return parts[1:] == [slice(0, n, 1) for n in shape[1:]]

@@ -17,7 +17,7 @@ import numpy as np
 
 from dispatchkit.backends.traced import is_traced
 
-__all__ = ["flat_places", "is_basic", "parts_of"]
+__all__ = ["Picked", "flat_places", "is_basic", "parts_of"]
 
 
 @dataclass(frozen=True, slots=True)

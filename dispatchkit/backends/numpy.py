@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from dispatchkit.backends.sums import HALF, SINGLE, total
+from dispatchkit.backends.sums import HALF, SINGLE, add_at, total
 
 __all__ = ["DOUBLE", "NumpyNamespace", "numpy_namespace"]
 
@@ -337,7 +337,7 @@ class NumpyNamespace:
         elif _selects_once(key):
             out[key] += value
         else:
-            np.add.at(out, key, value)
+            add_at(out, key, value)
         return out
 
 

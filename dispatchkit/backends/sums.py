@@ -1,4 +1,4 @@
-"""Sums of NumPy arrays with the rounding errors of pairwise summation, along every axis.
+"""Sums of NumPy arrays: along every axis with the rounding errors of pairwise summation, and at indices.
 
 NumPy sums pairwise where the elements of a sum lie one after another; along any other axis it adds row after row, so
 that the error grows with the number of rows, and a sum in half precision stops growing at all. Here such an axis is
@@ -9,19 +9,22 @@ long ones on the way, which takes a tenth of the time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-__all__ = ["HALF", "SINGLE", "total"]
+__all__ = ["HALF", "SINGLE", "add_at", "total"]
 
 # The stub of the reduction does not know its positional form.
 _sum: Callable[..., Any] = np.add.reduce
 SMALL = 4096  # elements that NumPy adds in the time that a second look takes
 ROWS = 64  # added one after another to a partial sum
 WIDTH = 2048  # elements of a row in which the cost of the loop over rows is lost
+MANY = 4096  # elements that NumPy adds at indices in the time that a matrix is made in
+ADDED = frozenset("fdFD")  # characters of the dtypes that SciPy's sparse matrices multiply
 HALF, SINGLE = np.dtype("float16"), np.dtype("float32")
 
 
@@ -85,3 +88,49 @@ def _is_innermost(x: Any, axis: int) -> bool:
     own: int = abs(x.strides[axis])
     others = [abs(stride) for i, stride in enumerate(x.strides) if i != axis and x.shape[i] > 1]
     return bool(0 < own < min(others, default=own + 1))
+
+
+def add_at(out: Any, key: Any, value: Any) -> None:
+    """Add to elements of an array in place, to those that an index names twice both times, as `numpy.add.at`.
+
+    Parameters
+    ----------
+    out : array of shape (n, ...)
+    key : any index
+    value : array that broadcasts to the shape of ``out[key]``
+
+    Notes
+    -----
+    Rows that one array of integers names are added by a product with SciPy's sparse matrix of ones and zeros, in the
+    same order, where SciPy is installed: a hundred times faster for rows of 256 elements.
+    """
+    index = key[0] if type(key) is tuple and len(key) == (2 if key[-1] is Ellipsis else 1) else key
+    if type(index) is np.ndarray and index.dtype.kind in "iu" and getattr(value, "size", 0) >= MANY:
+        rows = _non_negative(index.reshape(-1), out.shape[0])
+        fits = value.shape == (*index.shape, *out.shape[1:]) and value.dtype is out.dtype and out.dtype.char in ADDED
+        matrix_of = _sparse() if fits and rows is not None else None
+        if matrix_of is not None:
+            count = rows.size
+            ones = np.ones(count, out.dtype)
+            matrix = matrix_of((ones, rows, np.arange(count + 1)), shape=(out.shape[0], count))
+            out += (matrix @ value.reshape(count, -1)).reshape(out.shape)
+            return
+    np.add.at(out, key, value)
+
+
+def _non_negative(rows: Any, length: int) -> Any:
+    """Return indices counted from the front, None if one is out of range."""
+    least = rows.min()
+    if rows.max() >= length or least < -length:
+        return None
+    return rows if least >= 0 else np.where(rows < 0, rows + length, rows)
+
+
+@cache
+def _sparse() -> Any:
+    """Return SciPy's class of matrices stored by columns, None where SciPy is not installed."""
+    try:
+        from scipy.sparse import csc_matrix  # noqa: PLC0415  # optional dependency
+    except ImportError:
+        return None
+    return csc_matrix

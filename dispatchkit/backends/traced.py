@@ -1,4 +1,4 @@
-"""Arrays that stand for others while another library traces a function: JAX's tracers."""
+"""Arrays that stand for others while another library traces a function: JAX's tracers, PyTorch's fake tensors."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ __all__ = ["UnsaidDevice", "is_traced"]
 
 
 def is_traced(value: Any) -> bool:
-    """Return whether an array stands for one whose elements nobody knows yet: a tracer of JAX."""
+    """Return whether an array stands for one whose elements nobody knows yet."""
     jax = sys.modules.get("jax")
-    return jax is not None and isinstance(value, jax.core.Tracer)
+    if jax is not None and isinstance(value, jax.core.Tracer):
+        return True
+    torch = sys.modules.get("torch._subclasses.fake_tensor")
+    return torch is not None and isinstance(value, torch.FakeTensor)
 
 
 class UnsaidDevice:

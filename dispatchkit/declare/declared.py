@@ -8,6 +8,7 @@ from typing import Any
 from typing_extensions import override
 
 from dispatchkit.backends.arrays import foreign
+from dispatchkit.declare.axes import Axes
 from dispatchkit.declare.derivative import Derivative
 from dispatchkit.declare.docs import Facts
 from dispatchkit.declare.implementation import Implementation
@@ -37,6 +38,7 @@ class Declared(Overridable):
     differentiable : whether gradients flow through it
     several : whether it gives several arrays
     decomposes : whether the body computes it by way of other operations
+    axes : the parameters that count axes, None where nothing is said of them
     samples : valid calls
     facts : what its declaration states of the numbers that it takes and gives
     on_change : called when rules or base type have changed, for what public functions hold of them
@@ -64,6 +66,7 @@ class Declared(Overridable):
         self.differentiable = differentiable
         self.several = several
         self.decomposes = True
+        self.axes: Axes | None = None
         self.samples: list[Sample] = []
         self.facts = Facts()
         self.on_change: list[Callable[[], None]] = []
@@ -77,6 +80,11 @@ class Declared(Overridable):
     def composite(self) -> bool:
         """Whether gradients flow through the body rather than by rules."""
         return self.differentiable and not self.derivative.rules and not self.implementation.passthrough
+
+    @property
+    def gives_views(self) -> bool:
+        """Whether a result may show the memory of an argument."""
+        return self.kind.family in (kinds.manipulation, kinds.indexing)
 
     @override
     def refresh(self) -> None:

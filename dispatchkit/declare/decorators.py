@@ -21,6 +21,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.array_parameters import array_forms, gives_several
+from dispatchkit.declare.axes import Axes
 from dispatchkit.declare.docs import HELD, Facts, Gives, composed
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.operation import CREATING, DeclaredOperation
@@ -62,6 +63,9 @@ __all__ = [
     "trigonometric",
 ]
 
+# The kinds whose operations compute along `axis`.
+ALONG_AXES = (kinds.reduction, kinds.sorting, kinds.fft)
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -79,6 +83,7 @@ def operation(
     varargs: str | None = ...,
     differentiable: bool = ...,
     namespace: str | None = ...,
+    axis: str | Axes | None = ...,
     domain: tuple[float, float] = ...,
     content: Content = ...,
     samples: Sequence[Sample] | None = ...,
@@ -102,6 +107,7 @@ def operation(
     varargs: str | None = None,
     differentiable: bool = True,
     namespace: str | None = None,
+    axis: str | Axes | None = None,
     domain: tuple[float, float] = (-2.0, 2.0),
     content: Content | None = None,
     samples: Sequence[Sample] | None = None,
@@ -126,12 +132,13 @@ def operation(
     varargs : a parameter that the methods also take spread out
     differentiable : whether gradients flow through it
     namespace : printed before its name; operations of this library stand in ``"dispatchkit"`` and below
+    axis : name of the parameter that counts axes of the first array; ``"axis"`` in reductions, sorting and transforms
     domain, content : bounds of the elements it is smooth for, and what they are (see `Draw`), for drawn samples
     samples : valid calls, where arity and kind do not say them
     record : the class of its record
-    decomposes : whether the body is a way to compute it by other operations
+    decomposes : whether the body computes it by other operations
     passthrough : whether the body only calls the namespace's function of the same name; it is no decomposition
-    real : whether it refuses complex numbers with a TypeError, which its body or the namespace's function raises
+    real : whether it refuses complex numbers with a TypeError, which its body raises
     takes : what its arrays hold: ``"real numbers"``; by default numbers, or what `content` says
     gives : the dtype of an elementwise result: ``"same"``, ``"float"`` also for integers, ``"bool"``, ``"real"``
     special : values of the result that the docstring names: ``"NaN for negative numbers"``
@@ -149,10 +156,8 @@ def operation(
     >>> @cube.def_partial
     ... def cube_partial(x):
     ...     return 3 * x * x
-    >>> x = dk.tensor([2.0], requires_grad=True)
-    >>> cube(x).backward()
-    >>> x.grad
-    tensor([12.])
+    >>> dk.func.grad(cube)(dk.tensor(2.0))
+    tensor(12.)
     """
 
     def make(fn: Callable[..., Any]) -> Any:
@@ -161,14 +166,29 @@ def operation(
         place = namespace or fn.__module__.partition(".")[0]
         options = {"differentiable": differentiable, "several": gives_several(fn), "passthrough": passthrough}
         entry = record(tensor_protocol, fn.__name__, place, kind, parameters, fn, **options)
+        entry.axes = _axes(entry, axis)
         entry.decomposes = decomposes and not passthrough and not parameters.nullary
-        entry.samples = _samples(entry, domain, content) if samples is None else list(samples)
+        entry.samples = list(samples) if samples is not None else _samples(entry, domain, content)
         entry.facts = Facts(real, takes or HELD.get(content or "real", "numbers"), gives, special)
         _dress(tensor_protocol.operations.add(entry), fn, signature, entry)
         _enter_names(entry, operator, methods or (), properties, varargs)
         return entry.function
 
     return make if body is None else make(body)
+
+
+def _axes(entry: DeclaredOperation, axis: str | Axes | None) -> Axes | None:
+    """Return the parameters that count axes, None where nothing is said of them."""
+    known = entry.parameters.signature.parameters
+    if axis is None:
+        return Axes(("axis",)) if entry.kind.family in ALONG_AXES and "axis" in known else None
+    found = Axes((axis,)) if isinstance(axis, str) else axis
+    unknown = [name for name in found.parameters if name not in known]
+    if unknown:
+        raise RegistrationError(
+            f"operation: {entry.name} has no parameter '{unknown[0]}' to count axes; it has {', '.join(known)}"
+        )
+    return found
 
 
 def _samples(entry: DeclaredOperation, domain: tuple[float, float], content: Content | None) -> list[Sample]:
@@ -326,6 +346,7 @@ class _Declarer:
         varargs: str | None = ...,
         differentiable: bool = ...,
         namespace: str = ...,
+        axis: str | Axes | None = ...,
         domain: tuple[float, float] = ...,
         content: Content = ...,
         samples: Sequence[Sample] = ...,

@@ -70,6 +70,7 @@ GIVES = {
 # From Python 3.13 on the compiler takes the indentation away; before, a body of a module has four spaces.
 DEDENTED = sys.version_info >= (3, 13)
 HEADING = re.compile(r"\n\n?([A-Z][A-Za-z ]+)\n---+\n")
+ENTRIES = re.compile(r"\n(?! )")
 EMPTY, VARIADIC = inspect.Parameter.empty, inspect.Parameter.VAR_POSITIONAL
 EXAMPLES_IMPORT = ">>> import dispatchkit as dk\n"
 
@@ -111,8 +112,10 @@ def join_sections(head: str, sections: dict[str, str]) -> str:
 
 def entries(section: str) -> dict[str, str]:
     """Return the texts in a section of the source by name; a continuation line is indented."""
-    found = {}
-    for entry in re.split(r"\n(?! )", section.strip()):
+    found: dict[str, str] = {}
+    if not section:
+        return found
+    for entry in ENTRIES.split(section.strip()):
         names, colon, text = entry.partition(" : ")
         if colon:
             found.update(dict.fromkeys(names.replace("*", "").split(", "), text))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,6 @@ class Implementation:
     Attributes
     ----------
     arrays_only : whether the operation is of one or two arrays and nothing else; then its results have new memory
-    on_numpy : computes NumPy arrays
-    kernel : computes NumPy arrays with every parameter left out
     fast_path : whether a function that `def_numpy` declared computes NumPy arrays in place of the body
     """
 
@@ -46,10 +44,24 @@ class Implementation:
         self._copies = parameters.unary and kind.family is kinds.elementwise
         self.arrays_only = parameters.binary or self._copies
         self.fast_path = False
-        self.on_numpy = _on_numpy(body, name if passthrough else None, parameters.signature)
-        own = getattr(numpy_namespace, name, None) if passthrough else None
-        self._whole = numpy_namespace.whole.get(name) if passthrough else None
-        self.kernel = self._kernel(partial(body, numpy_namespace) if own is None else own)
+        self._on: dict[Any, Function] = {}
+        self._signature = parameters.signature
+        # Name of the namespace's function that is the body on NumPy arrays.
+        self._own = name if passthrough else None
+
+    @cached_property
+    def on_numpy(self) -> Function:
+        """What computes NumPy arrays: the namespace's own function where it takes the arguments of the body."""
+        own: Function | None = None if self._own is None else getattr(NumpyNamespace, self._own, None)
+        if own is not None and _taken(inspect.signature(own)) == _taken(self._signature):
+            return own
+        return partial(self.body, numpy_namespace)
+
+    @cached_property
+    def kernel(self) -> Function:
+        """What computes NumPy arrays with every parameter left out."""
+        own = None if self._own is None else getattr(numpy_namespace, self._own, None)
+        return self._kernel(partial(self.body, numpy_namespace) if own is None else own)
 
     def compute_on_numpy_by(self, fast: Function) -> None:
         """Compute NumPy arrays by a function of the same parameters in place of the body."""
@@ -60,8 +72,13 @@ class Implementation:
         """Return what computes arrays of a namespace."""
         if xp is numpy_namespace:
             return self.on_numpy
-        compute = partial(self.body, xp)
-        return partial(_in_new_memory, xp, compute) if self._copies else compute
+        found = self._on.get(xp)
+        if found is None:
+            found = partial(self.body, xp)
+            if self._copies and getattr(xp, "mutable", True):  # what cannot be changed may be one array
+                found = partial(_in_new_memory, xp, found)
+            self._on[xp] = found
+        return found
 
     def _kernel(self, compute: Function) -> Function:
         """Return the kernel where a function computes NumPy arrays.
@@ -70,17 +87,9 @@ class Implementation:
         argument unseen. The bodies of this library are tested for it; what others return is copied.
         """
         if not self.arrays_only:
-            return self._whole or self.on_numpy
+            whole: Function | None = None if self._own is None else numpy_namespace.whole.get(self._own)
+            return whole or self.on_numpy
         return compute if self.trusted or isinstance(compute, np.ufunc) else partial(_copied, compute)
-
-
-def _on_numpy(body: Function, path: str | None, signature: inspect.Signature) -> Function:
-    """Return what computes a body on NumPy arrays: the namespace's own function where it takes the same arguments."""
-    own = getattr(NumpyNamespace, path, None) if path is not None else None
-    if own is not None and _taken(inspect.signature(own)) == _taken(signature):
-        function: Function = own
-        return function
-    return partial(body, numpy_namespace)
 
 
 def _taken(signature: inspect.Signature) -> tuple[list[Any], set[Any]]:

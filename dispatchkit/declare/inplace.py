@@ -35,6 +35,7 @@ __all__ = [
     "is_alone",
     "make_inplace",
     "move_vertices",
+    "put_elements",
     "touch",
     "write_back",
 ]
@@ -54,6 +55,10 @@ OUTSIDE = (
 READ_ONLY = (
     "{name}: the tensor's memory is read-only, as it is after broadcast_to and expand, where several elements are one; "
     "change a copy (x = x.clone())"
+)
+SHARED = (
+    "{name}: arrays of {library} cannot be changed, only replaced, which views of the tensor, and what it was detached "
+    "from, would not see; use the result of the operation, or of index_put, instead of changing in place"
 )
 
 
@@ -102,15 +107,39 @@ def check_may_change(name: str, x: Storage) -> None:
 
 
 def check_writeable(name: str, x: Storage) -> None:
-    """Raise if the memory of a tensor cannot be changed."""
+    """Raise if a tensor cannot be changed: its memory is read-only, or cannot be changed and others look at it."""
     if isinstance(x.array, np.ndarray):
         if not x.array.flags.writeable:
             raise ValueError(READ_ONLY.format(name=name))
-    elif not namespace_of(x.array).mutable:
-        raise TypeError(
-            f"{name}: arrays of {namespace_of(x.array).__name__} cannot be changed; use the result of the operation, "
-            f"or of index_put, instead of changing in place"
-        )
+    elif not (xp := namespace_of(x.array)).mutable and _has_sharers(x):
+        raise TypeError(SHARED.format(name=name, library=xp.__name__))
+
+
+def _has_sharers(x: Storage) -> bool:
+    """Return whether a living tensor would have to see a change: a view, a base, or what it was detached from.
+
+    A leaf, which optimisers give new arrays, leaves what it was detached from as it is.
+    """
+    memory = x._memory
+    if memory is None:
+        return False
+    detached = memory.version is not memory and not (x._node is not None and x._node.is_leaf)
+    return bool(memory.relatives(x) or (detached and memory.version.relatives(x)))
+
+
+def put_elements(x: Storage, xp: Any, key: Any, value: Any) -> None:
+    """Assign raw elements to those of a tensor, which is given another array where its own cannot be changed.
+
+    Parameters
+    ----------
+    x : tensor that `check_writeable` lets pass
+    xp : namespace that computes on its array
+    key, value : index and elements
+    """
+    if type(x.array) is np.ndarray or xp.mutable:
+        xp.setitem(x.array, key, value)
+    else:
+        x.array = xp.index_put(x.array, key, value)
 
 
 def write_back(name: str, x: Storage, result: Any) -> None:
@@ -138,7 +167,7 @@ def write_back(name: str, x: Storage, result: Any) -> None:
     check_may_change(name, x)
     changes = after_change(name, x, result._node) if is_grad_enabled() else ()
     memory = memory_of(x)
-    namespace_of(x.array).setitem(x.array, ..., r)
+    put_elements(x, namespace_of(x.array), ..., r)
     memory.version.changes += 1
     move_vertices(changes)
 

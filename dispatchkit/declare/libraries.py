@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import foreign, is_raw, making_with, namespace_of, namespace_of_device
+from dispatchkit.backends.arrays import PLAIN, foreign, is_raw, making_with, namespace_of, namespace_of_device
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.errors import MixedArraysError, RegistrationError
 from dispatchkit.graph.storage import Storage
@@ -19,7 +19,7 @@ from dispatchkit.protocol.densify import surroundings
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["as_python", "common_library", "first_array", "library_of_call", "making_for", "making_like"]
+__all__ = ["as_python", "common_library", "first_array", "library_of_call", "making_for", "making_like", "same_library"]
 
 
 def common_library(name: str, values: Iterable[Any]) -> Any:
@@ -36,7 +36,7 @@ def common_library(name: str, values: Iterable[Any]) -> Any:
     """
     found: Any = None
     for value in values:
-        array = value._innermost().array if isinstance(value, Storage) else value
+        array = value._innermost().array if issubclass(type(value), Storage) else value
         if array is value and not isinstance(value, np.ndarray) and type(value) not in foreign:
             continue
         own = namespace_of(array)
@@ -47,6 +47,14 @@ def common_library(name: str, values: Iterable[Any]) -> Any:
                 raise MixedArraysError(name, _described(found), _described(own))
             found = own if own.device is None else found
     return found
+
+
+def same_library(first: Any, *others: Any) -> Any:
+    """Return the namespace that computes on raw arrays of one library and device; None for NumPy's and for several."""
+    if type(first) is np.ndarray:
+        return None
+    xp = namespace_of(first)
+    return xp if all(namespace_of(other) is xp for other in others) else None
 
 
 def _mixes(found: Any, own: Any) -> bool:
@@ -70,6 +78,10 @@ def library_of_call(
     ------
     MixedArraysError : if the arrays belong to several libraries, or are on several devices
     """
+    given = (*args, *kwargs.values()) if kwargs else args
+    arrays = [value for value in given if isinstance(value, Storage)]
+    if arrays and all(type(value) in PLAIN or isinstance(value, Storage) for value in given):
+        return common_library(operation.qualified_name, arrays), args, kwargs
     parameters = operation.parameters
     xp = common_library(operation.qualified_name, (value for _, value in parameters.values(args, kwargs)))
     if xp is None:
@@ -114,7 +126,8 @@ def making_like(value: Any) -> Iterator[None]:
 
 def first_array(value: Any) -> Any:
     """Return the first raw array in a tensor, a container or the fields of an array type, None where there is none."""
-    if isinstance(value, Storage):
+    # By its type: what stands for an array in a prediction says that it is a tensor, and has no array.
+    if issubclass(type(value), Storage):
         return value._innermost().array
     if isinstance(value, (list, tuple, dict)):
         members = value.values() if isinstance(value, dict) else value

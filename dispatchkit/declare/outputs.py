@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import is_inexact, may_share_memory, raw_array
+from dispatchkit.backends.arrays import is_fixed, is_inexact, may_share_memory, raw_array
 from dispatchkit.declare.declared import Declared
 from dispatchkit.graph.node import CallNode, Output, snapshot_versions
 from dispatchkit.graph.recording import is_grad_enabled
@@ -20,17 +20,24 @@ ndarray = np.ndarray
 new: Callable[[Any], Any] = object.__new__
 
 
-def note_sharing(y: Storage, sources: Sequence[Any]) -> None:
+def note_sharing(y: Storage, sources: Sequence[Any], views: bool = False) -> None:
     """Note which tensor a new one shares memory with."""
     for x in sources:
-        if isinstance(x, Storage) and note_view(y, x):
+        if isinstance(x, Storage) and note_view(y, x, views):
             break
 
 
-def note_view(y: Storage, x: Storage) -> bool:
-    """Note that a new tensor shares the memory of another, if it does; return whether it does."""
+def note_view(y: Storage, x: Storage, views: bool = False) -> bool:
+    """Note that a new tensor shares the memory of another, if it does; return whether it does.
+
+    Parameters
+    ----------
+    y, x : the new tensor, and the other
+    views : whether the operation that gave it makes views; where arrays cannot be changed, its results count as such,
+        so that a change of them is not lost unseen
+    """
     r, a = y.array, x.array
-    if r is not a:
+    if r is not a and not (views and is_fixed(r)):
         base = r.base if type(r) is ndarray else r
         if base is None:
             return False
@@ -75,7 +82,7 @@ def several_results(
                 y._node = Output(n, index, y.array.shape, y.array.dtype)
     if views:
         for y in ys:
-            note_sharing(y, tensors)
+            note_sharing(y, tensors, operation.gives_views)
     finalize_all(operation, cls, ys, tensors)
     form = type(result)
     return tuple.__new__(form, ys) if hasattr(form, "_fields") else form(ys)

@@ -8,16 +8,16 @@ in fields declared with ``field(grad=False)``: `variables_of` decides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
-from dispatchkit.backends.arrays import as_numpy, is_complex, is_inexact, namespace_of
+from dispatchkit.backends.arrays import is_complex, namespace_of
+from dispatchkit.backends.libraries import brought_to
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.variables import constants_in, is_array, is_floating, items_of, variables_in, variables_of
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.tree import Item, container_items, leaves, map_leaves, rebuilt
+from dispatchkit.tree import container_items, leaves, map_leaves, rebuilt
 from dispatchkit.wording import class_name
 
 __all__ = [
@@ -35,19 +35,13 @@ __all__ = [
     "variables_of",
     "with_constants",
     "with_floats",
+    "with_gradient_fields",
     "with_numbers",
     "with_variables",
     "zipped",
 ]
 
 Leaf = Callable[[Any], Any]
-
-
-def is_array(value: Any) -> bool:
-    """Return whether a value is a tensor or a raw array."""
-    return isinstance(value, (Storage, np.ndarray, np.generic)) or (
-        hasattr(value, "__array_namespace__") and not tensor_protocol.types.participates(type(value))
-    )
 
 
 def as_array(value: Any) -> Any:
@@ -64,45 +58,7 @@ def as_array_like(value: Any, like: Any) -> Any:
     """
     array = value.array if isinstance(value, Storage) else value
     xp = namespace_of(like.array)
-    if namespace_of(array) is xp:
-        return as_array(value)
-    # PyTorch hands NumPy no memory of what requires a gradient.
-    array = array.detach() if hasattr(array, "detach") else array
-    try:
-        return as_array(xp.asarray(as_numpy("asarray", array)))
-    except TypeError as error:
-        raise TypeError(
-            f"NumPy cannot read {array.dtype} of {namespace_of(array)!r}; convert it with its own library to a dtype "
-            f"of NumPy's in main memory"
-        ) from error
-
-
-def is_floating(value: Any) -> bool:
-    """Return whether a leaf holds real or complex floating-point numbers."""
-    return is_array(value) and is_inexact(value.dtype)
-
-
-def items_of(value: Any) -> Sequence[Item] | None:
-    """Return the parts of a container, or of an instance of a declared type, with their keys; None for a leaf."""
-    if value is None or is_array(value):
-        return None
-    found = container_items(value)
-    return tensor_protocol.types.items_of(value) if found is None else found
-
-
-def _constants(value: Any) -> frozenset[str]:
-    """Return the keys of the parts of a container that are not differentiated, whatever they hold."""
-    if isinstance(value, (list, tuple, Mapping)):
-        return frozenset()
-    return tensor_protocol.types.constants_of(type(value))
-
-
-def variables_of(value: Any) -> Sequence[Item] | None:
-    """Return the parts that may be differentiated with their keys; None for what has no parts."""
-    items = items_of(value)
-    if not items or not (constants := _constants(value)):
-        return items
-    return [(key, part) for key, part in items if key not in constants]
+    return as_array(value if namespace_of(array) is xp else brought_to(xp, array))
 
 
 def mapped(change: Leaf, value: Any) -> Any:
@@ -120,7 +76,7 @@ def with_constants(change: Leaf, value: Any) -> Any:
     items = items_of(value)
     if items is None:
         return value
-    constants = _constants(value)
+    constants = constants_in(value)
     made = [(key, (mapped if key in constants else with_constants)(change, part)) for key, part in items]
     same = all(new is part for (_, new), (_, part) in zip(made, items, strict=True))
     return value if same else rebuilt(value, made)
@@ -148,6 +104,42 @@ def fitted(name: str, owner: str, kind: str, x: Any, given: Any) -> Any:
     return given if given.dtype == x.dtype else tensor_namespace.astype(given, x.dtype)
 
 
+def with_gradient_fields(gradient: Any, output: Any) -> Any:
+    """Return a gradient with the fields that its types have laws for, ``field(grad=law)``, as the laws say.
+
+    Parameters
+    ----------
+    gradient : container like the argument
+    output : of the function
+    """
+    items = items_of(gradient)
+    if items is None:
+        return gradient
+    rules = {} if container_items(gradient) is not None else tensor_protocol.types.field_rules(type(gradient))
+    made = []
+    for key, part in items:
+        rule = rules.get(key)
+        if rule is not None and callable(rule.grad):
+            found = rule.grad(part, [_field_of(one, key) for one in leaves(container_items, output)])
+        else:
+            found = with_gradient_fields(part, output)
+        made.append((key, found))
+    return (
+        rebuilt(gradient, made)
+        if any(new is not part for (_, new), (_, part) in zip(made, items, strict=True))
+        else gradient
+    )
+
+
+def _field_of(value: Any, name: str) -> Any:
+    """Return a field of an instance, or of one in its fields; None where there is none."""
+    items = None if value is None or is_array(value) else tensor_protocol.types.items_of(value, strict=False)
+    found = dict(items or ())
+    if name in found:
+        return found[name]
+    return next((inner for part in found.values() if (inner := _field_of(part, name)) is not None), None)
+
+
 def with_floats(value: Any) -> Any:
     """Return an argument whose arrays and floating-point numbers are all tensors."""
     return _with_tensors(value, (float, complex))
@@ -166,7 +158,7 @@ def _with_tensors(value: Any, numbers: tuple[type, ...]) -> Any:
         return value
     if isinstance(value, (list, tuple, Mapping)):
         return rebuilt(value, [(key, _with_tensors(part, numbers)) for key, part in items])
-    constants = _constants(value)
+    constants = constants_in(value)
 
     def stays(key: Any, part: Any) -> bool:
         return isinstance(part, (list, tuple, Mapping)) or (key in constants and isinstance(part, (float, complex)))
@@ -177,11 +169,6 @@ def _with_tensors(value: Any, numbers: tuple[type, ...]) -> Any:
 def arrays_of(value: Any) -> Iterator[Any]:
     """Yield the arrays of a container."""
     return filter(is_array, leaves(items_of, value))
-
-
-def variables_in(value: Any) -> Iterator[Any]:
-    """Yield the arrays of a container that are differentiated."""
-    return filter(is_floating, leaves(variables_of, value))
 
 
 def zipped(
@@ -201,7 +188,7 @@ def zipped(
     items = items_of(value)
     if items is None:
         return value
-    constants = _constants(value) if variables else ()
+    constants = constants_in(value) if variables else ()
     others: list[Any] = [other] * len(items)
     if not (other is None or isinstance(other, int) or is_array(other)):
         found = items_of(other)

@@ -8,7 +8,7 @@ from typing import Any
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.func.arguments import Argnums, picked, replaced
-from dispatchkit.func.containers import arrays_of, described, is_array, mapped
+from dispatchkit.func.containers import described, is_array, mapped, variables_in
 from dispatchkit.func.reverse import Recording
 
 __all__ = ["grad", "value_and_grad", "vjp"]
@@ -107,7 +107,7 @@ def _is_scalar(y: Any) -> bool:
     """Return whether an output is a real number: a tensor, or an array type that holds one."""
     if not is_array(y) and (isinstance(y, (list, tuple, Mapping)) or not hasattr(y, "shape")):
         return False
-    inside = list(arrays_of(y))
+    inside = list(variables_in(y))
     return tuple(y.shape) == () and len(inside) == 1 and tensor_namespace.isdtype(inside[0].dtype, "real floating")
 
 

@@ -12,7 +12,7 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import TransformError
 from dispatchkit.func.arguments import Argnums, picked, replaced
 from dispatchkit.func.batches import Randomness, vmap
-from dispatchkit.func.containers import arrays_of, as_array, mapped, variables_in, with_variables
+from dispatchkit.func.containers import arrays_of, as_array, mapped, variables_in, with_gradient_fields, with_variables
 from dispatchkit.func.gradients import vjp
 from dispatchkit.func.tangents import jvp
 
@@ -70,7 +70,7 @@ def jacrev(
         rows = rows if isinstance(argnums, tuple) else rows[0]
         lengths = [y.size for y in outputs]
         parts = iter([mapped(partial(_rows, part, y), rows) for y, part in zip(outputs, _slices(lengths), strict=True)])
-        found = mapped(lambda _: next(parts), output)
+        found = mapped(lambda _: next(parts), with_gradient_fields(output, output))
         return (found, aux[0]) if has_aux else found
 
     return jacobian
@@ -135,10 +135,10 @@ def jacfwd(
 
         def per_input(t: Any) -> Any:
             parts = iter([_columns(t, part, x) for x, part in zip(inputs, slices, strict=True)])
-            made = with_variables(lambda x: next(parts), primals)
+            made = with_gradient_fields(with_variables(lambda x: next(parts), primals), kept[0])
             return made if isinstance(argnums, tuple) else made[0]
 
-        found = mapped(per_input, columns)
+        found = mapped(per_input, with_gradient_fields(columns, columns))
         return (found, kept[1]) if has_aux else found
 
     return jacobian

@@ -21,6 +21,7 @@ from dispatchkit.func.containers import (
     mapped,
     variables_in,
     with_floats,
+    with_gradient_fields,
     with_numbers,
     with_variables,
     zipped,
@@ -29,6 +30,7 @@ from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled, set_grad_enabled
 from dispatchkit.graph.storage import Storage, Vertex, memory_of, vertex_of
 from dispatchkit.graph.sweep import reachable, sweep
+from dispatchkit.tensor.gradients import plain
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.transforms import Batched, Dual, Tracer
 from dispatchkit.transforms.batched import batched_everywhere, in_front
@@ -130,7 +132,7 @@ class Recording:
             # What the rules record leads through the graph they pull through.
             found = iter(self._through(self._outputs, cts, self._inputs, retain or alive))
             grads: tuple[Any, ...] = with_variables(lambda x: _filled(next(found), x), self._primals)
-        return grads
+        return with_gradient_fields(grads, self._result)  # type: ignore[no-any-return]  # a tuple, as it was
 
     def _through(self, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool) -> list[Any]:
         """Return the gradient of each input, None where none flows, level by level from the highest."""
@@ -187,17 +189,13 @@ class Recording:
         # What is recorded here may be part of a graph outside, which is gone through again.
         keep = retain or is_grad_enabled()
         found = sweep(
-            roots, _plain, inputs=[x._node for x in inputs], retain_graph=keep, create_graph=live, accumulate=False
+            roots, plain, inputs=[x._node for x in inputs], retain_graph=keep, create_graph=live, accumulate=False
         )
-        return [None if (g := found.get(x._node)) is None else _of_class(g if live else _plain(g), x) for x in inputs]
+        return [None if (g := found.get(x._node)) is None else _of_class(g if live else plain(g), x) for x in inputs]
 
 
 def _is_tracer(x: Any) -> bool:
     return isinstance(x, Tracer)
-
-
-def _plain(array: Any) -> Any:
-    return wrapped(tensor_namespace.Tensor, array)
 
 
 def _of_class(g: Any, x: Any) -> Any:

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import namespace_of
+from dispatchkit.backends.arrays import is_fixed, namespace_of
 from dispatchkit.graph.storage import Storage, Vertex
 
-__all__ = ["Ownership", "copied", "owned", "separate"]
+__all__ = ["Ownership", "copied", "let_go", "owned", "separate"]
 
 ndarray = np.ndarray
 # What `owned` is given by a sweep, but for the gradient.
@@ -33,18 +33,30 @@ def owned(g: Any, pending: Mapping[Vertex, Any], outside: list[Any], known: set[
     known : ids of the arrays whose memory somebody outside may hold. The id of an array that is gone may come back;
         then a copy too many is made.
     """
+    let_go(outside, known)
+    if type(g) is ndarray:
+        owner = _owner(g)
+        free = id(owner) not in known and (owner is g or _is_whole(g, owner))
+        if free and not (pending and _looked_at(id(owner), pending)):
+            return g
+    elif is_fixed(g):
+        return g
+    elif hasattr(g, "untyped_storage"):
+        key = _memory_key(g)
+        free = key not in known and g.is_contiguous() and g.untyped_storage().nbytes() == g.numel() * g.element_size()
+        if free and not (pending and _looked_at(key, pending)):
+            return g
+    return copied(g)
+
+
+def let_go(outside: list[Any], known: set[int]) -> None:
+    """Hold gradients no longer that somebody outside may hold, but the ids of those that own their memory."""
     while outside:
         one = outside.pop()
         if type(one) is list:
             outside += one
         else:
-            known.add(id(_owner(one)))
-    if type(g) is ndarray:
-        owner = _owner(g)
-        free = id(owner) not in known and (owner is g or _is_whole(g, owner))
-        if free and not (pending and _looked_at(owner, pending)):
-            return g
-    return copied(g)
+            known.add(_memory_key(one))
 
 
 def separate(found: dict[Vertex, Any], outside: Sequence[Any]) -> None:
@@ -76,9 +88,17 @@ def _is_whole(g: np.ndarray[Any, Any], owner: Any) -> bool:
     return whole and g.flags.forc and g.flags.writeable
 
 
-def _looked_at(owner: Any, pending: Mapping[Vertex, Any]) -> bool:
-    """Return whether a pending gradient uses the memory of an array."""
-    return any(_owner(part) is owner for one in pending.values() for part in _parts(one))
+def _memory_key(array: Any) -> int:
+    """Return what tells the memory of an array from that of others, while it lives."""
+    if hasattr(array, "untyped_storage"):
+        key: int = array.untyped_storage()._cdata
+        return key
+    return id(_owner(array))
+
+
+def _looked_at(key: int, pending: Mapping[Vertex, Any]) -> bool:
+    """Return whether a pending gradient uses the memory that a key stands for."""
+    return any(_memory_key(part) == key for one in pending.values() for part in _parts(one))
 
 
 def _parts(g: Any) -> Sequence[Any]:

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import namespace_of, project, raw_array, same_dtype
+from dispatchkit.backends.arrays import namespace_of, raw_array, same_dtype
+from dispatchkit.backends.cotangents import project
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import CallNode, Output
-from dispatchkit.graph.ownership import Ownership, copied, owned, separate
+from dispatchkit.graph.ownership import Ownership, copied, let_go, owned, separate
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage, Vertex, VertexExtras, memory_of
 from dispatchkit.protocol.observers import live, notify_backward
@@ -90,7 +91,7 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
             else:
                 incoming = operation.pull_raw(vertex, g)
                 if not operation.trusted:
-                    outside += (g, *incoming)
+                    let_go([g, *incoming], ownership[2])
             if not retain_graph:
                 vertex.saved = vertex.output = None  # type: ignore[attr-defined]
         for edge, g in zip(edges, incoming):  # noqa: B905  # one each, and this is the hot loop

@@ -1,11 +1,11 @@
 """Tracers, which transformations put in the place of other tensors: pairs with a tangent, batches."""
 
 from dispatchkit.transforms.batched import Batched
-from dispatchkit.transforms.batching import fft, indexing, linalg, shapes
+from dispatchkit.transforms.batching import indexing, linalg, shapes
 from dispatchkit.transforms.dual import Dual
 from dispatchkit.transforms.tracer import Tracer
 
 # Rules enter the table as their modules are imported.
-RULES = (fft, indexing, linalg, shapes)
+RULES = (indexing, linalg, shapes)
 
 __all__ = ["Batched", "Dual", "Tracer"]

@@ -11,7 +11,7 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.errors import LoopWarning, RandomnessError, TransformError
 from dispatchkit.protocol.frames import caller
-from dispatchkit.transforms.batching.rules import BY_KIND, BY_NAME, Batch
+from dispatchkit.transforms.batching.rules import BY_KIND, BY_NAME, Batch, along_axes
 from dispatchkit.transforms.tracer import Tracer
 from dispatchkit.tree import with_members
 
@@ -89,8 +89,9 @@ class Batched(Tracer):
         """Compute a call for the whole batch at once."""
         batch = Batch(self.level, self.value.shape[0], type(self), operation)
         rule = BY_NAME.get(operation.qualified_name)
-        if rule is None and isinstance(operation, DeclaredOperation) and not operation.composite:
-            rule = BY_KIND.get(operation.kind.family)
+        if rule is None and isinstance(operation, DeclaredOperation):
+            by_kind = None if operation.composite else BY_KIND.get(operation.kind.family)
+            rule = by_kind if operation.axes is None else along_axes
         if rule is not None:
             result = rule(batch, *args, **kwargs)
             if result is not NotImplemented:

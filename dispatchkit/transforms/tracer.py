@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Tracer", "as_tensor", "level_of", "new_level", "reopened", "top_level"]
+__all__ = ["Tracer", "as_tensor", "new_level", "reopened", "top_level"]
 
 _numbers = itertools.count(1)
 
@@ -178,16 +178,6 @@ class Tracer(Tensor):
         return self.value.device
 
     @property
-    def itemsize(self) -> int:
-        """Bytes of one element."""
-        return int(self.dtype.itemsize)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all elements."""
-        return self.size * self.itemsize
-
-    @property
     def requires_grad(self) -> bool:
         """Whether gradients flow to what is inside."""
         return bool(self.value.requires_grad)
@@ -267,11 +257,6 @@ class Tracer(Tensor):
 
 
 tensor_protocol.types.records.declare(Tracer, Declaration(priority=LAST))
-
-
-def level_of(value: Any) -> int:
-    """Return the level of a tracer, 0 for anything else."""
-    return value.level if isinstance(value, Tracer) else 0
 
 
 def top_level(values: Sequence[Any]) -> Tracer | None:

@@ -221,6 +221,33 @@ def test_what_cannot_be_followed_is_called_for_each_element(func: Callable[..., 
     agree(found, one_by_one(func, [0], x))
 
 
+def test_an_operation_that_declares_its_axis_is_computed_at_once() -> None:
+    shapes = []
+
+    @dk.operation(axis="dim", decomposes=False)
+    def ordered(xp: Any, x: Any, /, *, dim: int | tuple[int, ...] | None = -1) -> Any:
+        shapes.append(x.shape)
+        return np.sort(x, axis=dim)  # type: ignore[arg-type]  # nobody gives several
+
+    x = dk.asarray(np.random.default_rng(0).normal(size=(2, 3, 4)))
+    for dim in (0, -1):
+        np.testing.assert_array_equal(
+            vmap(lambda one, dim=dim: ordered(one, dim=dim))(x).numpy(), np.sort(x.numpy(), dim or 1)
+        )
+    np.testing.assert_array_equal(vmap(vmap(ordered))(x).numpy(), np.sort(x.numpy()))
+    assert shapes == [(2, 3, 4)] * 3
+    with pytest.raises(ValueError, match="ordered: axis 2 is out of bounds for array of dimension 2"):
+        vmap(lambda one: ordered(one, dim=2))(x)
+
+
+def test_a_parameter_that_is_to_count_axes_exists() -> None:
+    with pytest.raises(dk.RegistrationError, match="f has no parameter 'axis' to count axes; it has x, dim"):
+
+        @dk.operation(axis="axis")
+        def f(xp: Any, x: Any, /, *, dim: int = 0) -> Any:
+            return x
+
+
 def test_a_loop_over_several_arguments_and_levels() -> None:
     @dk.operation(decomposes=False)
     def multiplied(xp: Any, x: Any, y: Any, /, *, scale: float = 1.0) -> Any:

@@ -25,7 +25,7 @@ OPERATIONS = {
     for name, entry in dk.tensor_protocol.operations.items()
     if isinstance(entry, DeclaredOperation) and name.startswith("dispatchkit.")
 }
-UNKNOWN_SHAPE = {"argwhere", "nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"}
+UNKNOWN_SHAPE = {"argwhere", "bincount", "nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"}
 # Why no call of an operation is compared with a loop here; whoever adds one states samples or a reason.
 UNTESTED = {
     "setitem": "gives nothing; test_vmap_indexing compares what it assigns",

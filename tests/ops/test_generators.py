@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pathlib
 import threading
 from typing import Any
@@ -46,3 +47,13 @@ def test_a_checkpointed_function_draws_again_what_it_drew_in_a_loader() -> None:
             return threading.get_ident()
 
     list(dk.data.DataLoader(Sampled(), num_workers=2))
+
+
+def test_a_generator_without_a_seed_starts_when_it_is_used_and_its_copies_with_it() -> None:
+    generator = dk.random.Generator()
+    assert not vars(generator)
+    twin = copy.deepcopy(generator)
+    assert isinstance(generator.seed, int)
+    assert dk.rand(3, generator=twin).tolist() == dk.rand(3, generator=generator).tolist()
+    with pytest.raises(AttributeError, match="Generator has no attribute 'sed'"):
+        generator.sed  # noqa: B018  # raises

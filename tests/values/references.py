@@ -106,6 +106,46 @@ def index_put(x: Any, key: Any, value: Any, accumulate: bool = False) -> Any:
     return out
 
 
+def gather(x: Any, axis: int, indices: Any) -> Any:
+    part = x[tuple(slice(None if i == axis % x.ndim else n) for i, n in enumerate(indices.shape))]
+    return np.take_along_axis(part, indices, axis)
+
+
+def scatter_add(x: Any, axis: int, indices: Any, src: Any) -> Any:
+    out = x.copy()
+    for place in np.ndindex(indices.shape):
+        target = list(place)
+        target[axis] = indices[place]
+        out[tuple(target)] += src[place]
+    return out
+
+
+def masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    if mask.dtype != bool:
+        raise TypeError("no mask")
+    if np.ndim(value):
+        raise ValueError("no number")
+    out = np.array(np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape)))
+    if np.result_type(out, value) != out.dtype and out.dtype.kind not in "fc":
+        raise TypeError("a value of another kind")
+    out[np.broadcast_to(mask, out.shape)] = value
+    return out
+
+
+def topk(x: Any, k: int, axis: int = -1, largest: bool = True) -> Any:
+    order = argsort(x, axis, largest).take(range(k), axis)
+    return np.take_along_axis(x, order, axis), order
+
+
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    if x.dtype.kind not in "iu":
+        raise TypeError("no integers")
+    added = np.ones(x.shape, np.int64) if weights is None else inexact(weights)
+    y = np.zeros(np.bincount(x.astype(np.int64), minlength=minlength).shape, added.dtype)
+    np.add.at(y, x, added)
+    return y
+
+
 def sort(x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     y = np.sort(x, axis=axis)
     return np.flip(y, axis) if descending else y
@@ -211,6 +251,11 @@ def scipy_special(entry: DeclaredOperation) -> Callable[..., Any]:
 REFERENCES: dict[str, Callable[..., Any]] = {
     "getitem": lambda x, key: x[key],
     "index_put": index_put,
+    "gather": gather,
+    "scatter_add": scatter_add,
+    "masked_fill": masked_fill,
+    "topk": topk,
+    "bincount": bincount,
     "sigmoid": sigmoid,
     "relu": lambda x: np.maximum(x, 0),
     "rsqrt": lambda x: 1 / np.sqrt(x),
@@ -281,6 +326,7 @@ NOT_SWEPT = {
             "randint",
             "permutation",
             "bernoulli",
+            "multinomial",
             "rand",
             "randn",
             "randperm",

@@ -14,9 +14,17 @@ from dispatchkit.backends.arrays import PLAIN, is_inexact
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, check_numbers, numbers_only, raise_with_context
 from dispatchkit.declare.compiled.recorder import recorder
 from dispatchkit.declare.compiled.signature import BOTH, LEAF
-from dispatchkit.declare.compiled.template import Function, compiled_later, computed, filled, tuple_of, unpacked
+from dispatchkit.declare.compiled.template import (
+    Function,
+    compiled_later,
+    computed,
+    filled,
+    indented,
+    tuple_of,
+    unpacked,
+)
 from dispatchkit.declare.declared import CREATING, Declared
-from dispatchkit.declare.libraries import library_of_call
+from dispatchkit.declare.libraries import library_of_call, same_library
 from dispatchkit.declare.outputs import finalize_all, is_held, node_of_call
 from dispatchkit.declare.random_state import overseen
 from dispatchkit.declare.wrapping import make_leaf
@@ -109,7 +117,9 @@ def _made(operation: Declared, cls: Any, source: Callable[..., list[str]], **nam
             "_finalize": finalize,
             "_function": operation.function,
             "_operation": operation,
+            "_views": operation.gives_views,
             "_kernel": operation.implementation.kernel,
+            "_on": operation.implementation.on,
             **names,
         }
         return "\n".join(source(finalize is not None)), own
@@ -152,6 +162,11 @@ def _text_by_place(operation: Declared, places: Sequence[str], finalizes: bool) 
         ]
     known = " and ".join(f"type({a}) is _ndarray" for a, place in zip(raw, places, strict=True) if place != "scalar")
     compute = [f"_r = {'_compute' if rest else '_kernel'}({', '.join([*raw, *rest])})"]
+    elsewhere = [f"    return _general({passed})"]
+    quick = "array" not in places and (not rest or parameters.leading)
+    if quick:
+        arrays = [a for a, place in zip(raw, places, strict=True) if place == "tensor"]
+        elsewhere = [f"    _xp = _same_library({', '.join(arrays)})", "    if _xp is None:", f"    {elsewhere[0]}"]
     if parameters.leading and rest:
         check = [
             "    if _rest or 'dtype' in _keywords:",
@@ -159,28 +174,31 @@ def _text_by_place(operation: Declared, places: Sequence[str], finalizes: bool) 
         ]
         compute = ["if _rest or _keywords:", f"    {compute[0]}", *(check if "dtype" in signature else []), "else:"]
         compute += ["    _r = _kernel(_a0)"]
+    if quick:
+        run = f"    _r = _on(_xp)({', '.join([*raw, *rest])})"
+        compute = ["if _xp is None:", *indented(compute), "else:", run]
     flows = " or ".join(f"{x}._node is not None" for x in tensors)
     record = [
         f"if {flows}:",
         f"    _y._node = _record(_r, {', '.join([*values, *(['_rest', '_keywords'] if rest else [])])})",
     ]
     sources = tuple_of(tensors)
+    share = f"_note_view(_y, {tensors[0]}, _views)" if len(tensors) == 1 else f"_note_sharing(_y, {sources}, _views)"
     return filled(
         IMPLEMENTATION,
         taken=taken,
         open=[
             *unpack,
             *(f"{a} = {x}.array" for a, x in zip(raw, values, strict=True) if a != x),
-            *([f"if _foreign and not ({known}):", f"    return _general({passed})"] if known else []),
+            "_xp = None",
+            *([f"if _foreign and not ({known}):", *elsewhere] if known else []),
         ],
         compute=computed(
             compute,
             call,
             unpack=unpacked(sources, call, flows) if rest else [],
             record=record if tensors and operation.differentiable else [],
-            share=(f"_note_view(_y, {tensors[0]})" if len(tensors) == 1 else f"_note_sharing(_y, {sources})")
-            if rest
-            else "",
+            share=share if rest else "",
             same=[f"_r is {a}" for a, place in zip(raw, places, strict=True) if place == "tensor"],
             finish=[f"_finalize(_y, _function, {sources})"] if finalizes else [],
         ),
@@ -218,7 +236,7 @@ def _general(operation: Declared, finalizes: bool, *, sequence: bool = False) ->
             check=check if "dtype" in names else [],
             unpack=unpacked("_tensors", call, "_tracked"),
             record=[*record, *(["elif _requires_grad:", "    _y._node = _make_leaf(_r)"] if LEAF in names else [])],
-            share="_note_sharing(_y, _tensors)",
+            share="" if operation.implementation.arrays_only else "_note_sharing(_y, _tensors, _views)",
             same=["_is_held(_r, _raw)"] if sequence else None,
             finish=["_finalize(_y, _function, tuple(_tensors))"] if finalizes else [],
         ),
@@ -287,5 +305,6 @@ NAMES: Mapping[str, Any] = {
     "_node_of_call": node_of_call,
     "_opened": _opened,
     "_raw_arrays": _raw_arrays,
+    "_same_library": same_library,
     "_through_body": _through_body,
 }

@@ -13,7 +13,7 @@ from typing import Any
 
 from dispatchkit.declare.call_errors import NUMBERS, check_numbers
 from dispatchkit.declare.compiled.recorder import recorder
-from dispatchkit.declare.compiled.signature import LEAF, STAR, SpelledOut, given
+from dispatchkit.declare.compiled.signature import LEAF, STAR, SpelledOut, can_be_spelled, given
 from dispatchkit.declare.compiled.template import (
     Function,
     compiled_later,
@@ -106,19 +106,18 @@ def entry_point(operation: Declared, general: Function, *, returns_itself: bool 
     returns_itself : whether a tensor of which nothing is asked is given back itself
     """
     parameters = operation.parameters
-    spelled = SpelledOut(parameters)
-    if not spelled.possible or any(form is Form.INDEX for form in spelled.forms.values()):
+    if not can_be_spelled(parameters):
         return general
     if operation.implementation.arrays_only:
-        return _made(operation, spelled, _plain)
+        return _made(operation, _plain)
 
     def rest(*pieces: Any) -> Any:
         args, kwargs = given(*pieces)
         return general(*args, **kwargs)
 
     if parameters.gathering or (parameters.leading and operation.kind not in CREATING):
-        return _made(operation, spelled, _leading, _rest=rest)
-    return _made(operation, spelled, partial(_several, returns_itself=returns_itself), _rest=rest)
+        return _made(operation, _leading, _rest=rest)
+    return _made(operation, partial(_several, returns_itself=returns_itself), _rest=rest)
 
 
 def operator_entry_point(operation: Declared, reflected: str) -> Function:
@@ -129,18 +128,18 @@ def operator_entry_point(operation: Declared, reflected: str) -> Function:
     operation : to compute
     reflected : the method that Python asks next
     """
-    return _made(operation, SpelledOut(operation.parameters), _plain, _reflected=reflected)
+    return _made(operation, _plain, _reflected=reflected)
 
 
 def _made(
     operation: Declared,
-    spelled: SpelledOut,
     source: Callable[..., list[str]],
     **names: Any,
 ) -> Function:
     """Return a function that is compiled at its first call, and anew once rules or base type have changed."""
 
     def build() -> tuple[str, Mapping[str, Any]]:
+        spelled = SpelledOut(operation.parameters)
         own = {
             **NAMES,
             **spelled.names,

@@ -47,6 +47,13 @@ def given(
     return (*args, *star), {**{name: x for name, x in named.items() if x is not MISSING}, **unknown}
 
 
+def can_be_spelled(parameters: Parameters) -> bool:
+    """Return whether a text can take the parameters: they are listed, their names are free, and none is an index."""
+    own = parameters.signature.parameters.values()
+    free = not any(p.kind is OPEN or p.name.startswith("_") or p.name in USED for p in own)
+    return free and not any(p.form is Form.INDEX for p in parameters.arrays)
+
+
 class SpelledOut:
     """Parameters as a text takes them, and how its lines speak of them.
 
@@ -71,11 +78,6 @@ class SpelledOut:
         self.given = f"{tuple_of(self.positional)}, _star, {{{by_name}}}, _unknown"
         taken = [*(f"{x}=_MISSING" for x in self.positional), *(["/"] if self.positional else []), "*_star"]
         self.taken = ", ".join([*taken, *(f"{name}=_MISSING" for name in self.named), "**_unknown"])
-
-    @property
-    def possible(self) -> bool:
-        """Whether the parameters can be spelled: they are listed, and their names are free."""
-        return not any(p.kind is OPEN or p.name.startswith("_") or p.name in USED for p in self.parameters)
 
     @property
     def names(self) -> dict[str, Any]:

@@ -83,15 +83,22 @@ def zeros_like_fields(x: Any, /, *, dtype: DType = None, device: Any = None, req
     found: list[Any] = []
 
     def outside(field: Any) -> Any:
-        found.append(tensor_namespace.isfinite(field))
-        return field.detach() if hasattr(field, "detach") else field
+        is_tensor = isinstance(field, Storage)
+        made = field.detach() if is_tensor else with_arrays(field, outside)
+        found.append(tensor_namespace.isfinite(field) if is_tensor else made is not None)
+        return made
+
+    def without_sign(field: Any) -> Any:
+        is_tensor = isinstance(field, Storage)
+        return field + zero if is_tensor else with_arrays(field, without_sign)
 
     x = with_arrays(x, outside)
     if x is None or not all(map(holds, found)):
         return decline(ELSEWHERE if x is None else "it holds infinities or NaN, whose products with 0 are none")
-    made = with_arrays(x * zero, lambda field: field + zero)  # of which -0.0 becomes 0.0
-    if type(made) is not type(x) or tuple(made.shape) != tuple(x.shape):
+    product = x * zero
+    if type(product) is not type(x) or tuple(product.shape) != tuple(x.shape):
         return decline("its product with a number is of another type")
+    made = with_arrays(product, without_sign)  # -0.0 becomes 0.0
     if dtype is None and device is None:
         return made
     return astype(made, made.dtype if dtype is None else dtype, device=device)

@@ -126,8 +126,8 @@ def cbrt(xp: Namespace, x: Array, /) -> Array:
 
     Examples
     --------
-    >>> dk.cbrt(dk.asarray([8.0, -27.0]))
-    tensor([ 2., -3.])
+    >>> dk.cbrt(dk.asarray([2.0, -3.0]))
+    tensor([ 1.2599, -1.4422])
     """
     x = floating(xp, x)
     negative = xp.signbit(x)

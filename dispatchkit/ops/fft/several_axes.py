@@ -43,7 +43,7 @@ HALVED_SAMPLES = [
 ]
 
 
-@operation(kind=kinds.fft, namespace=FFT, samples=COMPLEX_SAMPLES, decomposes=False)
+@operation(kind=kinds.fft, namespace=FFT, samples=COMPLEX_SAMPLES, decomposes=False, axis="axes")
 def fftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None, norm: Norm = "backward") -> Array:
     """Compute the discrete Fourier transform along several axes.
 
@@ -85,7 +85,7 @@ def fftn_transpose(xp, g, x, axes, norm):
     return resized(xp, xp.fft.ifftn(g, axes=axes, norm=OPPOSITE[norm]), x.shape)
 
 
-@operation(kind=kinds.fft, namespace=FFT, samples=COMPLEX_SAMPLES, decomposes=False)
+@operation(kind=kinds.fft, namespace=FFT, samples=COMPLEX_SAMPLES, decomposes=False, axis="axes")
 def ifftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None, norm: Norm = "backward") -> Array:
     """Compute the inverse discrete Fourier transform along several axes.
 
@@ -127,7 +127,7 @@ def ifftn_transpose(xp, g, x, axes, norm):
     return resized(xp, xp.fft.fftn(g, axes=axes, norm=OPPOSITE[norm]), x.shape)
 
 
-@operation(kind=kinds.fft, namespace=FFT, samples=REAL_SAMPLES, decomposes=False, real=True)
+@operation(kind=kinds.fft, namespace=FFT, samples=REAL_SAMPLES, decomposes=False, real=True, axis="axes")
 def rfftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None, norm: Norm = "backward") -> Array:
     """Compute the discrete Fourier transform of real numbers along several axes, half of it along the last one.
 
@@ -171,7 +171,7 @@ def rfftn_transpose(xp, g, x, s, axes, norm):
     return resized(xp, xp.fft.irfftn(halved, s=lengths, axes=places, norm=OPPOSITE[norm]), x.shape)
 
 
-@operation(kind=kinds.fft, namespace=FFT, samples=HALVED_SAMPLES, decomposes=False)
+@operation(kind=kinds.fft, namespace=FFT, samples=HALVED_SAMPLES, decomposes=False, axis="axes")
 def irfftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None, norm: Norm = "backward") -> Array:
     """Compute the inverse of `rfftn` along several axes: real numbers from half a spectrum.
 

@@ -12,7 +12,15 @@ from dispatchkit.backends.arrays import advice_for_subclass, foreign, raw_array
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, raise_with_context
 from dispatchkit.declare.decorators import indexing
-from dispatchkit.declare.inplace import check_may_change, check_writeable, in_graph, is_alone, touch, write_back
+from dispatchkit.declare.inplace import (
+    check_may_change,
+    check_writeable,
+    in_graph,
+    is_alone,
+    put_elements,
+    touch,
+    write_back,
+)
 from dispatchkit.declare.libraries import as_python, common_library
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.outputs import call_node, note_view
@@ -284,7 +292,7 @@ def assign(operation: Assignment, x: Any, key: Any, value: Any, /) -> None:
         new = as_python(new)
         xp = common_library("dispatchkit.setitem", (x, value, *(key if isinstance(key, tuple) else (key,))))
     try:
-        xp.setitem(a, raw, new)
+        put_elements(x, xp, raw, new)
     except ValueError as error:
         raise ValueError(
             f"setitem: a value of shape {getattr(new, 'shape', ())} does not broadcast to the selected elements, of "

@@ -1,7 +1,8 @@
-"""Selecting elements without index expressions: by index arrays, on a diagonal, or on one side of one."""
+"""Selecting elements without index expressions: by index arrays, a mask, on a diagonal, or on one side of one."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,11 @@ import numpy as np
 from dispatchkit.declare.decorators import indexing, manipulation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.ops.shared.arguments import Named
 from dispatchkit.ops.shared.arrays import on_diagonal, shape_of
 from dispatchkit.ops.shared.axes import along, normal_axis
 
-__all__ = ["diag", "take", "take_along_axis", "tril", "triu"]
+__all__ = ["diag", "gather", "masked_fill", "scatter_add", "take", "take_along_axis", "tril", "triu"]
 
 
 @indexing(
@@ -104,10 +106,172 @@ def take_along_axis(xp: Namespace, x: Array, indices: Array, /, *, axis: int = -
 
 @take_along_axis.def_transpose("x")
 def take_along_axis_transpose(xp, g, x, indices, axis):
-    place = normal_axis(axis, x.ndim)
-    key: list[Any] = [xp.reshape(xp.arange(n), (-1,) + (1,) * (x.ndim - 1 - i)) for i, n in enumerate(x.shape)]
-    key[place] = indices
-    return xp.index_put(xp.zeros(x.shape, dtype=g.dtype), tuple(key), g, accumulate=True)
+    key = _by_index(xp, x.shape, indices, normal_axis(axis, x.ndim))
+    return xp.index_put(xp.zeros(x.shape, dtype=g.dtype), key, g, accumulate=True)
+
+
+@indexing(
+    methods=("gather",),
+    samples=[
+        sample(draw(2, 3), 1, np.asarray([[2, 0], [1, 1]])),
+        sample(draw(2, 3), 0, np.asarray([[1, 0]])),
+        sample(draw(4), -1, np.asarray([0, 2, 0, 0, 3])),
+    ],
+)
+def gather(xp: Namespace, x: Array, /, axis: int, indices: Array) -> Array:
+    """Take elements along an axis, at each place of an array of indices.
+
+    Parameters
+    ----------
+    axis : to take along
+    indices : array of integers with as many axes as `x`, along the others no longer than `x`
+
+    Returns
+    -------
+    array of the shape of `indices`: for axis 0 of a matrix ``y[i, j] = x[indices[i, j], j]``
+
+    Raises
+    ------
+    IndexError : if an index is out of range
+    ValueError : if `x` and `indices` differ in their number of axes, or `indices` is longer along another axis
+
+    Notes
+    -----
+    `take_along_axis` broadcasts, while shorter `indices` here leave the rest of `x` out. Source: PyTorch,
+    `torch.gather`, where `axis` and `indices` are `dim` and `index`, and negative indices are refused.
+
+    Examples
+    --------
+    >>> dk.gather(dk.asarray([[1.0, 2.0], [3.0, 4.0]]), 1, dk.asarray([[1], [0]]))
+    tensor([[2.],
+            [3.]])
+    """
+    place = _place_of(gather, x, axis, indices, {"x": x})
+    return xp.take_along_axis(xp.getitem(x, _corner(indices, place)), indices, axis=place)
+
+
+@indexing(
+    methods=("scatter_add",),
+    samples=[
+        sample(draw(2, 3), 1, np.asarray([[2, 2], [1, 0]]), draw(2, 2)),
+        sample(draw(3, 2), 0, np.asarray([[1, 0]]), draw(2, 2)),
+        sample(draw(4), -1, np.asarray([0, 2, 0, 0, 3]), draw(5)),
+    ],
+)
+def scatter_add(xp: Namespace, x: Array, /, axis: int, indices: Array, src: Array) -> Array:
+    """Add elements to those of an array that indices along an axis name.
+
+    Parameters
+    ----------
+    axis : along which the indices count
+    indices : array of integers with as many axes as `x`, along the others no longer than `x`
+    src : what is added, array with as many axes, nowhere shorter than `indices`
+
+    Returns
+    -------
+    array of the shape and dtype of `x`: for axis 0 of matrices ``src[i, j]`` is added to
+    ``x[indices[i, j], j]``, every time it is named
+
+    Raises
+    ------
+    IndexError : if an index is out of range
+    ValueError : if the arrays differ in their number of axes, or `indices` is longer than another one allows
+
+    Notes
+    -----
+    Linear in `x` and `src`; what `indices` does not reach of `src` is left out. Source: PyTorch,
+    `torch.scatter_add`, where `axis` and `indices` are `dim` and `index`, and negative indices are refused.
+
+    Examples
+    --------
+    >>> dk.scatter_add(dk.zeros(3), 0, dk.asarray([0, 2, 2]), dk.asarray([1.0, 2.0, 3.0]))
+    tensor([1., 0., 5.])
+    """
+    place = _place_of(scatter_add, x, axis, indices, {"x": x, "src": src})
+    part = xp.getitem(src, tuple(map(slice, indices.shape)))
+    return xp.index_put(x, _by_index(xp, indices.shape, indices, place), part, accumulate=True)
+
+
+def _place_of(op: Named, x: Any, axis: int, indices: Any, arrays: Mapping[str, Any]) -> int:
+    """Return an axis as a non-negative number, for indices that name elements of arrays along it.
+
+    Raises
+    ------
+    ValueError : naming the array that `indices` does not fit
+    """
+    place = normal_axis(axis, x.ndim, op.__name__)
+    for name, array in arrays.items():
+        free = place if name == "x" else -1
+        if array.ndim != indices.ndim or any(
+            long > n for i, (long, n) in enumerate(zip(indices.shape, array.shape, strict=True)) if i != free
+        ):
+            raise ValueError(
+                f"{op.__name__}: indices of shape {tuple(indices.shape)} do not fit {name} of shape "
+                f"{tuple(array.shape)} along axis {axis}: they have as many axes, and along the others "
+                f"at most as many elements"
+            )
+    return place
+
+
+def _corner(indices: Any, axis: int) -> tuple[slice, ...]:
+    """Return the index of the part of an array that indices along an axis are about."""
+    return tuple(slice(None if i == axis else n) for i, n in enumerate(indices.shape))
+
+
+def _by_index(xp: Namespace, shape: Sequence[int], indices: Any, axis: int) -> tuple[Any, ...]:
+    """Return the index of the elements that indices along an axis name, each at its place along the others."""
+    key: list[Any] = [xp.reshape(xp.arange(n), (-1,) + (1,) * (len(shape) - 1 - i)) for i, n in enumerate(shape)]
+    key[axis] = indices
+    return tuple(key)
+
+
+@indexing(
+    methods=("masked_fill",),
+    samples=[
+        sample(draw(2, 3), np.asarray([[True], [False]]), 0.5),
+        sample(draw(3), draw(3, content="boolean"), draw()),
+        sample(draw(2, 1), draw(3, content="boolean"), -np.inf, differentiable=False),
+    ],
+)
+def masked_fill(xp: Namespace, x: Array, /, mask: Array, value: Array | float) -> Array:
+    """Replace the elements of an array at which a mask is true by a number.
+
+    Parameters
+    ----------
+    mask : array of booleans that broadcasts with `x`
+    value : number or 0-D array
+
+    Returns
+    -------
+    array of the broadcast shape and the dtype of `x`
+
+    Raises
+    ------
+    TypeError : if the mask is not of booleans, or `value` is of a kind that the dtype of `x` cannot hold
+    ValueError : if `value` has axes
+
+    Notes
+    -----
+    The cotangent goes to the elements that stay and, summed over the others, to `value`. Source: PyTorch,
+    `torch.masked_fill`, which rounds a floating number that fills an array of integers.
+
+    Examples
+    --------
+    >>> dk.masked_fill(dk.asarray([1.0, 2.0]), dk.asarray([True, False]), -dk.inf)
+    tensor([-inf,   2.])
+    """
+    if not hasattr(mask, "dtype") or not xp.isdtype(mask.dtype, "bool"):
+        raise TypeError(f"{masked_fill.__name__}: mask must be of booleans, found {getattr(mask, 'dtype', mask)}")
+    if shape_of(value):
+        raise ValueError(f"{masked_fill.__name__}: value must be a number or 0-D, found shape {shape_of(value)}")
+    found = xp.where(mask, value, x)
+    if found.dtype == x.dtype:
+        return found
+    if not xp.isdtype(x.dtype, ("real floating", "complex floating")) or (
+        xp.isdtype(found.dtype, "complex floating") and not xp.isdtype(x.dtype, "complex floating")
+    ):
+        raise TypeError(f"{masked_fill.__name__}: an array of {x.dtype} cannot hold the value {value!r}")
+    return xp.astype(found, x.dtype)
 
 
 @manipulation(

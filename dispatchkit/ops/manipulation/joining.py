@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dispatchkit.declare.axes import Axes
 from dispatchkit.declare.decorators import alias, manipulation
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
@@ -35,6 +36,7 @@ __all__ = [
         sample((draw(2, 3), draw(2, 1)), axis=-1),
         sample([draw(2), draw(2, 2)], axis=None),
     ],
+    axis=Axes(("axis",), none=None),
 )
 def concat(xp: Namespace, arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     """Join arrays along an axis they have.
@@ -78,7 +80,9 @@ def concat_transpose(xp, g, arrays, axis):
 
 
 @manipulation(
-    passthrough=True, samples=[sample([draw(2, 3), draw(2, 3)]), sample((draw(3), draw(3)), axis=-1), sample([draw()])]
+    passthrough=True,
+    samples=[sample([draw(2, 3), draw(2, 3)]), sample((draw(3), draw(3)), axis=-1), sample([draw()])],
+    axis=Axes(("axis",), added=True),
 )
 def stack(xp: Namespace, arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     """Join arrays along a new axis.
@@ -114,7 +118,7 @@ def stack_transpose(g, axis):
     return _parts(g, axis, "stack")
 
 
-@manipulation(samples=[sample(draw(3, 2)), sample(draw(2, 3), axis=-1)])
+@manipulation(samples=[sample(draw(3, 2)), sample(draw(2, 3), axis=-1)], axis="axis")
 def unstack(xp: Namespace, x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Take an array apart along an axis.
 
@@ -160,6 +164,7 @@ def _parts(x: Any, axis: int, name: str) -> list[Any]:
         sample(draw(2, 3), 2, axis=1),
         sample(draw(3), np.asarray([2, 0, 1]), axis=0),
     ],
+    axis=Axes(("axis",), none=None),
 )
 def repeat(xp: Namespace, x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
     """Repeat each element.

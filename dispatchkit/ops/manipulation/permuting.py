@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dispatchkit.declare.axes import Axes
 from dispatchkit.declare.decorators import alias, manipulation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
@@ -222,6 +223,7 @@ def _swapped(ndim: int, axis1: int, axis2: int, name: str) -> tuple[int, ...]:
     passthrough=True,
     methods=("moveaxis",),
     samples=[sample(draw(2, 3, 4), 0, -1), sample(draw(2, 3, 4), (0, 1), (-1, 0))],
+    axis=Axes(("source", "destination")),
 )
 def moveaxis(xp: Namespace, x: Array, source: int | tuple[int, ...], destination: int | tuple[int, ...], /) -> Array:
     """Move axes to other places; the others keep their order.
@@ -261,6 +263,7 @@ def moveaxis_transpose(xp, g, source, destination):
     methods=("flip",),
     varargs="axis",
     samples=[sample(draw(3)), sample(draw(2, 3), axis=0), sample(draw(2, 3), axis=(0, -1))],
+    axis="axis",
 )
 def flip(xp: Namespace, x: Array, /, *, axis: Axis = None) -> Array:
     """Reverse the order of the elements.
@@ -298,6 +301,7 @@ def flip_transpose(xp, g, axis):
     passthrough=True,
     methods=("roll",),
     samples=[sample(draw(2, 3), 1), sample(draw(2, 3), -1, axis=0), sample(draw(2, 3), (1, 2), axis=(0, 1))],
+    axis=Axes(("axis",), none=None),
 )
 def roll(xp: Namespace, x: Array, /, shift: int | tuple[int, ...], *, axis: Axis = None) -> Array:
     """Shift the elements; those that leave at the end come in at the beginning.

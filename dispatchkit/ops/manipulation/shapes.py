@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from dispatchkit.declare.axes import Axes, unit_axes
 from dispatchkit.declare.decorators import manipulation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace, Shape
@@ -164,6 +165,7 @@ def ravel(xp: Namespace, x: Array, /) -> Array:
         sample(draw(1, 3, 1), 0),
         sample(draw(1, 3, 1), axis=(0, -1)),
     ],
+    axis=Axes(("axis",), unit_axes),
 )
 def squeeze(xp: Namespace, x: Array, /, axis: Axis = None) -> Array:
     """Drop axes of length 1.
@@ -198,6 +200,7 @@ def squeeze(xp: Namespace, x: Array, /, axis: Axis = None) -> Array:
     passthrough=True,
     methods=("expand_dims",),
     samples=[sample(draw(2, 3), 0), sample(draw(2), axis=(0, -1)), sample(draw(), -1)],
+    axis=Axes(("axis",), added=True),
 )
 def expand_dims(xp: Namespace, x: Array, /, axis: int | tuple[int, ...]) -> Array:
     """Insert axes of length 1.

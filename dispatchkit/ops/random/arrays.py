@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dispatchkit.backends.arrays import device_of
 from dispatchkit.declare.decorators import random
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace, Shape
@@ -174,7 +175,7 @@ def rand_like(
     (2, 3)
     """
     distribution = source_of(generator).random
-    return drawn(xp, rand_like.__name__, distribution, x.shape, dtype or x.dtype, device or x.device)
+    return drawn(xp, rand_like.__name__, distribution, x.shape, dtype or x.dtype, device or device_of(x))
 
 
 @random(differentiable=False, samples=[sample(draw(2, 3)), sample(draw(), dtype="float32")])
@@ -204,4 +205,4 @@ def randn_like(
     (2, 3)
     """
     distribution = source_of(generator).standard_normal
-    return drawn(xp, randn_like.__name__, distribution, x.shape, dtype or x.dtype, device or x.device)
+    return drawn(xp, randn_like.__name__, distribution, x.shape, dtype or x.dtype, device or device_of(x))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,11 +12,13 @@ from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.decorators import random
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace, Shape
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.ops.creation.creation import shape_of
 from dispatchkit.ops.creation.dtypes import default_dtype_of
 from dispatchkit.ops.random.generator import Generator, source_of
+from dispatchkit.ops.shared.arguments import integer
 
-__all__ = ["bernoulli", "normal", "permutation", "randint", "uniform"]
+__all__ = ["bernoulli", "multinomial", "normal", "permutation", "randint", "uniform"]
 
 RANDOM = "dispatchkit.random"
 # Characters of float32 and float64, which NumPy's generators draw.
@@ -46,8 +49,7 @@ def drawn(
     wanted = default_dtype_of("f") if dtype is None else numpy_dtype(dtype)
     if wanted.char not in FLOATS:
         raise ValueError(f"{name}: dtype must be float32 or float64, found {wanted}")
-    values = np.asarray(distribution(size=shape_of(name, shape), dtype=wanted))
-    return xp.asarray(values, device=device)
+    return xp.asarray(distribution(size=shape_of(name, shape), dtype=wanted), device=device)
 
 
 @random(
@@ -176,11 +178,9 @@ def integers(
         raise ValueError(f"{name}: high must be above low, found low={low} and high={high}")
     wanted = np.dtype("int64") if dtype is None else numpy_dtype(dtype)
     lengths = shape_of(name, shape)
-    if wanted.kind in "fc":
-        values = source_of(generator).integers(low, high, size=lengths).astype(wanted)
-    else:
-        values = np.asarray(source_of(generator).integers(low, high, size=lengths, dtype=wanted))
-    return xp.asarray(values, device=device)
+    integral = np.dtype("int64") if wanted.kind in "fc" else wanted
+    values = source_of(generator).integers(low, high, size=lengths, dtype=integral)
+    return xp.asarray(values, dtype=wanted, device=device)
 
 
 @random(
@@ -256,9 +256,96 @@ def bernoulli(
     own = getattr(p, "shape", ())
     lengths = tuple(own) if shape is None else shape_of(bernoulli.__name__, shape)
     inside = (p >= 0) & (p <= 1)
-    if not (inside if isinstance(inside, bool) else bool(xp.all(inside))):
+    if not holds(inside, traced=True):
         raise ValueError(f"{bernoulli.__name__}: a probability is between 0 and 1, found {p!r}")
     device = getattr(p, "device", None) if device is None else device
     numbers = xp.asarray(source_of(generator).random(lengths), device=device)
     default = getattr(p, "dtype", default_dtype_of("f"))
     return xp.astype(numbers < p, dtype or default)
+
+
+@random(
+    namespace=RANDOM,
+    differentiable=False,
+    samples=[
+        sample(draw(4, low=0.1, high=1.0), 2),
+        sample(draw(2, 3, low=0.1, high=1.0), 5, replacement=True),
+        sample(np.asarray([0.0, 1.0]), 1),
+    ],
+)
+def multinomial(
+    xp: Namespace,
+    probs: Array,
+    /,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+) -> Array:
+    """Draw numbers of categories by their probabilities.
+
+    Parameters
+    ----------
+    probs : probability of each category, array of shape (..., K); only their ratios matter
+    num_samples : how many to draw
+    replacement : whether a category may be drawn again
+
+    Returns
+    -------
+    array of int64 of shape (..., num_samples), from 0 on and below K, in the order in which they were drawn
+
+    Raises
+    ------
+    ValueError : if a probability is negative, infinite or NaN, all are 0, or fewer categories than are to be drawn
+        without replacement have a probability
+
+    Notes
+    -----
+    Without replacement, each category waits for a time of the exponential distribution, at the rate of its
+    probability, and those that come first are drawn; with replacement, uniform numbers are found among the cumulative
+    sums. NumPy's function of this name counts how often each category was drawn. Source: PyTorch,
+    `torch.multinomial`.
+
+    Examples
+    --------
+    >>> dk.random.multinomial(dk.asarray([0.0, 1.0, 0.0]), 3, replacement=True)
+    tensor([1, 1, 1])
+    """
+    shape = tuple(probs.shape)
+    count = integer(multinomial, "num_samples", num_samples, least=1)
+    if not shape:
+        raise ValueError(f"{multinomial.__name__}: probs must have shape (..., K), found ()")
+    draws = (*shape[:-1], count) if replacement else shape
+    numbers = xp.asarray(source_of(generator).random(draws), device=probs.device)
+    return categories(xp, probs, numbers, count, replacement)
+
+
+def categories(xp: Namespace, probs: Any, numbers: Any, count: int, replacement: bool) -> Any:
+    """Return the categories that numbers drawn from 0 to 1 choose.
+
+    Parameters
+    ----------
+    xp : namespace of the arrays
+    probs : of each category, array of shape (..., K)
+    numbers : array of shape (..., count) with replacement, of the shape of `probs` without
+    count : how many categories to choose
+    replacement : whether one may be chosen again
+
+    Raises
+    ------
+    ValueError : if the probabilities are none, or too few
+    """
+    probs = xp.astype(probs, xp.float64)
+    if not holds((probs >= 0) & (probs < math.inf), traced=True):
+        raise ValueError(f"{multinomial.__name__}: a probability is neither negative nor infinite nor NaN")
+    least = 1 if replacement else count
+    if not holds(xp.count_nonzero(probs, axis=-1) >= least, traced=True):
+        raise ValueError(f"{multinomial.__name__}: fewer than {least} categories have a probability other than 0")
+    if not replacement:
+        waits = xp.where(probs > 0, -xp.log1p(-numbers) / xp.where(probs > 0, probs, 1.0), math.inf)
+        return xp.getitem(xp.argsort(waits, axis=-1), (..., slice(count)))
+    sums = xp.cumulative_sum(probs, axis=-1)
+    sums = sums / xp.getitem(sums, (..., slice(-1, None)))
+    if sums.ndim == 1:
+        return xp.searchsorted(sums, numbers, side="right")
+    return xp.count_nonzero(xp.getitem(sums, (..., None, slice(None))) <= xp.getitem(numbers, (..., None)), axis=-1)

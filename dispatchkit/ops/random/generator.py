@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dispatchkit.backends.arrays import UNTRACKED
 from dispatchkit.declare.namespace import enter
 
+# What is public; the library itself uses more.
 __all__ = ["Generator", "current_generator", "default_generator", "drawing_from", "manual_seed"]
 
 
@@ -41,8 +43,21 @@ class Generator:
     True
     """
 
+    seed: Any
+    source: np.random.Generator
+
     def __init__(self, seed: int | None = None) -> None:
-        self.manual_seed(seed)
+        if seed is not None:
+            self.manual_seed(seed)
+
+    def __getattr__(self, name: str) -> Any:
+        # Without a seed it starts when it is first used: NumPy loads its generators then, not with the library.
+        if name not in {"seed", "source"}:
+            raise AttributeError(f"Generator has no attribute {name!r}")
+        return getattr(self.manual_seed(None), name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"seed": self.seed, "source": self.source}
 
     def __repr__(self) -> str:
         return f"Generator(seed={self.seed})"
@@ -64,7 +79,7 @@ class Generator:
         return self
 
     def _start(self, sequence: np.random.SeedSequence) -> None:
-        self.seed: Any = sequence.entropy
+        self.seed = sequence.entropy
         self.source = np.random.Generator(np.random.PCG64(sequence))
 
     def get_state(self) -> dict[str, Any]:
@@ -173,17 +188,38 @@ def current_generator() -> Generator:
     Returns
     -------
     the default generator, or the one that `drawing_from` names
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> generator = dk.Generator(0)
+    >>> with dk.random.drawing_from(generator):
+    ...     dk.random.current_generator() is generator
+    True
     """
     return _current.get()
 
 
 @contextmanager
 def drawing_from(generator: Generator) -> Iterator[None]:
-    """Have everything random that is given no generator draw from one, in this context alone.
+    """Draw from a generator wherever none is given, in this thread or asyncio task alone.
 
     Parameters
     ----------
     generator : to draw from inside the `with` block
+
+    Yields
+    ------
+    nothing
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> def drawn():
+    ...     with dk.random.drawing_from(dk.Generator(0)):
+    ...         return dk.rand(2).tolist()
+    >>> drawn() == drawn()
+    True
     """
     token = _current.set(generator)
     try:
@@ -192,9 +228,76 @@ def drawing_from(generator: Generator) -> Iterator[None]:
         _current.reset(token)
 
 
-def source_of(generator: Generator | None) -> np.random.Generator:
-    """Return what to draw from: a generator's source, or that of the default one."""
-    return (_current.get() if generator is None else generator).source
+def source_of(generator: Generator | None) -> Any:
+    """Return what to draw from: a generator's source, that of the default one, or what stands for it in a replay."""
+    source = (_current.get() if generator is None else generator).source
+    replay = _replay.get()
+    return source if replay is None else _StandIn(source, replay)
+
+
+class Draw(NamedTuple):
+    """Random numbers as they were drawn: from a source, by a method of it."""
+
+    source: np.random.Generator
+    method: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def numbers(self) -> Any:
+        """Return the numbers that the source gives next."""
+        return np.asarray(getattr(self.source, self.method)(*self.args, **self.kwargs))
+
+    def like(self) -> Any:
+        """Return such numbers, and leave the source as it is."""
+        return self._replace(source=copy.deepcopy(self.source)).numbers()
+
+
+class _Replay:
+    """The draws of a function that is traced, and the arrays that stand for their results."""
+
+    def __init__(self, given: Sequence[Any] | None) -> None:
+        self.given = given
+        self.draws: list[Draw] = []
+
+    def result(self, draw: Draw) -> Any:
+        """Return what stands for the next draw; where nothing is given, numbers that leave the source as it was."""
+        self.draws.append(draw)
+        if self.given is None:
+            return draw.like()
+        return self.given[len(self.draws) - 1]
+
+
+class _StandIn:
+    """Stands for a source while a function is traced."""
+
+    def __init__(self, source: np.random.Generator, replay: _Replay) -> None:
+        self.source, self.replay = source, replay
+
+    def __getattr__(self, method: str) -> Any:
+        return lambda *args, **kwargs: self.replay.result(Draw(self.source, method, args, kwargs))
+
+
+_replay: ContextVar[_Replay | None] = ContextVar("dispatchkit.replay", default=None)
+
+
+@contextmanager
+def replaying(given: Sequence[Any] | None) -> Iterator[list[Draw]]:
+    """Have everything random draw nothing inside a `with` block, but take arrays that are given, in order.
+
+    Parameters
+    ----------
+    given : an array for each draw; None for arrays of the right shapes, where the draws are not known yet
+
+    Returns
+    -------
+    list of the draws, which grows with them
+    """
+    replay = _Replay(given)
+    token = _replay.set(replay)
+    try:
+        yield replay.draws
+    finally:
+        _replay.reset(token)
 
 
 for _name in ("Generator", "default_generator", "manual_seed"):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.declare.axes import Axes, only_axis
 from dispatchkit.declare.decorators import alias, operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace
@@ -23,7 +24,13 @@ CUMULATIVE_SAMPLES = [
 ]
 
 
-@operation(passthrough=True, kind=kinds.function, namespace="dispatchkit", samples=CUMULATIVE_SAMPLES)
+@operation(
+    passthrough=True,
+    kind=kinds.function,
+    namespace="dispatchkit",
+    samples=CUMULATIVE_SAMPLES,
+    axis=Axes(("axis",), only_axis),
+)
 def cumulative_sum(
     xp: Namespace,
     x: Array,
@@ -70,7 +77,13 @@ def cumulative_sum_transpose(xp, g, x, axis, include_initial):
     return xp.flip(xp.cumulative_sum(xp.flip(g, axis=axis), axis=axis), axis=axis)
 
 
-@operation(passthrough=True, kind=kinds.function, namespace="dispatchkit", samples=CUMULATIVE_SAMPLES)
+@operation(
+    passthrough=True,
+    kind=kinds.function,
+    namespace="dispatchkit",
+    samples=CUMULATIVE_SAMPLES,
+    axis=Axes(("axis",), only_axis),
+)
 def cumulative_prod(
     xp: Namespace,
     x: Array,

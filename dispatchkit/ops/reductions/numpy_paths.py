@@ -18,7 +18,6 @@ __all__: list[str] = []
 
 _product: Any = np.multiply.reduce
 _body_of_sum, _body_of_prod, _body_of_mean = map(body_on_numpy, (nansum, nanprod, nanmean))
-_body_of_var, _body_of_std = map(body_on_numpy, (nanvar, nanstd))
 
 
 @nansum.def_numpy
@@ -74,42 +73,31 @@ def _nan_variance(x: Any, axis: Axis, correction: float, keepdims: bool) -> Any:
     return y if keepdims else y.squeeze(axis)
 
 
-@nanvar.def_numpy
-def nanvar_numpy(
-    x: Any,
-    /,
-    *,
-    axis: Axis = None,
-    dtype: DType = None,
-    correction: float = 0.0,
-    ddof: float | None = None,
-    keepdims: bool = False,
-) -> Any:
-    if dtype is not None or x.size < 2:
-        return _body_of_var(x, axis=axis, dtype=dtype, correction=correction, ddof=ddof, keepdims=keepdims)
-    if x.dtype is HALF:
-        single = x.astype(SINGLE)
-        return nanvar_numpy(single, axis=axis, correction=correction, ddof=ddof, keepdims=keepdims).astype(HALF)
-    return _nan_variance(x, axis, one_correction(nanvar.__name__, correction, ddof), keepdims)
+def _declare_spread(operation: Any, root: Callable[[Any], Any]) -> None:
+    """Compute a variance, or a root of it, without its NaN."""
+    body = body_on_numpy(operation)
+
+    def compute(
+        x: Any,
+        /,
+        *,
+        axis: Axis = None,
+        dtype: DType = None,
+        correction: float = 0.0,
+        ddof: float | None = None,
+        keepdims: bool = False,
+    ) -> Any:
+        if dtype is not None or x.size < 2:
+            return body(x, axis=axis, dtype=dtype, correction=correction, ddof=ddof, keepdims=keepdims)
+        wide = x.astype(SINGLE) if x.dtype is HALF else x
+        y = root(_nan_variance(wide, axis, one_correction(operation.__name__, correction, ddof), keepdims))
+        return y.astype(HALF) if x.dtype is HALF else y
+
+    operation.def_numpy(compute)
 
 
-@nanstd.def_numpy
-def nanstd_numpy(
-    x: Any,
-    /,
-    *,
-    axis: Axis = None,
-    dtype: DType = None,
-    correction: float = 0.0,
-    ddof: float | None = None,
-    keepdims: bool = False,
-) -> Any:
-    if dtype is not None or x.size < 2:
-        return _body_of_std(x, axis=axis, dtype=dtype, correction=correction, ddof=ddof, keepdims=keepdims)
-    if x.dtype is HALF:
-        single = x.astype(SINGLE)
-        return nanstd_numpy(single, axis=axis, correction=correction, ddof=ddof, keepdims=keepdims).astype(HALF)
-    return np.sqrt(_nan_variance(x, axis, one_correction(nanstd.__name__, correction, ddof), keepdims))
+_declare_spread(nanvar, lambda variance: variance)
+_declare_spread(nanstd, np.sqrt)
 
 
 def _without_nan(reduce: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from typing_extensions import override
 
+from dispatchkit.declare.axes import Axes
 from dispatchkit.declare.decorators import operation, searching
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.ops.shared.arguments import integer
+from dispatchkit.ops.shared.axes import along, normal_axis
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["argmax", "argmin", "argsort", "nonzero", "searchsorted", "sort", "where"]
+__all__ = ["argmax", "argmin", "argsort", "nonzero", "searchsorted", "sort", "topk", "where"]
 
 EXTREME_SAMPLES = [
     sample(draw(4, content="distinct")),
@@ -29,7 +32,13 @@ ORDER_SAMPLES = [
 ]
 
 
-@searching(passthrough=True, differentiable=False, samples=EXTREME_SAMPLES, takes="real numbers")
+@searching(
+    passthrough=True,
+    differentiable=False,
+    samples=EXTREME_SAMPLES,
+    takes="real numbers",
+    axis=Axes(("axis",), none=None),
+)
 def argmax(xp: Namespace, x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Find the index of the largest element.
 
@@ -58,7 +67,13 @@ def argmax(xp: Namespace, x: Array, /, *, axis: int | None = None, keepdims: boo
     return xp.argmax(x, axis=axis, keepdims=keepdims)
 
 
-@searching(passthrough=True, differentiable=False, samples=EXTREME_SAMPLES, takes="real numbers")
+@searching(
+    passthrough=True,
+    differentiable=False,
+    samples=EXTREME_SAMPLES,
+    takes="real numbers",
+    axis=Axes(("axis",), none=None),
+)
 def argmin(xp: Namespace, x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Find the index of the smallest element.
 
@@ -308,3 +323,62 @@ def argsort(xp: Namespace, x: Array, /, *, axis: int = -1, descending: bool = Fa
     tensor([2, 0, 1])
     """
     return xp.argsort(x, axis=axis, descending=descending, stable=stable)
+
+
+class TopKResult(NamedTuple):
+    """The largest or smallest elements along an axis, and where they stand."""
+
+    values: Array
+    indices: Array
+
+
+@operation(
+    kind=kinds.searching,
+    namespace="dispatchkit",
+    methods=("topk",),
+    samples=[
+        sample(draw(4, content="distinct"), 2),
+        sample(draw(2, 3, content="distinct"), 2, axis=0, largest=False),
+        sample(draw(2, 3, content="distinct"), 0),
+        sample(draw(6, low=0, high=2, content="integer"), 6),
+    ],
+    takes="real numbers",
+)
+def topk(xp: Namespace, x: Array, /, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> TopKResult:
+    """Find the `k` largest elements along an axis.
+
+    Parameters
+    ----------
+    k : how many, up to the length of the axis
+    axis : to look along
+    largest : whether the largest are wanted, rather than the smallest
+    sorted : accepted for programs that pass it; the elements always come in order
+
+    Returns
+    -------
+    named tuple of `values`, the largest first (the smallest first without `largest`), and `indices`, their places
+    along the axis; both have length `k` along it
+
+    Raises
+    ------
+    ValueError : if `k` is negative or more than the axis has elements
+
+    Notes
+    -----
+    NaN counts as the largest; of elements that tie, the first comes first. The cotangent of the values goes to the
+    elements that were found. Source: PyTorch, `torch.topk`, where `axis` is `dim`.
+
+    Examples
+    --------
+    >>> dk.topk(dk.asarray([2.0, 5.0, 3.0]), 2)
+    TopKResult(values=tensor([5., 3.]), indices=tensor([1, 2]))
+    """
+    place = normal_axis(axis, x.ndim, topk.__name__)
+    count = integer(topk, "k", k, least=0)
+    if count > x.shape[place]:
+        raise ValueError(
+            f"{topk.__name__}: k must be at most {x.shape[place]}, the length of axis {axis}, found {count}"
+        )
+    order = xp.argsort(x, axis=place, descending=largest)
+    indices = xp.getitem(order, along(place, slice(count)))
+    return TopKResult(xp.take_along_axis(x, indices, axis=place), indices)

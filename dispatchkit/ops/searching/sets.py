@@ -1,4 +1,4 @@
-"""Arrays as sets: distinct elements, membership."""
+"""Arrays as sets: distinct elements, membership, how often integers occur."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import NamedTuple
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.declare.wrapping import holds
+from dispatchkit.ops.shared.arguments import integer
+from dispatchkit.ops.shared.arrays import floating
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
+__all__ = ["bincount", "isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
 
 
 class UniqueAllResult(NamedTuple):
@@ -174,3 +177,58 @@ def isin(xp: Namespace, x1: Array, x2: Array, /, *, invert: bool = False) -> Arr
     tensor([False,  True, False])
     """
     return xp.isin(x1, x2, invert=invert)
+
+
+@operation(
+    kind=kinds.set,
+    namespace="dispatchkit",
+    methods=("bincount",),
+    samples=[
+        sample(draw(6, low=0, high=3, content="integer")),
+        sample(draw(4, low=0, high=3, content="integer"), draw(4)),
+        sample(draw(0, content="integer"), minlength=2),
+    ],
+)
+def bincount(xp: Namespace, x: Array, /, weights: Array | None = None, minlength: int = 0) -> Array:
+    """Count how often each integer occurs.
+
+    Parameters
+    ----------
+    x : array of integers from 0 on, of shape (N,)
+    weights : array of shape (N,) that is added up in place of ones
+    minlength : least length of the result
+
+    Returns
+    -------
+    array of shape (K,), where K is one more than the largest integer, or `minlength` if that is more: of int64, or of
+    the dtype of floating `weights`, float64 for others
+
+    Raises
+    ------
+    TypeError : if `x` is not of integers
+    ValueError : if it is no vector or has negative elements, `weights` has another shape, or `minlength` is negative
+
+    Notes
+    -----
+    Linear in `weights`. Source: PyTorch, `torch.bincount`, and NumPy, `numpy.bincount`, which gives float64 for
+    weights of any dtype; neither is differentiable.
+
+    Examples
+    --------
+    >>> dk.bincount(dk.asarray([0, 2, 2]))
+    tensor([1, 0, 2])
+    """
+    if not xp.isdtype(x.dtype, "integral"):
+        raise TypeError(f"{bincount.__name__}: x must be of integers, found {x.dtype}")
+    if x.ndim != 1:
+        raise ValueError(f"{bincount.__name__}: x must be a vector, found shape {tuple(x.shape)}")
+    if not holds(x >= 0):
+        raise ValueError(f"{bincount.__name__}: x must be of integers from 0 on, found {int(xp.min(x))}")
+    if weights is not None and tuple(weights.shape) != tuple(x.shape):
+        raise ValueError(
+            f"{bincount.__name__}: weights of shape {tuple(weights.shape)} for integers of shape {tuple(x.shape)}"
+        )
+    least = integer(bincount, "minlength", minlength, least=0)
+    length = max(least, int(xp.max(x)) + 1) if x.shape[0] else least
+    added = xp.ones(x.shape, dtype=xp.int64) if weights is None else floating(xp, weights)
+    return xp.index_put(xp.zeros((length,), dtype=added.dtype), x, added, accumulate=True)

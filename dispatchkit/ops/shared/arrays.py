@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from dispatchkit.backends.arrays import holds_complex, is_inexact, project
+from dispatchkit.backends.arrays import holds_complex, is_inexact
+from dispatchkit.backends.cotangents import project
 from dispatchkit.declare.typing import Namespace
 from dispatchkit.ops.shared.arguments import Named
 

@@ -6,19 +6,22 @@ first axis, or NotImplemented.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.errors import TransformError
-from dispatchkit.ops.shared.axes import normal_axes, normal_axis
+from dispatchkit.ops.random.distributions import categories
+from dispatchkit.ops.shared.axes import normal_axis
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Form
 
-__all__ = ["BY_KIND", "BY_NAME", "Batch", "Rule", "rule_for"]
+__all__ = ["BY_KIND", "BY_NAME", "Batch", "Rule", "along_axes", "rule_for"]
 
 Rule = Callable[..., Any]
 BY_NAME: dict[str, Rule] = {}
@@ -117,42 +120,46 @@ def elementwise(batch: Batch, *args: Any, **kwargs: Any) -> Any:
     return batch.operation.function(*args, **kwargs)
 
 
-def reduction(batch: Batch, x: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """Reduce along axes counted behind the batch."""
-    parameters = batch.operation.parameters
-    if not batch.holds(x) or "axis" not in parameters.signature.parameters:
+def along_axes(batch: Batch, *args: Any, **kwargs: Any) -> Any:
+    """Compute along axes counted behind the batch, as the operation declares them."""
+    operation = batch.operation
+    assert isinstance(operation, DeclaredOperation)
+    assert operation.axes is not None
+    first = operation.parameters.arrays[0]
+    if any(batch.holds(x) for p, x in operation.parameters.values(args, kwargs) if p is not first):
         return NotImplemented
-    axis = batch.argument((x, *args), kwargs, "axis")
-    found = tuple(one + 1 for one in normal_axes(axis, len(x.shape), batch.operation.name))
-    return batch.called((x.value, *args), kwargs, axis=found[0] if isinstance(axis, int) else found)
+    several = first.form is Form.SEQUENCE
+    value = batch.argument(args, kwargs, first.name)
+    arrays = list(value) if several else [value]
+    names, none, _ = operation.axes
+    given = {name: batch.argument(args, kwargs, name) for name in names}
+    if none is None and None in given.values():
+        arrays, given = [batch.flat(x) for x in arrays], dict.fromkeys(names, 1)
+    else:
+        given = {name: _behind(axis, tuple(arrays[0].shape), operation) for name, axis in given.items()}
+        arrays = [batch.front(x) for x in arrays]
+    return batch.called(args, kwargs, **{first.name: arrays if several else arrays[0]}, **given)
+
+
+def _behind(axis: Any, shape: tuple[int, ...], operation: DeclaredOperation) -> Any:
+    """Return an axis, or several, counted behind the batch."""
+    assert operation.axes is not None
+    if axis is None:
+        assert operation.axes.none is not None
+        axis = operation.axes.none(operation.name, shape)
+    several = isinstance(axis, Sequence)
+    count = len(shape) + operation.axes.added * (len(axis) if several else 1)
+    found = [normal_axis(one, count, operation.name) + 1 for one in axis] if several else None
+    return tuple(found) if found is not None else normal_axis(axis, count, operation.name) + 1
 
 
 @rule_for("argmax", "argmin")
 def reduction_to_index(batch: Batch, x: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Reduce along one axis; without one, the elements of each array of the batch in a row."""
-    axis = batch.argument((x, *args), kwargs, "axis")
-    if axis is not None:
-        return along_axis(batch, x, *args, **kwargs)
-    keepdims = batch.argument((x, *args), kwargs, "keepdims")
-    found = batch.operation.function(batch.flat(x), axis=1)
-    return xp.reshape(found, (batch.size, *(1,) * len(x.shape))) if keepdims else found
-
-
-@rule_for("cumulative_sum", "cumulative_prod", "flip", "unstack")
-def along_axis(batch: Batch, x: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """Compute along one axis, or several, counted behind the batch."""
-    if not batch.holds(x):
-        return NotImplemented
-    axis = batch.argument((x, *args), kwargs, "axis")
-    if isinstance(axis, int):
-        found: Any = normal_axis(axis, len(x.shape), batch.operation.name) + 1
-    elif axis is None and batch.operation.name.startswith("cumulative") and len(x.shape) == 1:
-        found = 1
-    elif axis is None and batch.operation.name.startswith("cumulative"):
-        raise ValueError(f"{batch.operation.name}: axis must be given for an array of {len(x.shape)} axes")
-    else:
-        found = tuple(one + 1 for one in normal_axes(axis, len(x.shape), batch.operation.name))
-    return batch.called((x.value, *args), kwargs, axis=found)
+    found = along_axes(batch, x, *args, **kwargs)
+    flat = batch.argument((x, *args), kwargs, "axis") is None
+    kept = flat and batch.argument((x, *args), kwargs, "keepdims")
+    return xp.reshape(found, (batch.size, *(1,) * len(x.shape))) if kept else found
 
 
 @rule_for("astype", "clone", "from_dlpack", "zeros_like", "ones_like", "empty_like")
@@ -179,6 +186,14 @@ def bernoulli(batch: Batch, p: Any, *, shape: Any = None, dtype: Any = None, **k
     """Compare probabilities that differ with numbers that `vmap` has drawn for all or for each."""
     drawn = xp.random.uniform(shape=p.shape if shape is None else shape, **kwargs)
     return xp.astype(drawn < p, dtype or p.dtype).value
+
+
+@rule_for("random.multinomial")
+def multinomial(batch: Batch, probs: Any, /, num_samples: int, replacement: bool = False, **kwargs: Any) -> Any:
+    """Choose by probabilities that differ, with numbers that `vmap` has drawn for all or for each."""
+    shape = (*probs.shape[:-1], num_samples) if replacement else probs.shape
+    numbers = xp.random.uniform(shape=shape, dtype=xp.float64, **kwargs)
+    return categories(xp, probs, numbers, num_samples, replacement).value
 
 
 @rule_for("full_like")
@@ -224,10 +239,10 @@ def of_unknown_shape(batch: Batch, *args: Any, **kwargs: Any) -> Any:
     )
 
 
-BY_KIND.update(
-    {
-        kinds.elementwise: elementwise,
-        kinds.reduction: reduction,
-        kinds.sorting: along_axis,
-    }
-)
+@rule_for("bincount")
+def bincount(batch: Batch, x: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Add up weights that differ; integers that differ would give results of several lengths."""
+    return of_unknown_shape(batch) if batch.holds(x) else NotImplemented
+
+
+BY_KIND[kinds.elementwise] = elementwise

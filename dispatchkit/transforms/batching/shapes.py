@@ -6,17 +6,10 @@ from math import prod
 from typing import Any
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
-from dispatchkit.ops.shared.axes import normal_axes, normal_axis
-from dispatchkit.transforms.batching.rules import Batch, rule_for
+from dispatchkit.ops.shared.axes import normal_axes
+from dispatchkit.transforms.batching.rules import Batch, along_axes, rule_for
 
 __all__: list[str] = []
-
-
-def _axes(axis: Any, ndim: int, name: str) -> Any:
-    """Return an axis, or several, counted behind the batch."""
-    if isinstance(axis, int):
-        return normal_axis(axis, ndim, name) + 1
-    return tuple(one + 1 for one in normal_axes(tuple(axis), ndim, name))
 
 
 @rule_for("reshape")
@@ -39,24 +32,11 @@ def broadcast_to(batch: Batch, x: Any, /, shape: Any) -> Any:
     return xp.broadcast_to(batch.aligned(x, len(shape)), (batch.size, *shape))
 
 
-@rule_for("squeeze")
-def squeeze(batch: Batch, x: Any, /, axis: Any = None) -> Any:
-    if axis is None:
-        axis = tuple(i for i, n in enumerate(x.shape) if n == 1)
-    return xp.squeeze(x.value, axis=_axes(axis, len(x.shape), "squeeze"))
-
-
-@rule_for("expand_dims")
-def expand_dims(batch: Batch, x: Any, /, axis: Any = 0) -> Any:
-    count = 1 if isinstance(axis, int) else len(axis)
-    return xp.expand_dims(x.value, axis=_axes(axis, len(x.shape) + count, "expand_dims"))
-
-
 @rule_for("permute_dims")
 def permute_dims(batch: Batch, x: Any, /, axes: Any) -> Any:
     if len(axes) != len(x.shape):
         raise ValueError(f"permute_dims: axes has {len(axes)} entries for an array of {len(x.shape)} axes")
-    return xp.permute_dims(x.value, (0, *_axes(axes, len(x.shape), "permute_dims")))
+    return xp.permute_dims(x.value, (0, *(one + 1 for one in normal_axes(tuple(axes), len(x.shape), "permute_dims"))))
 
 
 @rule_for("t")
@@ -67,27 +47,10 @@ def t(batch: Batch, x: Any, /) -> Any:
     return xp.matrix_transpose(x.value) if ndim == 2 else x.value
 
 
-@rule_for("moveaxis")
-def moveaxis(batch: Batch, x: Any, source: Any, destination: Any, /) -> Any:
-    ndim = len(x.shape)
-    return xp.moveaxis(x.value, _axes(source, ndim, "moveaxis"), _axes(destination, ndim, "moveaxis"))
-
-
 @rule_for("roll")
 def roll(batch: Batch, x: Any, /, shift: Any, *, axis: Any = None) -> Any:
-    if axis is None:
-        rolled = xp.roll(batch.flat(x), shift, axis=1)
-        return xp.reshape(rolled, x.value.shape)
-    return xp.roll(x.value, shift, axis=_axes(axis, len(x.shape), "roll"))
-
-
-@rule_for("repeat")
-def repeat(batch: Batch, x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
-    if batch.holds(repeats):
-        return NotImplemented
-    if axis is None:
-        return xp.repeat(batch.flat(x), repeats, axis=1)
-    return xp.repeat(x.value, repeats, axis=_axes(axis, len(x.shape), "repeat"))
+    rolled = along_axes(batch, x, shift, axis=axis)
+    return xp.reshape(rolled, x.value.shape) if axis is None else rolled
 
 
 @rule_for("tile")
@@ -95,20 +58,6 @@ def tile(batch: Batch, x: Any, repetitions: Any, /) -> Any:
     repetitions = (repetitions,) if isinstance(repetitions, int) else tuple(repetitions)
     ndim = max(len(x.shape), len(repetitions))
     return xp.tile(batch.aligned(x, ndim), (1, *(1,) * (ndim - len(repetitions)), *repetitions))
-
-
-@rule_for("concat")
-def concat(batch: Batch, arrays: Any, /, *, axis: int | None = 0) -> Any:
-    if axis is None:
-        return xp.concat([batch.flat(one) for one in arrays], axis=1)
-    members = [batch.front(one) for one in arrays]
-    return xp.concat(members, axis=normal_axis(axis, members[0].ndim - 1, "concat") + 1)
-
-
-@rule_for("stack")
-def stack(batch: Batch, arrays: Any, /, *, axis: int = 0) -> Any:
-    members = [batch.front(one) for one in arrays]
-    return xp.stack(members, axis=normal_axis(axis, members[0].ndim, "stack") + 1)
 
 
 @rule_for("tril", "triu", "matrix_transpose")

@@ -1,0 +1,142 @@
+"""Array libraries by their names, arrays and devices, and arrays that go from one to another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.backends.arrays import (
+    ArrayHolder,
+    as_numpy,
+    is_raw,
+    making_with,
+    namespace_of,
+    namespace_of_device,
+    raw_array,
+    without_graph,
+)
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.traced import UnsaidDevice
+
+__all__ = ["arrays_of", "brought_to", "is_device", "namespace_for_device", "namespace_named"]
+
+# The module that makes arrays of a library, and how a device is given to it.
+MODULES: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "torch": ("torch", lambda device: device),
+    "jax": ("jax.numpy", lambda device: device),
+    "cupy": ("cupy", lambda device: device),
+    "dask": ("dask.array", lambda device: None),
+    "array_api_strict": ("array_api_strict", lambda device: device),
+}
+
+
+def namespace_named(library: Any, device: Any = None) -> Any:
+    """Return the namespace that makes arrays of a library.
+
+    Parameters
+    ----------
+    library : its name, or a tensor or array of it
+    device : of the library; its default one if None
+
+    Raises
+    ------
+    ValueError : for a name that is not known
+    TypeError : for what is neither a name nor an array
+    ImportError : if the library is not installed
+    """
+    if isinstance(library, ArrayHolder):
+        return namespace_of(library._innermost().array)  # type: ignore[attr-defined]  # tensors have it
+    if is_raw(library):
+        return namespace_of(raw_array(library))
+    if library == "numpy":
+        return numpy_namespace
+    if not isinstance(library, str):
+        raise TypeError(f"arrays_of: expected the name of a library or an array, found a {type(library).__name__}")
+    if library not in MODULES:
+        known = ", ".join(map(repr, ("numpy", *MODULES)))
+        raise ValueError(f"arrays_of: no library is called {library!r}; known are {known}")
+    name, place = MODULES[library]
+    try:
+        module = import_module(name)
+    except ImportError as error:
+        raise ImportError(f"arrays_of: {library!r} needs {library}: pip install {library}") from error
+    where = place(device)
+    return namespace_of(raw_array(module.zeros((), **({} if where is None else {"device": where}))))
+
+
+@contextmanager
+def arrays_of(library: Any, *, device: Any = None) -> Iterator[None]:
+    """Have functions that make arrays from nothing make those of a library, inside a `with` block.
+
+    Parameters
+    ----------
+    library : ``"numpy"``, ``"torch"``, ``"jax"``, ``"cupy"`` or ``"dask"``; or a tensor or array, like which they are
+    device : as the library has them; its default one if None
+
+    Raises
+    ------
+    ValueError : for a name that is not known
+    TypeError : for what is neither a name nor an array
+    ImportError : if the library is not installed
+
+    Yields
+    ------
+    nothing
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> with dk.arrays_of("numpy"):
+    ...     x = dk.eye(2)
+    >>> with dk.arrays_of(x):
+    ...     dk.zeros(2)
+    tensor([0., 0.])
+    """
+    with making_with(namespace_named(library, device)):
+        yield
+
+
+def is_device(value: Any) -> bool:
+    """Return whether a value is a device of a library, or a sharding, which says on which devices an array is."""
+    torch_device = hasattr(value, "type") and hasattr(value, "index")
+    return torch_device or hasattr(value, "device_kind") or hasattr(value, "device_set")
+
+
+def namespace_for_device(device: Any, own: Any) -> Any:
+    """Return the namespace of the library that a device belongs to; `own` for what does not say.
+
+    Parameters
+    ----------
+    device : a device, or a name of one
+    own : namespace of the array that is to be brought there
+    """
+    if isinstance(device, (str, UnsaidDevice)):
+        return own
+    if type(device).__module__.partition(".")[0] == "torch":
+        return namespace_named("torch")
+    return namespace_of_device(device)
+
+
+def brought_to(xp: Any, array: Any) -> Any:
+    """Return a raw array as one of another library, sharing memory where possible.
+
+    Raises
+    ------
+    TypeError : where NumPy, by which the numbers pass, cannot read the array
+    """
+    if namespace_of(array) is xp:
+        return array
+    try:
+        numbers = as_numpy("asarray", without_graph(array))
+    except TypeError as error:
+        raise TypeError(
+            f"NumPy cannot read {array.dtype} of {namespace_of(array)!r}; convert it with its own library to a dtype "
+            f"of NumPy's in main memory"
+        ) from error
+    if numbers.flags.writeable or xp is numpy_namespace:
+        return raw_array(xp.asarray(numbers))
+    return raw_array(xp.asarray(np.array(numbers)))
