@@ -12,6 +12,7 @@
     │   ├── ForeignArgumentError           (TypeError)    an argument that is no array
     │   ├── MixedArraysError               (TypeError)    arrays of several libraries or devices in one call
     │   ├── DensifyError                   (RuntimeError) a dense copy that was not allowed
+    │   ├── UnitError                      (ValueError)   units that do not go together
     │   ├── TorchCallError                 (RuntimeError) a function of PyTorch that nobody answers
     │   └── ModeError                      (RuntimeError) modes left out of order
     ├── AutogradError                      (RuntimeError) misuse of the graph
@@ -20,6 +21,7 @@
     │   ├── InplaceError                                  a change that would spoil a gradient
     │   └── TransformError                                what vmap or jvp cannot transform
     │       └── RandomnessError                           ... because of random numbers
+    ├── CompileError                       (TypeError)    a step that cannot be compiled
     ├── DataLoaderError                    (RuntimeError) a batch that could not be made
     ├── StateDictError                     (RuntimeError) a state that does not fit a module
     └── LoadError                          (ValueError)   a file that is damaged, unsafe or of unknown types
@@ -47,6 +49,7 @@ __all__ = [
     "AnomalyError",
     "AnswerError",
     "AutogradError",
+    "CompileError",
     "DataLoaderError",
     "DensifyError",
     "DensifyWarning",
@@ -67,6 +70,7 @@ __all__ = [
     "StateDictError",
     "TorchCallError",
     "TransformError",
+    "UnitError",
     "UnsupportedArgumentError",
 ]
 
@@ -76,6 +80,10 @@ class DispatchError(Exception):
 
     def __reduce__(self) -> Any:
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]  # no stub has it
+
+
+class UnitError(DispatchError, ValueError):
+    """Units do not go together, or a text is none. No `TypeError`, which operators take for "not implemented"."""
 
 
 @dataclass(eq=False)
@@ -100,19 +108,15 @@ class NoImplementationError(DispatchError, TypeError):
     stub: str = ""
 
     def __str__(self) -> str:
-        lines = [self.headline()]
-        lines += section("asked, in order:", self.asked)
+        lines = [self.headline(), *section("asked, in order:", self.asked)]
         lines += section("nearest implementations:", self.nearest)
-        if self.stub:
-            lines += section("to cover it, write:", self.stub.splitlines())
+        lines += section("to cover it, write:", self.stub.splitlines())
         return "\n".join(lines)
 
     def headline(self) -> str:
         """Return the first line of the message."""
-        return (
-            f"no implementation found for '{self.function}' on types that implement "
-            f"{self.method}: [{', '.join(self.types)}]"
-        )
+        types = ", ".join(self.types)
+        return f"no implementation found for '{self.function}' on types that implement {self.method}: [{types}]"
 
 
 @dataclass(eq=False)
@@ -144,19 +148,17 @@ class AmbiguousImplementationError(DispatchError, TypeError):
     function : qualified name of the operation
     types : names of the types of the call
     rules : one line for each of the rules
-    settled_by : the signature that decides between them
+    resolved_by : the signature that decides between them
     """
 
     function: str
     types: Sequence[str]
     rules: Sequence[str]
-    settled_by: str
+    resolved_by: str
 
     def __str__(self) -> str:
-        lines = [f"ambiguous implementations of '{self.function}' for ({', '.join(self.types)}):"]
-        lines += [f"  {rule}" for rule in self.rules]
-        lines.append(f"register ({self.settled_by}) to resolve it")
-        return "\n".join(lines)
+        headline = f"ambiguous implementations of '{self.function}' for ({', '.join(self.types)}):"
+        return "\n  ".join([headline, *self.rules]) + f"\nregister ({self.resolved_by}) to resolve it"
 
 
 class RegistrationError(DispatchError, TypeError):
@@ -224,10 +226,8 @@ class MixedArraysError(DispatchError, TypeError):
     second: str
 
     def __str__(self) -> str:
-        return (
-            f"{self.function}: one array is of {self.first}, another of {self.second}; bring both to one library and "
-            f"device first, such as dispatchkit.asarray(x.numpy()) for NumPy's"
-        )
+        found = f"{self.function}: one array is of {self.first}, another of {self.second}"
+        return f"{found}; bring both to one library and device first, with x.to(like=y)"
 
 
 @dataclass(eq=False)
@@ -251,9 +251,7 @@ class DensifyError(DispatchError, RuntimeError):
 
     def __str__(self) -> str:
         size = "" if self.nbytes is None else f" ({format_bytes(self.nbytes)})"
-        text = f"'{self.function}' would make {self.type} dense{size}"
-        if self.inside:
-            text += f" {self.inside}"
+        text = f"'{self.function}' would make {self.type} dense{size} {self.inside}".rstrip()
         if self.limit is None:
             return f'{text}, and densify(on="error") forbids it'
         return f"{text}, which is past the limit of {format_bytes(self.limit)} set by densify"
@@ -390,6 +388,10 @@ class StateDictError(RuntimeError):
         return "\n\t".join([*lines, *self.messages])
 
 
+class CompileError(TypeError):
+    """A step cannot become a program of another library; `compile` says what stands in the way."""
+
+
 @dataclass(eq=False)
 class DataLoaderError(RuntimeError):
     """A `DataLoader` could not make a batch; an exception that stopped it is the cause.
@@ -425,8 +427,7 @@ class LoadError(ValueError):
     entry: str = ""
 
     def __str__(self) -> str:
-        where = f"entry '{self.entry}' of {self.file}" if self.entry else self.file
-        return f"load: {where} {self.problem}"
+        return " ".join(["load:", *([f"entry '{self.entry}' of"] if self.entry else []), self.file, self.problem])
 
 
 class DispatchWarning(UserWarning):

@@ -6,7 +6,6 @@ Pickles name the public home of an object now, so a module that moves needs no l
 from __future__ import annotations
 
 import sys
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -55,15 +54,17 @@ FORMER = {
     "ops.random_arrays": "ops.random.arrays",
     "ops.selecting": "ops.indexing.selecting",
     "ops.sets": "ops.searching.sets",
+    "types.scalar": "types",
 }
 
 
-class FormerModules(MetaPathFinder, Loader):
-    """Finds modules under their former names. Python asks it last, so that other imports cost no more."""
+class FormerModules:
+    """Finds and loads modules under their former names. Python asks it last, so that other imports cost no more."""
 
     def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
         """Return how a module of the table is loaded."""
-        return ModuleSpec(fullname, self) if fullname.removeprefix("dispatchkit.") in FORMER else None
+        loader: Any = self
+        return ModuleSpec(fullname, loader) if fullname.removeprefix("dispatchkit.") in FORMER else None
 
     def create_module(self, spec: ModuleSpec) -> None:
         """Leave the making of the module to Python."""

@@ -17,7 +17,7 @@ _reason: ContextVar[str] = ContextVar("dispatchkit.decline", default="")
 
 
 def decline(reason: str) -> NotImplementedType:
-    """Decline a call from inside a handler: ``return decline("shapes differ")``.
+    """Decline a call from inside a handler: the next candidate is asked.
 
     Parameters
     ----------
@@ -28,8 +28,16 @@ def decline(reason: str) -> NotImplementedType:
     -------
     `NotImplemented`, which is what the handler returns
 
-    >>> decline("needs a square matrix")
-    NotImplemented
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> class Even(dk.Tensor):
+    ...     pass
+    >>> @dk.implements(dk.sum)
+    ... def sum_even(x: Even, /):
+    ...     return dk.decline("its size is odd") if x.size % 2 else "an even sum"
+    >>> dk.sum(Even([1.0, 2.0])), dk.sum(Even([1.0]))
+    ('an even sum', Even(1.))
     """
     _reason.set(reason)
     return NotImplemented  # type: ignore[no-any-return]  # typeshed has no type for it

@@ -100,9 +100,7 @@ def _made(value: Any, method: FunctionType, make: Callable[[], Any]) -> Any:
 def _inside(operation: Overridable, called: FrameType) -> str:
     """Return in words which function an operation called."""
     code = called.f_code
-    lineages = (operation.protocol.handlers.of(kind) for kind in operation.kind.lineage())
-    references = [*operation.rules, *(reference for held in lineages for reference in held)]
-    rules = [rule for reference in references if (rule := reference()) is not None]
+    rules = operation.protocol.handlers.for_calls(operation)
     is_rule = any(getattr(written(rule.handler), "__code__", None) is code for rule in rules)
     what = "the rule" if is_rule else code.co_qualname.replace("<locals>.", "")
     return f"inside {what} at {code.co_filename}:{code.co_firstlineno}"

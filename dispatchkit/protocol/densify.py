@@ -36,6 +36,7 @@ __all__ = [
     "making_dense",
     "separate_ledger",
     "type_text",
+    "unbounded",
     "without_warnings",
 ]
 
@@ -110,7 +111,7 @@ def densify_ledger() -> list[LedgerEntry]:
     ...     largest = [dk.max(dk.types.ScalarTensor(100, float(i))) for i in range(3)]
     >>> place, _, made = str(dk.densify_ledger()[0]).partition(": ")
     >>> made  # doctest: +ELLIPSIS
-    "'dispatchkit.max' made ScalarTensor dense 3 times (240.0 kB): no rule for max; max does not decompose: ...
+    "'dispatchkit.max' made ScalarTensor dense 3 times (240.0 kB): no rule for max; ...
     """
     with _ledger_lock:
         return sorted(_ledger.values(), key=lambda entry: entry.nbytes, reverse=True)
@@ -156,6 +157,8 @@ def densify(on: Policy | None = None, limit: str | int | None = None) -> Abstrac
 
     Notes
     -----
+    A block inside another can only forbid more: it lifts neither ``"error"`` nor a limit.
+
     Inside a ``with densify(on="error")`` a computation that comes to its end has kept its structure: that is a test.
     What a rule makes dense itself, by calling the declared method of a type, counts like what a fallback does. A
     program that calls the method outside of any operation means it: that is in the ledger, and never refused.
@@ -182,11 +185,20 @@ def without_warnings() -> AbstractContextManager[None]:
 @contextmanager
 def _bounded(on: Policy | None, limit: int | None) -> Iterator[None]:
     outer = _budget.get()
-    inner = _Budget(
-        policy=outer.policy if on is None else on,
-        limit=outer.limit if limit is None else limit,
-    )
-    token = _budget.set(inner)
+    limits = [one for one in (outer.limit, limit) if one is not None]
+    policy = outer.policy if on is None or outer.policy == "error" else on
+    with _with_budget(_Budget(policy, min(limits, default=None))):
+        yield
+
+
+def unbounded() -> AbstractContextManager[None]:
+    """Have dense copies made silently, whatever bounds the caller has set: for measurements of the library's own."""
+    return _with_budget(_Budget("allow"))
+
+
+@contextmanager
+def _with_budget(budget: _Budget) -> Iterator[None]:
+    token = _budget.set(budget)
     try:
         yield
     finally:

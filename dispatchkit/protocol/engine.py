@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar, overload
+from types import NoneType
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from dispatchkit import protocol
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.chain import Chain
-from dispatchkit.protocol.explain import Explanation, explain_call
-from dispatchkit.protocol.handlers import Handlers
+from dispatchkit.protocol.handlers import Handlers, Rule
 from dispatchkit.protocol.journal import Journal
 from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.members import Surface
@@ -23,6 +24,9 @@ from dispatchkit.protocol.resolution import build_chain, build_plain_chain, reme
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.conversions import Conversions
 from dispatchkit.protocol.types.declaration import Declaration, Fallback
+
+if TYPE_CHECKING:
+    from dispatchkit.protocol.explain import Explanation
 
 __all__ = ["DispatchProtocol"]
 
@@ -122,6 +126,22 @@ class DispatchProtocol:
         Returns
         -------
         a function of the same signature; the body of the original is what `fallback.decompose` runs
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> @dk.overridable(arrays=("x",))
+        ... def rescale(x, factor=2.0):
+        ...     return x * factor
+        >>> @dk.array_type()
+        ... class Metres:
+        ...     def __init__(self, value):
+        ...         self.value = value
+        >>> @dk.implements(rescale)
+        ... def rescale_metres(x: Metres, factor=2.0):
+        ...     return Metres(x.value * factor)
+        >>> rescale(Metres(3.0)), rescale(3.0)
+        (Metres(value=6.0), 6.0)
         """
 
         def make(original: F) -> Any:
@@ -139,6 +159,7 @@ class DispatchProtocol:
         priority: float | None = None,
         fields: tuple[str, ...] | Mapping[str, Any] | None = None,
         dense: str | Callable[[Any], Any] | None = None,
+        from_dense: str | Callable[[Any, Any], Any] | None = None,
         closed: Iterable[Callable[..., Any] | Kind] = (),
         impossible: Iterable[Callable[..., Any] | Kind] = (),
     ) -> Callable[[T], T]:
@@ -154,16 +175,35 @@ class DispatchProtocol:
         fields : names of the attributes that hold its content, the wrapped array first; by default a
             dataclass's fields, else the constructor's parameters. A dictionary gives a `dk.field` with each name
         dense : the method that makes a plain array, ``"to_dense"`` by default, or a function of the instance
+        from_dense : the class method that makes an instance of a plain array, or a function that does: it is called
+            with the array and the instance whose structure, such as its rank, the new one is to have. By it modules
+            load dense checkpoints
         closed : functions and kinds that give the type again where all arrays are of it; coverage checks it
         impossible : functions and kinds that cannot keep its structure; advice leaves them out
 
         Raises
         ------
         RegistrationError : if a declaration does not fit the class
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> @dk.array_type(fallback=dk.fallback.dense)
+        ... class Diagonal:
+        ...     def __init__(self, d):
+        ...         self.d = dk.asarray(d)
+        ...     def to_dense(self):
+        ...         return dk.diag(self.d)
+        >>> with dk.densify(on="allow"):
+        ...     Diagonal([1.0, 2.0]) + 1.0
+        tensor([[2., 1.],
+                [1., 3.]])
         """
         if cls is not None:
             raise RegistrationError("array_type takes what it declares; write @array_type()")
-        declaration = Declaration(fallback, priority, fields, dense, None, tuple(closed), tuple(impossible))
+        declaration = Declaration(
+            fallback, priority, fields, dense, from_dense, closed=tuple(closed), impossible=tuple(impossible)
+        )
         return array_type(self, declaration)
 
     def register_type(
@@ -187,10 +227,20 @@ class DispatchProtocol:
         ------
         RegistrationError : if `cls` is no class, mixes with arrays anyway, or has the operators of a builtin; if a
             declaration does not fit it
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> dk.register_type(range, fallback=dk.fallback.dense, to_dense=lambda r: dk.arange(r.start, r.stop, r.step))
+        >>> with dk.densify(on="allow"):
+        ...     dk.mean(range(4)), dk.ones(2) + range(2)
+        (tensor(1.5000), tensor([1., 2.]))
         """
         register_type(self, cls, Declaration(fallback, priority, fields, to_dense))
 
-    def implements(self, target: Callable[..., Any] | Kind, *types: type) -> Callable[[F], F]:
+    def implements(
+        self, target: Callable[..., Any] | Kind, *types: type, declines: bool | None = None
+    ) -> Callable[[F], F]:
         """Register a handler for an operation, or for a whole kind.
 
         Parameters
@@ -199,6 +249,8 @@ class DispatchProtocol:
             first
         *types : one type that may stand in any position, or one for each array parameter; by default the
             handler's annotations name them
+        declines : whether the handler may decline a call, which `explain` and coverage show; by default it may unless
+            its return annotation names classes, and `NotImplementedType` is none of them
 
         Returns
         -------
@@ -207,8 +259,25 @@ class DispatchProtocol:
         Raises
         ------
         RegistrationError : if the target is not overridable, no type takes part, or the handler cannot be called
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> @dk.array_type()
+        ... class Diagonal:
+        ...     def __init__(self, d):
+        ...         self.d = dk.asarray(d)
+        >>> @dk.implements(dk.matmul)
+        ... def matmul(x1: Diagonal, x2: Diagonal, /) -> Diagonal:
+        ...     return Diagonal(x1.d * x2.d)
+        >>> @dk.implements(dk.kinds.rounding)
+        ... def round_diagonal(op, x: Diagonal, /) -> Diagonal:
+        ...     return Diagonal(op(x.d))
+        >>> x = Diagonal([1.5, 2.0])
+        >>> x @ x, dk.floor(x)
+        (Diagonal(d=tensor([2.2500, 4.0000])), Diagonal(d=tensor([1., 2.])))
         """
-        return implements(self, target_of(self, target), types)
+        return implements(self, target_of(self, target), types, declines)
 
     def converts(self, cost: float = 1, lossy: bool = False) -> Callable[[F], F]:
         """Declare a conversion: ``@converts() def dense_of(x: A) -> B``.
@@ -221,11 +290,37 @@ class DispatchProtocol:
         Raises
         ------
         RegistrationError : if the annotations do not name two classes, or the cost is negative
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> @dk.array_type(fallback=dk.fallback.convert)
+        ... class Identity:
+        ...     def __init__(self, n):
+        ...         self.n = n
+        >>> @dk.converts()
+        ... def dense_of(x: Identity) -> dk.Tensor:
+        ...     return dk.eye(x.n)
+        >>> dk.sum(Identity(3))
+        tensor(3.)
         """
         return converts(self, cost, lossy)
 
     def local_registrations(self) -> AbstractContextManager[None]:
-        """Undo on leaving what is registered inside the block."""
+        """Undo at the end of a block what was registered inside: types, rules and conversions.
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> class Counted(dk.Tensor):
+        ...     pass
+        >>> with dk.local_registrations():
+        ...     _ = dk.implements(dk.sum, Counted)(lambda x, /: "the rule of the block")
+        ...     dk.sum(Counted([1.0]))
+        'the rule of the block'
+        >>> dk.sum(Counted([1.0]))
+        Counted(1.)
+        """
         return self.journal.local_registrations()
 
     def redispatch(
@@ -243,6 +338,18 @@ class DispatchProtocol:
         function : an overridable function
         args, kwargs : of the call
         without : the type whose rules and method are passed over; its fallback is not
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> class Counted(dk.Tensor):
+        ...     calls = 0
+        >>> @dk.implements(dk.exp)
+        ... def exp(x: Counted, /):
+        ...     Counted.calls += 1
+        ...     return dk.redispatch(dk.exp, (x,), without=Counted)
+        >>> dk.exp(Counted([0.0])), Counted.calls
+        (Counted([1.]), 1)
         """
         operation = self.operation(function)
         keywords = dict(kwargs or {})
@@ -263,7 +370,12 @@ class DispatchProtocol:
         ------
         TypeError : if the function is not overridable
         """
-        return explain_call(self.operation(function), args, kwargs, run)
+        found: Explanation = protocol.explain.explain_call(self.operation(function), args, kwargs, run)
+        return found
+
+    def rules(self) -> list[Rule]:
+        """Return all rules that are registered: those for operations, then those for kinds."""
+        return [*self.operations.rules(), *self.handlers.of_kinds()]
 
     def operation(self, function: Callable[..., Any]) -> Overridable:
         """Return the record behind an overridable function.
@@ -305,7 +417,10 @@ class DispatchProtocol:
 
     def chain_without_later_fallbacks(self, operation: Overridable, key: Key, /) -> Chain:
         """Return who answers inside a decomposition, where the fallbacks declared after it are off."""
-        return build_chain(operation, key, later_fallbacks=False)
+        inside = (NoneType, key)  # no type stands for none
+        return remembered(
+            operation, operation.type_chains, inside, lambda: build_chain(operation, key, later_fallbacks=False)
+        )
 
     def plain_chain(self, operation: Overridable, key: Key, /) -> Chain:
         """Return what answers where overrides are off: the default alone."""

@@ -6,13 +6,12 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any, cast
 
 __all__ = ["caller", "caller_frame", "hide_frames", "operation_frames", "place_of", "stack", "warn_at"]
 
-PACKAGE = f"{Path(__file__).parent.parent}{os.sep}"
+PACKAGE = __file__.rpartition(f"protocol{os.sep}")[0]
 # Where calls are passed on, rather than computed.
 ENGINE = tuple(f"{PACKAGE}{folder}{os.sep}" for folder in ("protocol", "declare"))
 # Whether tracebacks show the library's frames, too.

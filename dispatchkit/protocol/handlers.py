@@ -37,6 +37,7 @@ class Target(Protocol):
     Attributes
     ----------
     name, namespace : qualified name, in two parts
+    kind : the family it is in
     parameters : its signature
     rules : the rules registered for it, held weakly: the types own them
     may_give_none : whether None can be the result of a call, rather than that of a rule without ``return``
@@ -44,6 +45,7 @@ class Target(Protocol):
 
     name: str
     namespace: str
+    kind: Kind
     parameters: Parameters
     rules: list[weakref.ref[Rule]]
     may_give_none: bool
@@ -72,6 +74,7 @@ class Rule:
     handler : the user's function
     takes : its signature, without the leading operation of a kind rule
     fingerprint : of the operation's signature when the handler was registered, "" for a kind
+    declines : whether it may decline a call, as declared; None where its annotation says so
     """
 
     target: Target | Kind
@@ -80,6 +83,7 @@ class Rule:
     handler: Callable[..., Any]
     takes: inspect.Signature
     fingerprint: str = ""
+    declines: bool | None = None
 
     @property
     def location(self) -> str:
@@ -250,6 +254,11 @@ class Handlers:
         """Return the rules registered for kinds."""
         references = [reference for held in list(self._by_kind.values()) for reference in held]
         return [rule for reference in references if (rule := reference()) is not None]
+
+    def for_calls(self, operation: Target) -> list[Rule]:
+        """Return the rules that may answer calls of an operation: its own, then those of its kinds."""
+        targets: list[Target | Kind] = [operation, *operation.kind.lineage()]
+        return [rule for target in targets for reference in self.of(target) if (rule := reference()) is not None]
 
     def replaced_by(self, rule: Rule) -> list[tuple[Record, Rule]]:
         """Return the rules of the same target and types as a new one, each with the record that owns it."""

@@ -39,11 +39,7 @@ class FunctionMode(Mode):
 
     @override
     def answer(
-        self,
-        operation: Overridable,
-        types: tuple[type, ...],
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
+        self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
         return getattr(self, operation.types.method)(operation.function, types, args, kwargs)
 
@@ -104,11 +100,7 @@ class disable_dispatch(Mode):  # noqa: N801  # used like a function, in `with`
 
     @override
     def answer(
-        self,
-        operation: Overridable,
-        types: tuple[type, ...],
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
+        self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
         keywords = dict(kwargs)
         chain = operation.protocol.plain_chain(operation, operation.parameters.key(args, keywords))

@@ -25,21 +25,29 @@ class Cell:
 
     Attributes
     ----------
+    protocol : whose calls the mode sees
     off : the protocols for which modes of users are switched off here
     """
 
-    __slots__ = ("__weakref__", "below", "mode", "off")
+    __slots__ = ("__weakref__", "below", "mode", "off", "protocol")
 
     def __init__(self, mode: Mode, below: Cell | None) -> None:
         self.mode = mode
         self.below = below
+        # Read from the class of a user's mode, whose attributes may have any name.
+        self.protocol = type(mode).protocol if type(mode).of_users else mode.protocol
         self.off: tuple[Any, ...] = below.off if below is not None else ()
-        if below is not None and below.mode.switches_off:
-            self.off += (below.mode.protocol,)
+        if below is not None and type(below.mode).switches_off:
+            self.off += (below.protocol,)
         live.append(None)
 
     def __del__(self) -> None:
         live.pop()
+
+    def asks(self, operation: Overridable) -> bool:
+        """Return whether calls of an operation ask the mode."""
+        off = type(self.mode).of_users and self.protocol in self.off
+        return self.protocol is operation.protocol and not off
 
 
 _stack: ContextVar[Cell | None] = ContextVar("dispatchkit.modes", default=None)
@@ -66,11 +74,7 @@ class Mode:
     switches_off = False
 
     def answer(
-        self,
-        operation: Overridable,
-        types: tuple[type, ...],
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
+        self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
         """Return the result of a call, or NotImplemented to decline it."""
         raise AssertionError("a mode answers")
@@ -145,24 +149,24 @@ def answer_by_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[
     pop_mode_declines()
     types = operation.participating(args, kwargs)
     while cell is not None:
-        mode = cell.mode
-        if mode.protocol is operation.protocol and not (mode.of_users and mode.protocol in cell.off):
-            token = None if mode.stays_on() else _stack.set(cell.below)
+        mode, kind = cell.mode, type(cell.mode)
+        if cell.asks(operation):
+            token = None if kind.stays_on(mode) else _stack.set(cell.below)
             try:
-                result = mode.answer(operation, types, args, kwargs)
+                result = kind.answer(mode, operation, types, args, kwargs)
             except BaseException:
-                if mode.of_users:
+                if kind.of_users:
                     note_asked(operation, mode)
                 raise
             finally:
                 if token is not None:
                     _stack.reset(token)
             if result is not NotImplemented:
-                if mode.of_users:
+                if kind.of_users:
                     note_asked(operation, mode)
                 return result
             reason = pop_decline_reason()
-            if mode.of_users:
-                record_mode_decline(f"{type(mode).__name__}: declined" + (f": {reason}" if reason else ""))
+            if kind.of_users:
+                record_mode_decline(f"{kind.__name__}: declined" + (f": {reason}" if reason else ""))
         cell = cell.below
     return NotImplemented

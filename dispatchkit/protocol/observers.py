@@ -7,8 +7,7 @@ process: while it is empty, a call need not read the context variables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from threading import get_ident
 from time import perf_counter_ns
@@ -201,15 +200,17 @@ def _end(call: CallEvent, result: Any, error: BaseException | None, entered: int
             outer.dense_inside += call.dense + call.dense_inside
 
 
-@contextmanager
-def unobserved() -> Iterator[None]:
+class unobserved:  # noqa: N801  # written like a function
     """Have calls made inside the block seen by no observer."""
-    watch = _watch.get()
-    _watch.set(None)
-    try:
-        yield
-    finally:
-        _watch.set(watch)
+
+    __slots__ = ("watch",)
+
+    def __enter__(self) -> None:
+        self.watch = _watch.get()
+        _watch.set(None)
+
+    def __exit__(self, *_: object) -> None:
+        _watch.set(self.watch)
 
 
 def _notify(notify: Callable[[Observer], None], found: Sequence[Observer]) -> None:

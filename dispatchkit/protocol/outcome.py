@@ -18,6 +18,7 @@ __all__ = [
     "PLAIN",
     "REFUSED",
     "RULE",
+    "UNDECIDED",
     "Colours",
     "Outcome",
 ]
@@ -48,7 +49,7 @@ class Outcome:
     share : its name in audits, "" where none has it
     bucket : its name in coverage, "" where it has none of its own
     measured : its name in measured coverage, where that is another one
-    before_calls : whether coverage without calls can find it
+    before_calls, after_calls : whether coverage without calls, and with them, can find it
     letter : one for a narrow column
     colours : in pictures and pages
     structured : whether it keeps the structure of the type
@@ -68,6 +69,7 @@ class Outcome:
     bucket: str = ""
     measured: str = ""
     before_calls: bool = True
+    after_calls: bool = True
     letter: str = " "
     structured: bool = False
     fault: bool = False
@@ -166,6 +168,14 @@ MODE = Outcome(
 )
 
 # What only records, or only coverage, know of.
+UNDECIDED = Outcome(
+    order=95,
+    meaning="by running the operation's body, unless a rule on the way declines",
+    bucket="depends on values",
+    after_calls=False,
+    letter="v",
+    colours=Colours("#ddf4d0", "#94c973", "#27401a", "#6a9c4c"),
+)
 Outcome(
     order=11,
     meaning="a step of a backward pass",

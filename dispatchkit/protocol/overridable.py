@@ -68,7 +68,8 @@ class Overridable:
     body : computes it; None if it has no decomposition
     table : the first answer by types, nested as the public function reads it
     chains : all answers by key
-    type_chains : what the library's protocol method of a type answers, by type and key
+    type_chains : what the library's protocol method of a type answers, by type and key; with `object` what answers
+        where overrides are off, with `NoneType` inside a decomposition
     rules : the rules registered for it, held weakly: the types own them
     may_give_none : whether None can be a result; otherwise it means a rule without ``return``
     changes : name of the array argument that a call changes in place, "" for none

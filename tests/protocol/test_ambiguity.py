@@ -165,7 +165,7 @@ def test_the_three_that_cross_are_all_named(protocol: DispatchProtocol) -> None:
     with pytest.raises(AmbiguousImplementationError) as caught:
         where(Sub(), Sub(), Sub())
     assert [rule.partition("(")[0] for rule in caught.value.rules] == ["first", "second", "third"]
-    assert caught.value.settled_by == "Sub, Sub, Sub"
+    assert caught.value.resolved_by == "Sub, Sub, Sub"
 
 
 def test_rules_for_an_operation_and_its_kind_are_not_ambiguous(protocol: DispatchProtocol, combine: Answer) -> None:

@@ -177,8 +177,16 @@ def test_what_is_not_given_stays_as_it_is_outside(scale: Answer) -> None:
         scale(Known(10))
 
 
-def test_the_inner_block_decides(scale: Answer) -> None:
-    with densify(on="error", limit=1), densify(on="allow", limit=800):
+def test_a_block_inside_forbids_more_and_lifts_nothing(scale: Answer) -> None:
+    with densify(on="error"), densify(on="allow", limit=800), pytest.raises(DensifyError, match=r'on="error"'):
+        scale(Known(10))
+    with densify(on="allow", limit=799), densify(limit="1GB"), pytest.raises(DensifyError, match="limit of 799 B"):
+        scale(Known(10))
+    with densify(on="warn"), densify(on="allow", limit=800):
+        scale(Known(10))
+    with densify(on="allow"):
+        with densify(on="error"), pytest.raises(DensifyError):
+            scale(Known(10))
         scale(Known(10))
 
 

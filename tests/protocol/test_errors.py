@@ -11,6 +11,7 @@ from dispatchkit.errors import (
     AnomalyError,
     AnswerError,
     AutogradError,
+    CompileError,
     DataLoaderError,
     DensifyError,
     DensifyWarning,
@@ -31,6 +32,7 @@ from dispatchkit.errors import (
     StateDictError,
     TorchCallError,
     TransformError,
+    UnitError,
     UnsupportedArgumentError,
 )
 from dispatchkit.wording import format_bytes
@@ -41,6 +43,7 @@ TREE = {
     UnsupportedArgumentError: (NoImplementationError,),
     AmbiguousImplementationError: (DispatchError, TypeError),
     RegistrationError: (DispatchError, TypeError),
+    UnitError: (DispatchError, ValueError),
     AnswerError: (DispatchError, TypeError),
     ForeignArgumentError: (DispatchError, TypeError),
     MixedArraysError: (DispatchError, TypeError),
@@ -54,6 +57,7 @@ TREE = {
     StateDictError: (RuntimeError,),
     TransformError: (AutogradError,),
     RandomnessError: (TransformError,),
+    CompileError: (TypeError,),
     DataLoaderError: (RuntimeError,),
     LoadError: (ValueError,),
     DispatchWarning: (UserWarning,),
@@ -148,7 +152,7 @@ register (S, S) to resolve it""",
         MixedArraysError("lib.add", "torch on cpu", "numpy on cpu"),
         (
             "lib.add: one array is of torch on cpu, another of numpy on cpu; bring both to one library and device "
-            "first, such as dispatchkit.asarray(x.numpy()) for NumPy's"
+            "first, with x.to(like=y)"
         ),
     ),
     (
@@ -194,6 +198,6 @@ def test_every_error_is_one_except_clause_away() -> None:
     for error, _ in CASES:
         try:
             raise error
-        except (DispatchError, AutogradError, DataLoaderError, LoadError, DispatchWarning) as found:
+        except (DispatchError, AutogradError, CompileError, DataLoaderError, LoadError, DispatchWarning) as found:
             caught.append(found)
     assert len(caught) == len(CASES)

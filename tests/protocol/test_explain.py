@@ -52,7 +52,7 @@ def text(protocol: DispatchProtocol, function: Answer, *args: Any, **kwargs: Any
 
 
 def test_a_rule_that_answers(protocol: DispatchProtocol, combine: Answer) -> None:
-    protocol.implements(combine, A, B)(forbidden)
+    protocol.implements(combine, A, B, declines=False)(forbidden)
     place = line_of(forbidden)
     assert text(protocol, combine, A(), B()) == [
         "lib.combine(A, B)",
@@ -92,7 +92,7 @@ def test_an_own_method_decides_at_run_time(protocol: DispatchProtocol, scale: An
 
 
 def test_what_comes_after_an_own_method_is_told_too(protocol: DispatchProtocol, combine: Answer) -> None:
-    protocol.implements(combine, B)(forbidden)
+    protocol.implements(combine, B, declines=False)(forbidden)
     found = protocol.explain(combine, Own(), B())
     assert found.outcome == f"decides at run time, else B: forbidden(B in any position) at {line_of(forbidden)}"
     assert found.lines[1].verdict == "answers"
@@ -103,8 +103,8 @@ def test_a_mode_decides_at_run_time(protocol: DispatchProtocol, scale: Answer) -
         def __lib_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
             return forbidden()
 
+    Silent.protocol = protocol
     mode = Silent()
-    mode.protocol = protocol
     with mode:
         found = protocol.explain(scale, B())
     assert (found.lines[0].who, found.lines[0].verdict) == ("Silent", "decides at run time")
@@ -188,8 +188,8 @@ def test_running_asks_the_modes(protocol: DispatchProtocol, scale: Answer) -> No
             return "mode"
 
     protocol.implements(scale, B)(forbidden)
+    Answering.protocol = protocol
     mode = Answering()
-    mode.protocol = protocol
     with mode:
         found = protocol.explain(scale, B(), run=True)
     assert found.lines[0].verdict == "answered"

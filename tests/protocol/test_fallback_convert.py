@@ -141,6 +141,64 @@ def test_a_pair_with_another_type_is_found(protocol: DispatchProtocol) -> None:
     assert combine(C(), A()) == ("AB",)
 
 
+def test_both_arguments_are_converted_to_what_they_have_in_common(protocol: DispatchProtocol) -> None:
+    combine = binary(protocol)
+    protocol.register_type(B, fallback=fallback.convert)
+    edge(protocol, A, D)
+    edge(protocol, B, C, cost=2)
+    edge(protocol, C, D)
+    protocol.implements(combine, D, D)(lambda x1, x2, /: (x1.path, x2.path))
+    assert combine(A(), B()) == (("AD",), ("BC", "CD"))
+    assert combine(B(), A()) == (("BC", "CD"), ("AD",))
+    assert "convert: A -> D, B -> C -> D (cost 4)" in str(protocol.explain(combine, A(), B()))
+
+
+def test_a_type_that_declares_no_conversion_stays(protocol: DispatchProtocol) -> None:
+    combine = binary(protocol)
+    edge(protocol, A, D)
+    edge(protocol, B, D)
+    protocol.implements(combine, D, D)(lambda x1, x2, /: (x1.path, x2.path))
+    with pytest.raises(NoImplementationError):
+        combine(A(), B())
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_the_cheapest_conversion_of_any_argument_is_taken(protocol: DispatchProtocol, first: bool) -> None:
+    combine = binary(protocol)
+    protocol.register_type(B, fallback=fallback.convert)
+    edge(protocol, A, D, cost=10)
+    edge(protocol, B, D, cost=10)
+    edge(protocol, B, A)
+    for cls in (A, D):
+        protocol.implements(combine, cls, cls)(lambda x1, x2, /: (x1.path, x2.path))
+    assert combine(*((A(), B()) if first else (B(), A()))) == (((), ("BA",)) if first else (("BA",), ()))
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_the_other_argument_alone_is_converted_where_that_is_cheapest(protocol: DispatchProtocol, first: bool) -> None:
+    combine = binary(protocol)
+    protocol.register_type(B, fallback=fallback.convert)
+    edge(protocol, A, D, cost=10)
+    edge(protocol, B, D, cost=10)
+    edge(protocol, B, C)
+    for types in ((A, C), (C, A), (D, D)):
+        protocol.implements(combine, *types)(lambda x1, x2, /: (x1.path, x2.path))
+    assert combine(*((A(), B()) if first else (B(), A()))) == (((), ("BC",)) if first else (("BC",), ()))
+
+
+def test_a_conversion_to_what_only_has_the_rule_that_declined_is_passed_over(
+    protocol: DispatchProtocol, scale: Answer
+) -> None:
+    class Sub(A): ...
+
+    protocol.register_type(Sub)
+    edge(protocol, A, Sub)
+    edge(protocol, A, C, cost=2)
+    protocol.implements(scale, A)(lambda x, factor=2.0: decline("never"))
+    path_rule(protocol, scale, C)
+    assert scale(A()) == ("AC",)
+
+
 def test_a_kind_rule_counts(protocol: DispatchProtocol, scale: Answer) -> None:
     edge(protocol, A, B)
     protocol.implements(scale.__overridable__.kind, B)(lambda function, x, **kwargs: x.path)  # type: ignore[attr-defined]

@@ -184,3 +184,18 @@ def test_a_handler_called_inside_has_its_fallbacks_back(protocol: DispatchProtoc
     protocol.implements(lib.square, A)(lambda x: lib.root(B()))
     with densify(on="allow"):
         assert lib.norm(A()) == ("root", ("root", 9.0))
+
+
+def test_the_chain_of_an_inner_call_is_kept_until_something_is_registered(
+    protocol: DispatchProtocol, lib: Functions
+) -> None:
+    protocol.register_type(A, fallback=fallback.decompose)
+    protocol.implements(lib.root, A)(lambda x: "first")
+    square = protocol.operation(lib.square)
+    protocol.implements(lib.square, A)(lambda x: x)
+    assert lib.norm(A()) == "first"
+    kept = protocol.chain_without_later_fallbacks(square, (A,))
+    assert protocol.chain_without_later_fallbacks(square, (A,)) is kept
+    protocol.implements(lib.root, A)(lambda x: "second")
+    assert lib.norm(A()) == "second"
+    assert protocol.chain_without_later_fallbacks(square, (A,)) is not kept

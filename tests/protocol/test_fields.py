@@ -15,7 +15,7 @@ def test_a_field_is_one_of_a_dataclass() -> None:
     assert made.default_factory is list
     assert made.metadata["unit"] == "m"
     assert not made.repr
-    with pytest.raises(TypeError, match="field: grad must be True or False, found None"):
+    with pytest.raises(TypeError, match="field: grad must be True, False or a function, found None"):
         dk.field(grad=None)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="unexpected keyword argument 'train'"):
         dk.field(train=False)
@@ -56,3 +56,25 @@ def test_a_dictionary_of_anything_else_is_refused(value: Any) -> None:
 
     with pytest.raises(RegistrationError, match=r"array_type: fields of .*A give .* for 'base'; write dk\.field\(\)"):
         dk.array_type(fields={"base": value})(A)
+
+
+def test_what_makes_an_instance_of_a_plain_array_is_a_method_or_a_function() -> None:
+    with pytest.raises(
+        dk.RegistrationError, match=r"from_dense='of_dense' of .*Lacking is neither a function nor the name"
+    ):
+
+        @dk.array_type(fallback=dk.fallback.refuse, from_dense="of_dense")
+        class Lacking:
+            pass
+
+    @dk.array_type(fallback=dk.fallback.refuse, from_dense=lambda x, like: like)
+    class Having:
+        pass
+
+    class Derived(Having):
+        pass
+
+    found = dk.tensor_protocol.types.from_dense(Derived)
+    assert found is not None
+    assert found(1, 2) == 2
+    assert dk.tensor_protocol.types.from_dense(dk.types.ScalarTensor) is None

@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "defining-types.md"
 def table() -> str:
     """Return the table: kind, the kind around it, and the functions that no narrower kind has."""
     library = {o.function: o for name, o in dk.tensor_protocol.operations.items() if name.startswith("dispatchkit.")}
-    rows = [("kind", "inside", "functions, but those of the kinds inside it"), ("---", "---", "---")]
+    rows = [("kind", "inside", "functions, without those of the kinds inside it"), ("---", "---", "---")]
     for kind in dk.kinds:
         own = [library[f] for f in kind if f in library and library[f].kind is kind]
         names = ", ".join(f"`{entry.qualified_name.removeprefix('dispatchkit.')}`" for entry in own)

@@ -14,8 +14,10 @@ from tests.protocol.support import Answer, unary
 
 
 class Saying(FunctionMode):
+    def __new__(cls, protocol: DispatchProtocol, text: str) -> Any:
+        return super().__new__(type(cls.__name__, (cls,), {"protocol": protocol}))
+
     def __init__(self, protocol: DispatchProtocol, text: str) -> None:
-        self.protocol = protocol
         self.text = text
 
     def __lib_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:

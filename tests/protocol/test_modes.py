@@ -20,8 +20,10 @@ class A:
 class LibMode(FunctionMode):
     """Base of the modes here; each test gives it its protocol."""
 
+    def __new__(cls, protocol: DispatchProtocol, *args: Any) -> Any:
+        return super().__new__(type(cls.__name__, (cls,), {"protocol": protocol}))
+
     def __init__(self, protocol: DispatchProtocol, answer: Callable[..., Any], log: list[Any] | None = None) -> None:
-        self.protocol = protocol
         self.respond = answer
         self.log = [] if log is None else log
 
@@ -228,8 +230,8 @@ def test_a_mode_without_a_method_says_so(protocol: DispatchProtocol, scale: Answ
     class Empty(FunctionMode):
         pass
 
+    Empty.protocol = protocol
     mode = Empty()
-    mode.protocol = protocol
     with mode, pytest.raises(AttributeError, match="__lib_function__"):
         scale(1)
 
@@ -240,3 +242,13 @@ def test_a_mode_that_was_left_is_in_no_message(protocol: DispatchProtocol, scale
     with pytest.raises(NoImplementationError) as found:
         scale(A())
     assert "LibMode" not in str(found.value)
+
+
+def test_attributes_of_a_mode_may_have_any_name(protocol: DispatchProtocol, scale: Answer) -> None:
+    protocol.implements(scale, A)(lambda x, factor=2.0: "rule")
+    mode = LibMode(protocol, say("mode"))
+    for name in ("protocol", "answer", "stays_on", "of_users", "switches_off"):
+        setattr(mode, name, "of the user")
+    with mode:
+        assert scale(A()) == "mode"
+    assert scale(A()) == "rule"

@@ -266,9 +266,7 @@ def test_a_rule_of_another_module_is_not_replaced_in_silence(protocol: DispatchP
     assert combine(A(), B()) == "second"
 
 
-@pytest.mark.parametrize(
-    ("handler", "name"), [(str, "str"), (operator.attrgetter("value"), r"operator.attrgetter('value')")]
-)
+@pytest.mark.parametrize(("handler", "name"), [(str, "str"), (max, "<built-in function max>")])
 def test_what_has_no_signature_is_refused_by_name(protocol: DispatchProtocol, handler: Any, name: str) -> None:
     text = f"{name} has no signature that could be read; give it one by a function around it, as in def handler"
     uses: dict[str, Callable[..., Any]] = {

@@ -23,6 +23,12 @@ class fallback:  # noqa: N801  # a namespace, read as `dk.fallback.dense`
     decompose : run the operation's body, whose inner calls reach the type's rules
     fieldwise : copies and casts go field by field; every type has it first, without a declaration
     convert : the cheapest path of declared conversions to a type that has a rule
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.fallback.decompose | dk.fallback.dense
+    fallback.decompose | fallback.dense
     """
 
     refuse = REFUSE

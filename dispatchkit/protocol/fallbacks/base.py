@@ -131,7 +131,7 @@ def map_members(value: Any, change: Callable[[Any], Any]) -> Any:
     if cls is list:
         return [map_members(member, change) for member in value]
     if cls is dict:
-        return {name: map_members(member, change) for name, member in value.items()}
+        return {name: map_members(member, change) for name, member in value.items()} if value else {}
     if issubclass(cls, tuple):
         members = [map_members(member, change) for member in value]
         return cls(*members) if hasattr(cls, "_fields") else tuple(members)

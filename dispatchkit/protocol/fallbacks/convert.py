@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from typing_extensions import override
 
@@ -47,29 +47,59 @@ class Convert(FallbackStrategy):
     def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:
         if operation.loses_change(key, {cls}):
             return f"{operation.name} would change what it converts to, and the change be lost"
-        for _, target, path in operation.protocol.conversions.reachable(cls):
-            then = replaced(key, {cls}, target)
-            if _answers(operation, then, target):
-                call = _converting(operation, key, cls, path)
-                follow = partial(_follow, operation, key, cls, target)
-                return Step(self.outcome, cls, call, _path_text(path), path=path, then=then, follow=follow)
+        types = operation.types
+        others = [one for one in types.participating(key) if one is not cls and self.name in types.fallback(one).names]
+        present = types.participating(key)
+        declined = {id(step.rule) for one in present for step in rule_steps(operation, key, one)}
+        for target, paths in _plans(operation, [cls, *others]):
+            then = key
+            for source in paths:
+                then = replaced(then, {source}, target)
+            if not operation.loses_change(key, paths) and _answers(operation, then, target, declined):
+                call = _converting(operation, key, paths)
+                follow = partial(_follow, operation, key, target, paths)
+                edges = tuple(edge for path in paths.values() for edge in path)
+                return Step(self.outcome, cls, call, _path_text(paths), path=edges, then=then, follow=follow)
         return "no declared conversion leads to a type with a rule"
 
 
-def _answers(operation: Overridable, key: Key, target: type) -> bool:
+# The conversions of each type that is converted.
+Paths: TypeAlias = "dict[type, tuple[Conversion, ...]]"
+
+
+def _plans(operation: Overridable, classes: Sequence[type]) -> list[tuple[type, Paths]]:
+    """Return what types can be converted to, each alone or several to one type, the cheapest first."""
+    ways = {
+        cls: {target: (cost, path) for cost, target, path in operation.protocol.conversions.reachable(cls)}
+        for cls in classes
+    }
+    plans: list[tuple[float, type, Paths]] = [
+        (cost, target, {cls: path}) for cls, found in ways.items() for target, (cost, path) in found.items()
+    ]
+    for target in dict.fromkeys([*classes, *(target for found in ways.values() for target in found)]):
+        joining = {cls: found[target] for cls, found in ways.items() if cls is not target and target in found}
+        if len(joining) > 1:
+            total = sum(cost for cost, _ in joining.values())
+            plans.append((total, target, {cls: path for cls, (_, path) in joining.items()}))
+    plans.sort(key=lambda plan: plan[0])
+    return [(target, paths) for _, target, paths in plans]
+
+
+def _answers(operation: Overridable, key: Key, target: type, declined: Container[int]) -> bool:
+    """Return whether a type answers calls of these types, by another rule than those that declined."""
     types = operation.types
     left = types.participating(key)
     if target is types.base or not left:
         return all(types.takes_default(cls) for cls in left)
     own_method = types.own_method(target) is not None and not types.is_generated(target)
-    return own_method or bool(rule_steps(operation, key, target)) or types.takes_default(target)
+    rules = any(id(step.rule) not in declined for step in rule_steps(operation, key, target))
+    return own_method or rules or types.takes_default(target)
 
 
-def _converting(operation: Overridable, key: Key, cls: type, path: tuple[Conversion, ...]) -> Callable[..., Any]:
+def _converting(operation: Overridable, key: Key, paths: Paths) -> Callable[..., Any]:
     def converted(name: str, value: Any) -> Any:
-        if type(value) is cls:
-            for edge in path:
-                value = edge.function(value)
+        for edge in paths.get(type(value), ()):
+            value = edge.function(value)
         return value
 
     def convert_fallback(*args: Any, **kwargs: Any) -> Any:
@@ -89,24 +119,27 @@ def _converting(operation: Overridable, key: Key, cls: type, path: tuple[Convers
 def _follow(
     operation: Overridable,
     key: Key,
-    cls: type,
     target: type,
+    paths: Paths,
     follower: Follower,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Followed:
-    """Follow a call in which the instances of a type were converted."""
+    """Follow a call in which the instances of some types were converted."""
     if follower.is_running(operation, key):
         return Followed(declines="the conversion comes back to where it started")
 
     def converted(name: str, value: Any) -> Any:
-        return follower.like(value, (target,)) if follower.type_of(value) is cls else value
+        return follower.like(value, (target,)) if follower.type_of(value) in paths else value
 
     args, kwargs = operation.parameters.replace(args, kwargs, converted)
     return follower.again(operation, args, kwargs, running=key)
 
 
-def _path_text(path: tuple[Conversion, ...]) -> str:
-    names = [type_name(path[0].source), *(type_name(edge.target) for edge in path)]
-    loss = ", with loss" if any(edge.lossy for edge in path) else ""
-    return f"convert: {' -> '.join(names)} (cost {sum(edge.cost for edge in path):g}{loss})"
+def _path_text(paths: Paths) -> str:
+    ways = [
+        " -> ".join([type_name(path[0].source), *(type_name(edge.target) for edge in path)]) for path in paths.values()
+    ]
+    edges = [edge for path in paths.values() for edge in path]
+    loss = ", with loss" if any(edge.lossy for edge in edges) else ""
+    return f"convert: {', '.join(ways)} (cost {sum(edge.cost for edge in edges):g}{loss})"

@@ -84,11 +84,7 @@ class _Decomposing(Mode):
         self.protocol = operation.protocol
 
     def answer(
-        self,
-        operation: Overridable,
-        types: tuple[type, ...],
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
+        self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
         keywords = dict(kwargs)
         result = answer_by_modes(operation, args, keywords)

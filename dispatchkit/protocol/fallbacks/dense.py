@@ -89,7 +89,7 @@ class Dense(FallbackStrategy):
                 return Followed(error=error)
             found = follower.again(operation, args, kwargs)
             depends = next((text for _, text in refused if text), found.depends)
-            return replace(found, depends=depends)
+            return found if depends == found.depends else replace(found, depends=depends)
 
         names = ", ".join(map(type_name, makers))
         then = None if types.base is None else replaced(key, makers, types.base)

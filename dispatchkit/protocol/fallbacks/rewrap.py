@@ -46,12 +46,14 @@ class Rewrap(FallbackStrategy):
 
         def rewrap_fallback(*args: Any, **kwargs: Any) -> Any:
             values = operation.parameters.values(args, kwargs)
-            source = next(value for _, value in values if type(value) is cls)
+            sources = [value for _, value in values if type(value) is cls]
+            source = sources[0]
             first = wrapped_field(operation, source)
             inner = type(getattr(source, first))
+            others = _other_fields(operation, first, sources, args, kwargs)
             args, kwargs = operation.parameters.replace(args, kwargs, unwrapped)
             result = operation.function(*args, **kwargs)
-            return types.map_arrays(result, lambda array: with_attributes(source, [(first, array)]), inner)
+            return types.map_arrays(result, lambda array: with_attributes(source, [(first, array), *others]), inner)
 
         def follow(follower: Follower, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Followed:
             def opened(name: str, value: Any) -> Any:
@@ -70,6 +72,19 @@ class Rewrap(FallbackStrategy):
 
         then = None if types.base is None else replaced(key, {cls}, types.base)
         return Step(self.outcome, cls, rewrap_fallback, f"rewrap: on field '{names[0]}'", then=then, follow=follow)
+
+
+def _other_fields(
+    operation: Overridable, first: str, sources: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[tuple[str, Any]]:
+    """Return the fields of a result but the first, where the type declares laws for them."""
+    types = operation.types
+    rules = {name: rule for name, rule in types.field_rules(type(sources[0])).items() if name != first}
+    if not rules:
+        return []
+    held = [{name: getattr(source, name) for name in rules if hasattr(source, name)} for source in sources]
+    found = types.carried(rules, None, held, operation, args, kwargs)
+    return [(name, found.get(name)) for name in held[0]]
 
 
 def wrapped_field(operation: Overridable, value: Any) -> str:

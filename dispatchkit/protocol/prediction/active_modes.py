@@ -8,7 +8,7 @@ from dispatchkit.protocol.handlers import location_of
 from dispatchkit.protocol.modes import Mode, current
 from dispatchkit.protocol.outcome import MODE
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.prediction.declining import may_decline
+from dispatchkit.protocol.prediction.declining import promise_of
 from dispatchkit.protocol.prediction.tree import AT_RUN_TIME, DECLINES, Asked
 
 __all__ = ["active_modes", "asked_modes"]
@@ -18,9 +18,8 @@ def active_modes(operation: Overridable) -> Iterator[Mode]:
     """Yield the modes that a call asks, innermost first."""
     cell = current()
     while cell is not None:
-        mode = cell.mode
-        if mode.protocol is operation.protocol and not (mode.of_users and mode.protocol in cell.off):
-            yield mode
+        if cell.asks(operation):
+            yield cell.mode
         cell = cell.below
 
 
@@ -28,9 +27,9 @@ def asked_modes(operation: Overridable, modes: list[Mode]) -> tuple[list[Asked],
     """Return what is known of the modes that are asked, and whether one of them switches overrides off."""
     asked: list[Asked] = []
     for mode in modes:
-        if mode.switches_off:
+        if type(mode).switches_off:
             return asked, True
-        if not mode.of_users:
+        if not type(mode).of_users:
             continue
         method = operation.types.method
         found = getattr(type(mode), method)
@@ -39,6 +38,6 @@ def asked_modes(operation: Overridable, modes: list[Mode]) -> tuple[list[Asked],
             asked.append(Asked(type(mode), what, DECLINES, "it passes every call on", MODE))
             continue
         location = location_of(found)
-        reason = f"the mode {type(mode).__name__} may decline" if may_decline(found) else ""
+        reason = f"the mode {type(mode).__name__} may decline" if promise_of(found).may_decline else ""
         asked.append(Asked(type(mode), what, AT_RUN_TIME, reason, MODE, location))
     return asked, False

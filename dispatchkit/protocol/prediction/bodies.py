@@ -12,7 +12,6 @@ from dispatchkit.protocol.frames import place_of
 from dispatchkit.protocol.modes import Mode
 from dispatchkit.protocol.outcome import REFUSED
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.prediction.mistakes import mistake_in
 from dispatchkit.protocol.prediction.stand_in import NotFollowed, StandIn, make_stand_in
 from dispatchkit.protocol.prediction.tree import Prediction, first_line
 
@@ -23,6 +22,9 @@ class Caller(Protocol):
     """What predicts the calls of a body."""
 
     protocol: Any
+
+    def mistake(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """Return what the signature does not allow in a call, "" where it allows it."""
 
     def plain(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call on plain arrays."""
@@ -67,7 +69,7 @@ class _Following(Mode):
         map_members((args, keywords), given.append)
         if not any(issubclass(type(value), StandIn) for value in given):
             return self.caller.plain(operation, args, keywords)
-        if mistake_in(operation, args, keywords):
+        if self.caller.mistake(operation, args, keywords):
             return NotImplemented  # which raises in the body
         found, result = self.caller.call(operation, args, keywords, limited=True)
         self.inner.append(found)

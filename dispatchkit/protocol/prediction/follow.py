@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextvars import copy_context
-from itertools import product
 from typing import Any
 
 from dispatchkit.protocol.chain import Chain, Skipped, Step
-from dispatchkit.protocol.densify import forbidden_copy, known_layout, making_dense
+from dispatchkit.protocol.densify import forbidden_copy
 from dispatchkit.protocol.fallbacks.base import RUNNING, Followed, map_members
 from dispatchkit.protocol.fallbacks.rewrap import wrapped_field
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.layout import Layout
 from dispatchkit.protocol.modes import Mode, without_modes
 from dispatchkit.protocol.observers import set_observers
-from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, METHOD, PLAIN, REFUSED
+from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, METHOD, PLAIN, REFUSED, RULE
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key, flatten
 from dispatchkit.protocol.prediction.active_modes import active_modes, asked_modes
 from dispatchkit.protocol.prediction.bodies import follow_body
-from dispatchkit.protocol.prediction.declining import may_decline, promised_classes
-from dispatchkit.protocol.prediction.joining import changed, merged, names_of, result_classes
-from dispatchkit.protocol.prediction.mistakes import mistake_in, native_mistake
-from dispatchkit.protocol.prediction.stand_in import NotFollowed, StandIn, classes_of, key_of, make_stand_in
+from dispatchkit.protocol.prediction.declining import promise_of, promise_of_rule
+from dispatchkit.protocol.prediction.joining import changed, joined, merged, narrowed, result_classes
+from dispatchkit.protocol.prediction.memory import Mark, Memory
+from dispatchkit.protocol.prediction.mistakes import native_mistake
+from dispatchkit.protocol.prediction.stand_in import (
+    NotFollowed,
+    StandIn,
+    classes_of,
+    key_of,
+    layout_of,
+    make_stand_in,
+    stand_in_for,
+)
 from dispatchkit.protocol.prediction.tree import (
     ANSWERS,
     AT_RUN_TIME,
@@ -40,50 +48,51 @@ from dispatchkit.protocol.prediction.tree import (
 
 __all__ = ["predict"]
 
-# Plain arrays with more elements are followed by shape and dtype alone.
-SMALL = 4096
-# Combinations of types that are looked at where arguments may be of several.
-MOST = 16
 
-
-def predict(operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Prediction:
+def predict(
+    operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], memory: Memory | None = None
+) -> Prediction:
     """Return what will come of a call; no function of a user is called.
 
     Parameters
     ----------
     operation : that is called
     args, kwargs : of the call, with arrays, or stand-ins for arrays of which the type alone is known
+    memory : what is known of other calls, for many that are made outside of modes
     """
-    modes = list(active_modes(operation))
-    return copy_context().run(_predicted, operation, args, dict(kwargs), modes)
+    modes = list(active_modes(operation)) if memory is None else []
+    return copy_context().run(_predicted, operation, args, dict(kwargs), modes, memory or Memory())
 
 
-def _predicted(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], modes: list[Mode]) -> Prediction:
+def _predicted(
+    operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], modes: list[Mode], memory: Memory
+) -> Prediction:
     """Follow a call in a context where neither modes nor observers see it."""
     without_modes()
     set_observers(())
-    walk = _Walk(operation)
+    walk = _Walk(operation, memory)
     # A mode sees a call before its arguments are looked at.
     asked, plainly = asked_modes(operation, modes)
     open_to_modes = any(one.verdict == AT_RUN_TIME for one in asked)
-    mistake = native_mistake(operation, args, kwargs) if open_to_modes else mistake_in(operation, args, kwargs)
+    mistake = native_mistake(operation, args, kwargs) if open_to_modes else memory.mistake(operation, args, kwargs)
     if mistake:
-        return Prediction(operation.qualified_name, (), (), tuple(asked), REFUSED, error=mistake)
+        return Prediction(operation.qualified_name, (), (), tuple(asked), error=mistake)
     args, kwargs = walk.stand_ins(operation, args, kwargs)
     if plainly:
         key = key_of(operation.parameters, args, kwargs, walk.type_of)
         chain = operation.protocol.plain_chain(operation, key)
-        return walk.of_chain(chain, args, kwargs, asked)[0]
-    return walk.known(operation, args, kwargs, asked=asked)[0]
+        return walk.of_chain(chain, key, args, kwargs, asked)[0]
+    return walk.known(operation, args, kwargs, asked=asked)[0] if asked else walk.call(operation, args, kwargs)[0]
 
 
 class _Walk:
     """Follows the calls of one prediction."""
 
-    def __init__(self, operation: Overridable) -> None:
+    def __init__(self, operation: Overridable, memory: Memory) -> None:
         self.protocol: Any = operation.protocol
-        self.running: set[tuple[Overridable, Key]] = set(RUNNING.get())
-        self.chains: dict[tuple[Overridable, Key], Chain] = {}
+        self.memory = memory
+        self.running: set[Mark] = set(RUNNING.get())
+        self.met: set[Mark] = set()  # what was asked about, whether it is under way
 
     # What fallbacks ask for.
 
@@ -99,7 +108,7 @@ class _Walk:
 
     def wrapped_in(self, value: Any, result: Any, inner: type) -> Any:
         classes = classes_of(result)
-        layout = result._layout if issubclass(type(result), StandIn) else Layout(*_layout_of(result))
+        layout = result._layout if issubclass(type(result), StandIn) else layout_of(result)
         arrays = [cls is inner or self.protocol.types.participates(cls) for cls in classes]
         if not all(arrays) or not arrays:
             return make_stand_in(self.protocol, (), layout, "an inner call") if any(arrays) or not arrays else result
@@ -111,7 +120,7 @@ class _Walk:
         if value._given is None:
             return self.like(value, (self.protocol.types.base,) if self.protocol.types.base is not None else ())
         found = getattr(value._given, wrapped_field(operation, value._given))
-        return self.stand_in(found)
+        return stand_in_for(self.protocol, found)
 
     def refused_copy(self, operation: Overridable, value: Any) -> tuple[str, str]:
         error, depends = forbidden_copy(
@@ -134,7 +143,11 @@ class _Walk:
         return Followed(result, "", found.error, found.depends_on_values, True, nobody, (found,))
 
     def is_running(self, operation: Overridable, key: Key) -> bool:
+        self.met.add((operation, key))
         return (operation, key) in self.running
+
+    def mistake(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        return self.memory.mistake(operation, args, kwargs)
 
     def body(
         self, operation: Overridable, key: Key, body: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -153,21 +166,8 @@ class _Walk:
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments of a call with stand-ins in the place of arrays, but for small plain ones."""
         return operation.parameters.replace(
-            args, kwargs, lambda name, value: self.stand_in(value, always=bool(operation.changes))
+            args, kwargs, lambda name, value: stand_in_for(self.protocol, value, always=bool(operation.changes))
         )
-
-    def stand_in(self, value: Any, always: bool = False) -> Any:
-        cls = type(value)
-        protocol = self.protocol
-        if issubclass(cls, StandIn):
-            return value
-        plain = cls is protocol.types.base or protocol.types.wrapped_always(cls)
-        if not plain and not protocol.types.participates(cls):
-            return value
-        shape, dtype = _layout_of(value)
-        if plain and not always and shape is not None and _count(shape) <= SMALL:
-            return value
-        return make_stand_in(protocol, (cls,), Layout(shape, dtype), given=value)
 
     def plain(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of an inner call on plain arrays: computed, unless it is large or drawn by chance."""
@@ -179,50 +179,23 @@ class _Walk:
         self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], limited: bool = False
     ) -> tuple[Prediction, Any]:
         """Follow a call, for each of the types that its stand-ins may be of."""
-        found = [self.known(operation, *one, limited=limited) for one in self.narrowed(args, kwargs)]
-        first, result = found[0]
-        if len(found) == 1:
-            return first, result
-        return self._joined([one for one, _ in found]), merged(self.protocol, [given for _, given in found])
-
-    def narrowed(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
-        """Yield the call with stand-ins of one type each."""
-        open_ended: dict[int, StandIn] = {}
-
-        def note(value: Any) -> None:
-            if issubclass(type(value), StandIn) and len(value._classes) != 1:
-                open_ended[id(value)] = value
-
-        map_members((args, kwargs), note)
-        if not open_ended:
-            yield args, kwargs
-            return
-        choices = [one._classes for one in open_ended.values()]
-        unknown = next((one for one in open_ended.values() if not one._classes), None)
-        if unknown is not None:
-            raise NotFollowed(f"the type of {unknown!r}")
-        for combination in list(product(*choices))[:MOST]:
-            chosen = dict(zip(open_ended, combination, strict=True))
-
-            def narrow(value: Any, chosen: dict[int, type] = chosen) -> Any:
-                cls = chosen.get(id(value))
-                return value if cls is None else make_stand_in(self.protocol, (cls,), value._layout, value._origin)
-
-            yield map_members(args, narrow), map_members(kwargs, narrow)
-
-    def _joined(self, found: list[Prediction]) -> Prediction:
-        """Return what is certain of a call with arguments that may be of several types."""
-        first = found[0]
-        if all(one.outcome is REFUSED and not one.depends_on_values for one in found):
-            return first
-        certain = next((one.depends_on_values for one in found if one.depends_on_values), "")
-        if not certain and any(one.error for one in found):
-            certain = f"{first.call} depends on the type of an inner result"
-        answered = next((one for one in found if one.outcome is not REFUSED), first)
-        results = tuple(dict.fromkeys(cls for one in found for cls in one.results))
-        return changed(answered, depends_on_values=certain, error="", results=results)
+        token = self.memory.token(operation, args, kwargs, limited)
+        known = self.memory.find(token, self.running)
+        if known is not None:
+            self.met |= known[0]
+            return known[1:]
+        outer, self.met = self.met, set()
+        try:
+            found = [self.known(operation, *one, limited=limited) for one in narrowed(self.protocol, args, kwargs)]
+            first, result = found[0]
+            if len(found) > 1:
+                first = joined([one for one, _ in found])
+                result = merged(self.protocol, [given for _, given in found])
+            if self.running.isdisjoint(self.met):
+                self.memory.keep(token, self.met, first, result)
+        finally:
+            self.met |= outer
+        return first, result
 
     def known(
         self,
@@ -234,16 +207,21 @@ class _Walk:
     ) -> tuple[Prediction, Any]:
         """Follow a call with arguments of known types."""
         key = key_of(operation.parameters, args, kwargs, self.type_of)
-        if not limited:
-            chain = operation.protocol.chain(operation, key)
-        elif (operation, key) in self.chains:
-            chain = self.chains[operation, key]
-        else:
-            chain = self.chains[operation, key] = operation.protocol.chain_without_later_fallbacks(operation, key)
-        return self.of_chain(chain, args, kwargs, asked or [])
+        supposed = self.memory.supposed.get(operation)
+        if supposed is not None and supposed in flatten(key):
+            return self.supposed(operation, key, supposed, args, kwargs)
+        return self.of_chain(self.memory.chain(operation, key, limited), key, args, kwargs, asked or [])
+
+    def supposed(
+        self, operation: Overridable, key: Key, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Prediction, Any]:
+        """Answer a call by a rule that is taken to be there."""
+        one = Asked(cls, "a rule to be written", ANSWERS, "", RULE)
+        result = self.results(operation, (cls,), args, kwargs, one.what)
+        return Prediction(operation.qualified_name, key, (one.who,), (one,), RULE, one, results=(cls,)), result
 
     def of_chain(
-        self, chain: Chain, args: tuple[Any, ...], kwargs: dict[str, Any], modes: list[Asked]
+        self, chain: Chain, key: Key, args: tuple[Any, ...], kwargs: dict[str, Any], modes: list[Asked]
     ) -> tuple[Prediction, Any]:
         """Ask the entries of a chain in order, as far as it is known what they do."""
         operation: Any = chain.operation
@@ -268,16 +246,16 @@ class _Walk:
             asked.append(one)
             if one.verdict not in (PASSED_OVER, DECLINES):
                 possible.append((one, result))
-        return self._ended(chain, args, kwargs, asked, possible, decided)
+        return self._ended(chain, key, args, kwargs, asked, possible)
 
     def _ended(
         self,
         chain: Chain,
+        key: Key,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         asked: list[Asked],
         possible: list[tuple[Asked, Any]],
-        decided: bool,
     ) -> tuple[Prediction, Any]:
         """Return the prediction of a call whose entries have been asked."""
         operation: Any = chain.operation
@@ -285,29 +263,26 @@ class _Walk:
         order = [type_name(cls) for cls in chain.order]
         if base is not None and base in chain.types:
             order.append(type_name(base))
-        key = key_of(operation.parameters, args, kwargs, self.type_of)
-        found = Prediction(operation.qualified_name, names_of(key), tuple(order), tuple(asked))
+        name, who = operation.qualified_name, tuple(order)
         if not possible:
-            return changed(found, error=first_line(chain.error(args, kwargs, []))), None
+            error = first_line(chain.error(args, kwargs, []))
+            return Prediction(name, key, who, tuple(asked), error=error), None
         first, result = possible[0]
         outcome = first.outcome or REFUSED
         if outcome is DEFAULT and all(cls is base for cls in chain.types):
             outcome = PLAIN
-        error = first.reason if first.verdict == RAISES else ""
-        depends = "" if first.verdict == RAISES else first.reason
+        raises = first.verdict == RAISES
+        error, depends = (first.reason, "") if raises else ("", first.reason)
         if len(possible) > 1:
             result = merged(self.protocol, [given for _, given in possible])
         results = result_classes(result)
-        return (
-            changed(found, outcome=outcome, by=first, error=error, depends_on_values=depends, results=results),
-            result,
-        )
+        return Prediction(name, key, who, tuple(asked), outcome, first, error, depends, results), result
 
     def _ask(
         self, operation: Overridable, step: Step, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Asked, Any]:
         """Return what is known of an answer, and its result."""
-        one = Asked(step.cls, step.text, ANSWERS, "", step.source, _location(step))
+        one = Asked(step.cls, step.text, ANSWERS, "", step.source, _location(step), rule=step.rule)
         if step.rule is not None:
             refused = step.rule.refusal(args, kwargs)
             if refused:
@@ -329,13 +304,13 @@ class _Walk:
                 classes = tuple(dict.fromkeys((*classes, *filter(operation.computes, flatten(key)))))
             return one, self.results(operation, classes, args, kwargs, "")
         handler = step.rule.handler if step.rule is not None else self.protocol.types.own_method(step.cls)
-        declines = may_decline(handler)
+        promise = promise_of(handler) if step.rule is None else promise_of_rule(step.rule)
         origin = f"{step.rule.title if step.rule is not None else step.text}"
-        result = self.results(operation, promised_classes(handler), args, kwargs, origin)
+        result = self.results(operation, promise.classes, args, kwargs, origin)
         if step.source is METHOD:
-            reason = f"{step.text} may decline" if declines else ""
+            reason = f"{step.text} may decline" if promise.may_decline else ""
             return changed(one, verdict=AT_RUN_TIME, reason=reason), result
-        if declines:
+        if promise.may_decline:
             return changed(one, verdict=OPEN, reason=f"{step.text} may decline"), result
         return one, result
 
@@ -366,18 +341,11 @@ class _Walk:
     ) -> Any:
         """Return stand-ins for what an operation gives, with the shapes that it gives for plain arrays."""
         protocol = self.protocol
-        if any(not protocol.types.participates(cls) for cls in classes):
-            # The annotation of several results, or of a number.
-            several = [cls for cls in classes if issubclass(cls, (tuple, list, dict))]
-            classes = () if several else classes
-
-        def layout(value: Any) -> Any:
-            return value._layout if issubclass(type(value), StandIn) else value
-
-        try:
-            found = operation.layouts(map_members(args, layout), map_members(kwargs, layout))
-        except Exception:  # noqa: BLE001  # where plain arrays give no result, the shape of one is not known
-            found = Layout()
+        found = self.memory.layouts(operation, args, kwargs)
+        if any(issubclass(cls, (tuple, list, dict)) for cls in classes):
+            # What an annotation of several results says of one that is a single array.
+            single = tuple(cls for cls in classes if not issubclass(cls, (tuple, list, dict)))
+            classes = single if isinstance(found, Layout) else ()
 
         def made(value: Any) -> Any:
             if isinstance(value, (bool, int, float, complex)):
@@ -398,19 +366,3 @@ def _raised(step: Step, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     except Exception as error:  # noqa: BLE001  # which is what is asked for
         return first_line(error)
     return ""
-
-
-def _layout_of(value: Any) -> tuple[Any, Any]:
-    try:
-        with making_dense(value):  # which a property of the type's own may do
-            shape, dtype = known_layout(value)
-        return None if shape is None else tuple(shape), dtype
-    except Exception:  # noqa: BLE001  # a type's own property may raise anything
-        return None, None
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    count = 1
-    for length in shape:
-        count *= length
-    return count

@@ -11,11 +11,15 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dispatchkit.protocol.densify import known_layout, making_dense
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.layout import Layout
 from dispatchkit.protocol.parameters import Form, Key, Parameters
 
-__all__ = ["NotFollowed", "StandIn", "classes_of", "key_of", "make_stand_in"]
+__all__ = ["NotFollowed", "StandIn", "classes_of", "key_of", "layout_of", "make_stand_in", "stand_in_for"]
+
+# Plain arrays with more elements are followed by shape and dtype alone.
+SMALL = 4096
 
 
 class NotFollowed(BaseException):
@@ -138,6 +142,30 @@ def make_stand_in(
     found._classes, found._layout, found._origin = tuple(classes), layout or Layout(), origin
     found._given, found._field = given, field
     return found
+
+
+def stand_in_for(protocol: Any, value: Any, always: bool = False) -> Any:
+    """Return what stands for an array, small plain ones themselves unless `always`; what is no array as it is."""
+    cls = type(value)
+    if issubclass(cls, StandIn):
+        return value
+    plain = cls is protocol.types.base or protocol.types.wrapped_always(cls)
+    if not plain and not protocol.types.participates(cls):
+        return value
+    layout = layout_of(value)
+    if plain and not always and layout.shape is not None and math.prod(layout.shape) <= SMALL:
+        return value
+    return make_stand_in(protocol, (cls,), layout, given=value)
+
+
+def layout_of(value: Any) -> Layout:
+    """Return shape and dtype of an array, as far as they are known without a dense copy."""
+    try:
+        with making_dense(value):  # which a property of the type's own may do
+            shape, dtype = known_layout(value)
+        return Layout(None if shape is None else tuple(shape), dtype)
+    except Exception:  # noqa: BLE001  # a type's own property may raise anything
+        return Layout()
 
 
 def classes_of(value: Any) -> tuple[type, ...]:

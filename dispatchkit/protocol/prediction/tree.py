@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.handlers import Rule, type_name
 from dispatchkit.protocol.outcome import MODE, REFUSED, Outcome
+from dispatchkit.protocol.parameters import Key
 
 __all__ = [
     "ANSWERS",
@@ -45,6 +46,7 @@ class Asked:
     outcome : how the call is answered by it; None of one that has no answer
     location : file and line of the function behind the answer, "" where there is none
     inner : the calls that it makes, as far as they were followed
+    rule : behind the answer; None where there is none
     """
 
     cls: type
@@ -54,6 +56,7 @@ class Asked:
     outcome: Outcome | None = None
     location: str = ""
     inner: tuple[Prediction, ...] = ()
+    rule: Rule | None = None
 
     @property
     def who(self) -> str:
@@ -68,7 +71,7 @@ class Prediction:
     Attributes
     ----------
     function : qualified name of the operation
-    types : names of the types of its arrays, those of several in one argument together
+    key : types of its arrays, a tuple of those in one argument that takes several
     order : names of the types in the order they are asked
     asked : who is asked, in order, modes first
     outcome : how the call is answered, or fails; where that depends on values, the first way that it may be
@@ -79,7 +82,7 @@ class Prediction:
     """
 
     function: str
-    types: tuple[str, ...]
+    key: Key
     order: tuple[str, ...]
     asked: tuple[Asked, ...] = ()
     outcome: Outcome = REFUSED
@@ -87,6 +90,15 @@ class Prediction:
     error: str = ""
     depends_on_values: str = ""
     results: tuple[type, ...] = ()
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Names of the types of its arrays, those of several in one argument together."""
+        return tuple(
+            f"({', '.join(map(type_name, entry))})" if isinstance(entry, tuple) else type_name(entry)
+            for entry in self.key
+            if entry is not type(None)
+        )
 
     @property
     def call(self) -> str:

@@ -41,6 +41,7 @@ def checked_declaration(types: ArrayTypes, cls: type, declaration: Declaration, 
     rules = _checked_rules(name, found, by) if isinstance(found, Mapping) else None
     fields = None if found is None else _checked_fields(cls, found if rules is None else tuple(found), by)
     _check_dense(types, cls, declaration, by)
+    _check_from_dense(cls, declaration.from_dense, by)
     return dataclasses.replace(declaration, fields=fields, rules=rules)
 
 
@@ -117,6 +118,15 @@ def _check_dense(types: ArrayTypes, cls: type, declaration: Declaration, by: str
         f"{by}: {name} declares fallback.dense, but has no {method}(); define {method}(self), an abstract one where "
         f"only subclasses have it, or pass {elsewhere}"
     )
+
+
+def _check_from_dense(cls: type, found: Any, by: str) -> None:
+    method = getattr(cls, found, None) if isinstance(found, str) else found
+    if found is not None and not callable(method):
+        raise RegistrationError(
+            f"{by}: from_dense={found!r} of {type_name(cls)} is neither a function nor the name of a class method; "
+            f"define one that takes an array and an instance"
+        )
 
 
 def instance_attributes(cls: type) -> tuple[str, ...]:

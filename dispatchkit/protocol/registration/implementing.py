@@ -31,11 +31,15 @@ __all__ = ["converts", "implements"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def implements(protocol: Dispatcher, target: Overridable | Kind, types: tuple[type, ...]) -> Callable[[F], F]:
+def implements(
+    protocol: Dispatcher, target: Overridable | Kind, types: tuple[type, ...], declines: bool | None
+) -> Callable[[F], F]:
     """Return the decorator of `DispatchProtocol.implements`."""
 
     def register(handler: F) -> F:
         rules = _make_rules(protocol.types, target, handler, types)
+        for rule in rules:
+            rule.declines = declines
         for rule in rules:
             for _, old in protocol.handlers.replaced_by(rule):
                 # A module that runs again, as a cell of a notebook or by a reload, may replace its rules.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.parameters import Key, flatten
 from dispatchkit.protocol.types.declaration import REFUSE, Fallback
-from dispatchkit.protocol.types.fields import rule_of
+from dispatchkit.protocol.types.fields import DROPPED, FieldRule, rule_of
 from dispatchkit.protocol.types.records import Records
 from dispatchkit.tree import Item, container_items, map_leaves, sequence_items, with_attributes
 
@@ -131,6 +132,12 @@ class ArrayTypes:
         call.__name__, call.__wrapped__ = name, method  # type: ignore[attr-defined]  # for messages
         return call
 
+    def from_dense(self, cls: type) -> Callable[[Any, Any], Any] | None:
+        """Return what makes an instance of a plain array and of an instance with its structure, if declared."""
+        declared = self.declared(cls, "from_dense")
+        made: Callable[[Any, Any], Any] | None = getattr(cls, declared) if isinstance(declared, str) else declared
+        return made
+
     def field_names(self, cls: type) -> tuple[str, ...]:
         """Return the fields that hold an instance's content.
 
@@ -221,9 +228,45 @@ class ArrayTypes:
 
     def constants_of(self, cls: type) -> frozenset[str]:
         """Return the fields that are not differentiated, whatever they hold."""
-        rules = {name: rule_of(field) for name, field in getattr(cls, "__dataclass_fields__", {}).items()}
-        rules.update(self.declared(cls, "rules") or {})
-        return frozenset([name for name, rule in rules.items() if rule is not None and not rule.grad])
+        return frozenset([name for name, rule in self.field_rules(cls).items() if not rule.grad])
+
+    def field_rules(self, cls: type) -> dict[str, FieldRule]:
+        """Return what a type declares of its fields with `field`, by name."""
+        found = {name: rule_of(field) for name, field in getattr(cls, "__dataclass_fields__", {}).items()}
+        found.update(self.declared(cls, "rules") or {})
+        return {name: rule for name, rule in found.items() if rule is not None}
+
+    def carried(
+        self,
+        laws: Mapping[str, Any],
+        default: Any,
+        sources: Sequence[Mapping[str, Any]],
+        operation: Any,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """Return what the result of a call has of the metadata of its operands, under their laws.
+
+        Parameters
+        ----------
+        laws : by name, as `field` makes them
+        default : the law of names without one
+        sources : the metadata of each operand, in signature order
+        operation, args, kwargs : the call, and the record behind its function
+        """
+        shapes = not {kinds.indexing, kinds.manipulation}.isdisjoint(operation.kind.lineage())
+        found: dict[str, Any] = {}
+        for name in dict.fromkeys(name for source in sources for name in source):
+            law = laws.get(name, default)
+            rule = law if isinstance(law, FieldRule) else rule_of(law) or FieldRule()
+            value = rule.merged(name, [source[name] for source in sources if name in source])
+            if shapes and value is not DROPPED:
+                value = rule.viewed(value, operation.function, args, kwargs)
+            elif operation.name == "clone" and value is not DROPPED:
+                value = rule.copied(value)
+            if value is not DROPPED:
+                found[name] = value
+        return found
 
     def is_raw(self, cls: type) -> bool:
         """Return whether values of a type mix with arrays without taking part: scalars and raw arrays."""

@@ -43,6 +43,7 @@ class Declaration:
     priority: float | None = None
     fields: tuple[str, ...] | Mapping[str, Any] | None = None
     dense: str | Callable[[Any], Any] | None = None
+    from_dense: str | Callable[[Any, Any], Any] | None = None
     rules: Mapping[str, FieldRule] | None = None
     closed: tuple[Any, ...] = ()
     impossible: tuple[Any, ...] = ()

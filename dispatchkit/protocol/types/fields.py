@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-__all__ = ["FieldRule", "field", "rule_of"]
+__all__ = ["DROPPED", "FieldRule", "field", "rule_of"]
 
 KEY = "dispatchkit"  # in the metadata of a dataclass field
+
+
+Merge = Literal["left", "right", "error", "drop"] | Callable[[str, Sequence[Any]], Any]
+View = Literal["keep", "drop"] | Callable[..., Any]
+Copy = Literal["share", "deep"] | Callable[[Any], Any]
+DROPPED = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,19 +25,74 @@ class FieldRule:
 
     Attributes
     ----------
-    grad : whether floating-point numbers in it are differentiated
+    grad : whether floating-point numbers in it are differentiated; a function gives what the field is in a gradient
+    merge, view, copy : what becomes of it where operands meet, in parts and other shapes, and in copies
     """
 
-    grad: bool = True
+    grad: bool | Callable[[Any, list[Any]], Any] = True
+    merge: Merge = "left"
+    view: View = "keep"
+    copy: Copy = "share"
+
+    def merged(self, name: str, values: Sequence[Any]) -> Any:
+        """Return the field of a result whose operands have the field, `DROPPED` for none.
+
+        Raises
+        ------
+        ValueError : if they disagree under the law ``"error"``, naming the field and the values
+        """
+        if all(_same(values[0], value) for value in values[1:]):
+            return values[0]
+        if callable(self.merge):
+            return self.merge(name, values)
+        if self.merge == "error":
+            shown = " and ".join(map(repr, values))
+            raise ValueError(f"metadata: operands disagree on '{name}': {shown}; choose another merge law")
+        return DROPPED if self.merge == "drop" else values[0 if self.merge == "left" else -1]
+
+    def viewed(self, value: Any, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Return the field of a part of an array, or of one of another shape."""
+        if callable(self.view):
+            return self.view(value, function, args, kwargs)
+        return DROPPED if self.view == "drop" else value
+
+    def copied(self, value: Any) -> Any:
+        """Return the field of a copy."""
+        if callable(self.copy):
+            return self.copy(value)
+        return copy.deepcopy(value) if self.copy == "deep" else value
 
 
-def field(*, grad: bool = True, metadata: Mapping[Any, Any] | None = None, **options: Any) -> Any:
+CHOICES: dict[str, tuple[str, ...]] = {
+    "merge": ("left", "right", "error", "drop"),
+    "view": ("keep", "drop"),
+    "copy": ("share", "deep"),
+}
+
+
+def field(
+    *,
+    grad: bool | Callable[[Any, list[Any]], Any] = True,
+    merge: Merge = "left",
+    view: View = "keep",
+    copy: Copy = "share",
+    metadata: Mapping[Any, Any] | None = None,
+    **options: Any,
+) -> Any:
     """Declare how a field of an array type behaves: in a dataclass, or as a value of ``array_type(fields={...})``.
 
     Parameters
     ----------
     grad : whether floating-point numbers in the field are differentiated. Where not, transformations such as
-        `func.grad` pass them on, `nn.Parameter` does not make them parameters, and optimizers do not change them
+        `func.grad` pass them on, `nn.Parameter` does not make them parameters, and optimizers do not change them. A
+        function gives what the field is in a gradient, such as a quotient of units: it is called with the field of the
+        argument and a list of what the outputs have as that field, None for an output without it
+    merge : what a result of several operands that disagree has, under `fallback.rewrap` and in `types.MetadataTensor`:
+        ``"left"`` and ``"right"`` take that operand's, ``"error"`` raises, ``"drop"`` gives None; a function is called
+        with the name and the values and gives the value
+    view : what the results of `kinds.indexing` and `kinds.manipulation` have, which are parts and other shapes:
+        ``"keep"``, ``"drop"``, or a function of the value and of the call, its function, arguments and keywords
+    copy : what `clone` gives a copy: ``"share"`` is the same object, ``"deep"`` a copy, or a function of the value
     metadata, **options : of `dataclasses.field`, such as ``default`` and ``default_factory``
 
     Returns
@@ -39,7 +101,7 @@ def field(*, grad: bool = True, metadata: Mapping[Any, Any] | None = None, **opt
 
     Raises
     ------
-    TypeError : if `grad` is no bool, or `dataclasses.field` has no such option
+    TypeError : if a law is neither one of its words nor a function, or `dataclasses.field` has no such option
 
     Examples
     --------
@@ -56,9 +118,20 @@ def field(*, grad: bool = True, metadata: Mapping[Any, Any] | None = None, **opt
     >>> weight.base.requires_grad, weight.shift.requires_grad
     (False, True)
     """
-    if not isinstance(grad, bool):
-        raise TypeError(f"field: grad must be True or False, found {grad!r}")
-    return dataclasses.field(metadata={**(metadata or {}), KEY: FieldRule(grad)}, **options)
+    if not isinstance(grad, bool) and not callable(grad):
+        raise TypeError(f"field: grad must be True, False or a function, found {grad!r}")
+    for name, law in (("merge", merge), ("view", view), ("copy", copy)):
+        if not callable(law) and law not in CHOICES[name]:
+            listed = ", ".join(map(repr, CHOICES[name]))
+            raise TypeError(f"field: {name} must be {listed} or a function, found {law!r}")
+    return dataclasses.field(metadata={**(metadata or {}), KEY: FieldRule(grad, merge, view, copy)}, **options)
+
+
+def _same(left: Any, right: Any) -> bool:
+    try:
+        return left is right or bool(left == right)
+    except (ValueError, TypeError):
+        return False
 
 
 def rule_of(field: dataclasses.Field[Any]) -> FieldRule | None:
