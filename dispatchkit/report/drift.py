@@ -77,8 +77,8 @@ def fingerprints(modules: Sequence[str] = (), *, protocol: DispatchProtocol = te
     >>> import dispatchkit as dk
     >>> from dispatchkit.report.drift import fingerprints
     >>> found = fingerprints(["dispatchkit.types"])
-    >>> [one.fingerprint for one in found if one.operation == "dispatchkit.mean"]
-    ['(x, /, *, axis=None, keepdims=False)']
+    >>> {one.fingerprint for one in found if one.operation == "dispatchkit.mean"}
+    {'(x, /, *, axis=None, keepdims=False)'}
     """
     return [
         Fingerprint(_operation(rule).qualified_name, _name(rule), rule.types_text, _current(rule, protocol))

@@ -11,9 +11,20 @@ from dispatchkit.report.palette import style
 
 __all__ = ["filled_page"]
 
+# What every page begins with; the rest of its style follows.
+HEAD = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{title}}</title>
+<style>
+{{css}}
+"""
+
 
 def filled_page(package: str, parts: Mapping[str, str], data: Any, outcomes: Iterable[str]) -> str:
-    """Return the page of a package, ``page.html``, with a text for each name in double braces.
+    """Return the page of a package: the head of all, then ``page.html``, with a text for each name in double braces.
 
     Parameters
     ----------
@@ -27,7 +38,8 @@ def filled_page(package: str, parts: Mapping[str, str], data: Any, outcomes: Ite
     # Inside a script element only the start of a tag could end it.
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     given = {**parts, "css": css + colours, "data": text}
-    before, *pieces = files(package).joinpath("page.html").read_text(encoding="utf-8").split("{{")
+    body = files(package).joinpath("page.html").read_text(encoding="utf-8")
+    before, *pieces = f"{HEAD}{body}".split("{{")
     filled = [before]
     for piece in pieces:
         name, _, rest = piece.partition("}}")

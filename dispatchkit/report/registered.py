@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dispatchkit.protocol.fallbacks import Decompose
 from dispatchkit.protocol.handlers import Rule, type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.overridable import Overridable, operation_of
 from dispatchkit.protocol.parameters import Form, Key
-from dispatchkit.report.audit.following import declined_decomposition
+from dispatchkit.report.audit.pairs import Chains
 
 __all__ = ["RegisteredRule", "RuleList", "WhichAnswer", "rules", "which"]
 
@@ -96,20 +95,10 @@ def rules(of: type | Kind | Callable[..., Any], /) -> RuleList:
     """
     protocol = tensor_protocol
     if isinstance(of, Kind):
-        return _described(_living(protocol.handlers.of(of)))
+        return _described(rule for rule in protocol.handlers.of_kinds() if rule.target == of)
     if isinstance(of, type):
-        known = [*protocol.operations.rules(), *protocol.handlers.of_kinds()]
-        return _described(rule for rule in known if rule.serves(of, protocol.types.counts_as))
-    operation = operation_of(protocol, of)
-    kinds = [rule for kind in operation.kind.lineage() for rule in _living(protocol.handlers.of(kind))]
-    return _described([*_living(operation.rules), *kinds])
-
-
-def _living(references: Iterable[Any]) -> Iterator[Rule]:
-    for reference in list(references):
-        rule = reference()
-        if rule is not None:
-            yield rule
+        return _described(rule for rule in protocol.rules() if rule.serves(of, protocol.types.counts_as))
+    return _described(protocol.handlers.for_calls(operation_of(protocol, of)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,19 +142,20 @@ def which(function: Callable[..., Any], /, *types: type) -> WhichAnswer:
     --------
     >>> import dispatchkit as dk
     >>> print(dk.which(dk.matmul, dk.types.ScalarTensor, dk.Tensor).what.partition(" at ")[0])
-    matmul_scalar_tensor_tensor(ScalarTensor, Tensor)
+    matmul_structured_tensor(StructuredTensor, Tensor)
     >>> dk.which(dk.softmax, dk.types.ScalarTensor).what
     'dense: to_dense() of ScalarTensor'
     """
     operation = operation_of(tensor_protocol, function)
     key = _key(operation, types)
-    chain = operation.protocol.chain(operation, key)
+    chains = Chains(tensor_protocol)
+    chain = chains(operation, key)
     call = f"{operation.qualified_name}({', '.join(map(type_name, types))})"
     reasons = [text for _, text in chain.skipped]
     for step in chain.steps:
-        declined = declined_decomposition(operation, key, step.cls) if step.source is Decompose.outcome else ""
-        if declined:
-            reasons.append(f"{step.text} declines: {declined}")
+        body = chains.decomposition(operation, key, step)
+        if body.declines:
+            reasons.append(f"{step.text} declines: {body.declines}")
             continue
         rule = step.rule
         location, handler = ("", None) if rule is None else (rule.location, rule.handler)

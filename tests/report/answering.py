@@ -79,9 +79,10 @@ class Own(Sized):
     @classmethod
     def __tensor_function__(
         cls, func: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Any:
+    ) -> dk.Tensor | tuple[dk.Tensor, ...]:
         args, kwargs = dk.tensor_protocol.map_arguments(func, args, kwargs, lambda name, value: opened(value))
-        return func(*args, **kwargs)
+        answer: dk.Tensor | tuple[dk.Tensor, ...] = func(*args, **kwargs)
+        return answer
 
 
 class Doubts(dk.TensorFunctionMode):
@@ -102,8 +103,9 @@ class Answers(dk.TensorFunctionMode):
 
     def __tensor_function__(
         self, func: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Any:
-        return func(*args, **kwargs)
+    ) -> dk.Tensor | Diagonal | tuple[dk.Tensor, ...]:
+        answer: dk.Tensor | Diagonal | tuple[dk.Tensor, ...] = func(*args, **kwargs)
+        return answer
 
 
 def register() -> None:
@@ -138,8 +140,9 @@ def register() -> None:
         return Kinds(op(*map(opened, args)))
 
     @dk.implements(dk.kinds.reduction)
-    def reduction_kinds(op: Any, x: Kinds, /, **kwargs: Any) -> Any:
-        return op(x.data, **kwargs)
+    def reduction_kinds(op: Any, x: Kinds, /, **kwargs: Any) -> dk.Tensor:
+        found: dk.Tensor = op(x.data, **kwargs)
+        return found
 
 
 def _register_wrapped(cls: Any, *functions: Any) -> None:

@@ -107,7 +107,7 @@ def exp_derived(x: Derived, /) -> Any:
 
 
 @dk.implements(dk.matmul)
-def matmul_decomposes(x1: Decomposes, x2: Decomposes, /) -> Any:
+def matmul_decomposes(x1: Decomposes, x2: Decomposes, /) -> Decomposes:
     return Decomposes(x1.data @ x2.data)
 
 

@@ -569,7 +569,9 @@ def test_types_of_the_same_name_are_told_apart() -> None:
 def test_the_types_that_ship_have_no_faults() -> None:
     report = dk.audit([ScalarTensor, MetadataTensor, Wrapper, dk.Tensor])
     assert [one for one in report.findings if one.kind in FAULTS] == []
-    assert report.of_kind("lossy") == report.of_kind("shadowed") == ()
+    assert report.of_kind("lossy") == ()
+    # The general rules of structures that a scalar matrix has nearer ones for.
+    assert all(set(one.types) <= {("StructuredTensor",) * n for n in (1, 2)} for one in report.of_kind("shadowed"))
     pair = report["ScalarTensor", "MetadataTensor"]
     assert pair.winners == {"MetadataTensor": len(pair.rows)}
 

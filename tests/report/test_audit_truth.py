@@ -166,3 +166,17 @@ def test_every_call_does_what_its_row_says() -> None:
         else:
             missed.add(call.operation.name)
     assert checked > 0.9 * 16 * len(shipped_calls()), sorted(missed)
+
+
+def test_bodies_are_followed_however_many_types_are_audited() -> None:
+    types = [make(f"Many{number}", fallback=dk.fallback.decompose | dk.fallback.dense) for number in range(10)]
+
+    def product(x1: Any, x2: Any, /) -> dk.Tensor:
+        return x1.data @ x2.data  # type: ignore[no-any-return]  # a tensor
+
+    with dk.local_registrations():
+        dk.implements(dk.matmul, types[0], types[1])(product)
+        report = dk.audit(types, operations=[dk.mm, dk.matmul])
+        shares = {(pair.left, pair.right): pair["mm"].share for pair in report.pairs}
+    assert shares.pop(("Many0", "Many1")) == "decompose"
+    assert set(shares.values()) == {"dense"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 from typing import Any
 
@@ -64,6 +65,8 @@ def test_calls_end_as_the_buckets_say(cls: type[Sized]) -> None:
 @pytest.mark.parametrize("name", ["reciprocal", "rsqrt", "t", "unique_values", "zeros_like", "cos"])
 def test_what_is_said_to_be_decomposed_does_not_become_dense(name: str) -> None:
     bucket = dk.coverage(ScalarTensor)[f"dispatchkit.{name}"].bucket
+    if bucket == "depends on values":
+        return  # nothing is said
     became_dense = False
     try:
         with dk.densify(on="error"):
@@ -76,5 +79,5 @@ def test_what_is_said_to_be_decomposed_does_not_become_dense(name: str) -> None:
 @pytest.mark.parametrize("name", ["unstack", "var", "std"])
 def test_that_a_rule_may_decline_by_value_is_noted(name: str) -> None:
     row = dk.coverage(ScalarTensor)[f"dispatchkit.{name}"]
-    assert row.bucket == "decomposed"
-    assert "unless a rule on the way declines" in row.note
+    assert row.bucket == "depends on values"
+    assert re.search(r"(subtract|getitem)\w*\(.*\) at .*\.py:\d+ may decline$", row.note)

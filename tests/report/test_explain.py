@@ -14,7 +14,7 @@ def test_a_rule_answers_and_is_shown_with_file_and_line() -> None:
     text = str(found)
     assert text.splitlines()[0] == "dispatchkit.exp(Refuses)"
     assert "asked in the order: Refuses" in text
-    assert "[answers]" in text
+    assert "[answers unless it declines]" in text
     assert "subjects.py:" in text
     assert repr(found) == text
 

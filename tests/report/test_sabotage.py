@@ -118,7 +118,7 @@ SABOTAGES: dict[str, tuple[Callable[[], None], bool, str]] = {
     "structure lost": (structure_lost, True, "no longer promises Guarded"),
     "structure lost behind a promise": (promise_broken, False, "negative: native -> wrong type"),
     "structure lost, and annotated so": (structure_lost_and_annotated, True, "no longer promises Guarded"),
-    "always declines": (always_declines, False, "negative: native -> dense"),
+    "always declines": (always_declines, False, "negative: native -> wrong type"),
     "a keyword dropped": (keyword_dropped, True, "no longer takes dtype"),
 }
 

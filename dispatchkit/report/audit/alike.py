@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.handlers import type_name
@@ -21,7 +22,7 @@ def decisions(
 ) -> Iterator[Decision]:
     """Yield who answers, for every ordered pair of types and every call of two arrays."""
     base = chains.protocol.types.base
-    alike = _Alike(chains, calls, types)
+    alike = _Alike(chains, types)
     for left in types:
         for right in types:
             filler = left if base is None else base
@@ -35,26 +36,23 @@ def decisions(
 
 
 class _Alike:
-    """Who answers where neither of two types has a rule: the same for all types that declare the same.
+    """Who answers where no call comes to a rule of two types: the same for all types that declare the same.
 
     The call is decided once, for two classes that stand for them, whose names are then replaced.
     """
 
-    def __init__(self, chains: Chains, calls: Sequence[Call], types: Sequence[type]) -> None:
+    def __init__(self, chains: Chains, types: Sequence[type]) -> None:
         self.chains = chains
         self.protocol = protocol = chains.protocol
-        operations = {call.operation for call in calls}
         self.profiles = {cls: self._profile(cls) for cls in types}
-        self.ruled: dict[type, set[Overridable]] = {cls: set() for cls in types}
-        # Types with rules of any sort: what their bodies call may come to one.
-        self.with_rules: set[type] = set()
-        for rule in [*protocol.operations.rules(), *protocol.handlers.of_kinds()]:
+        everything = list(protocol.operations.values())
+        self.ruled: dict[type, set[str]] = {cls: set() for cls in types}
+        for rule in protocol.rules():
             target = rule.target
-            own = {target} if isinstance(target, Overridable) else {o for o in operations if target in o.kind.lineage()}
+            own = [target] if isinstance(target, Overridable) else [o for o in everything if target in o.kind.lineage()]
             for cls, ruled in self.ruled.items():
                 if rule.serves(cls, protocol.types.counts_as):
-                    ruled |= own
-                    self.with_rules.add(cls)
+                    ruled.update(operation.qualified_name for operation in own)
         self.stand_ins: dict[Any, type] = {}
         self.decided: dict[Any, Decision] = {}
 
@@ -67,8 +65,16 @@ class _Alike:
         if any(self.protocol.conversions.reachable(cls)):
             return None
         parts = types.fallback(cls).names
-        fields = types.field_names(cls) if fallback.rewrap in types.fallback(cls) else ()
-        return parts, types.priority(cls), types.to_dense(cls) is None, fields
+        fields = self._fields(cls)
+        # Whether a body is answered field by field depends on there being fields, an unwrapping on their names.
+        known = fields if fallback.rewrap in types.fallback(cls) else ("field",) if fields else ()
+        return parts, types.priority(cls), types.to_dense(cls) is None, known
+
+    def _fields(self, cls: type) -> tuple[str, ...]:
+        try:
+            return self.protocol.types.field_names(cls)
+        except RegistrationError:
+            return ()
 
     def _stand_in(self, cls: type, name: str) -> type:
         """Return the class that stands for all types that declare what one does."""
@@ -88,7 +94,14 @@ class _Alike:
         operation = call.operation
         profiles = self.profiles[left], self.profiles[right]
         related = left is not right and (issubclass(left, right) or issubclass(right, left))
-        if None in profiles or related or operation in self.ruled[left] or operation in self.ruled[right]:
+        name = operation.qualified_name
+        if (
+            None in profiles
+            or related
+            or operation.by_fields is not None
+            or name in self.ruled[left]
+            or name in self.ruled[right]
+        ):
             return None
         key = (call, *profiles, left is right)
         template = self.decided.get(key)
@@ -96,17 +109,12 @@ class _Alike:
         other = one if left is right else self._stand_in(right, RIGHT)
         base = self.protocol.types.base
         assert base is not None
-        follows = (
-            self.chains.follows
-            and operation.decomposition() is not None
-            and not self.with_rules.isdisjoint((left, right))
-        )
-        if follows and any(fallback.decompose in self.protocol.types.fallback(cls) for cls in (left, right)):
-            return None
         if template is None:
             text = call.text(LEFT, LEFT if left is right else RIGHT, names.get(base) or type_name(base))
             given = call.values(one, other, base)
             template = self.decided[key] = decided(self.chains, operation, (one, other), given, text)
+        if not (template.calls.isdisjoint(self.ruled[left]) and template.calls.isdisjoint(self.ruled[right])):
+            return None  # what a body calls comes to a rule
         classes = {one: left, other: right}
         words = {LEFT: names[left], RIGHT: names[right]}
         steps = [

@@ -34,8 +34,6 @@ from dispatchkit.report.operations import Named, operations_of
 
 __all__ = ["Audit", "audit"]
 
-FOLLOWED = 8  # types, at most, whose bodies are followed: it takes about 0.2 s for each pair
-
 
 @dataclass(frozen=True)
 class Audit:
@@ -187,8 +185,8 @@ def audit(
     one declines, for all audited types. Findings of the same handlers, met again through subclasses, are one.
 
     What becomes dense, is unwrapped or converted is called again, and answers if somebody answers that call; the first
-    field of a wrapper is taken for a plain array. Bodies are followed through their inner calls where at most 8 types
-    are audited. Handlers may decline, as a call shows: `otherwise` says who comes next. Modes are no part of it.
+    field of a wrapper is taken for a plain array. Bodies are followed through their inner calls. Handlers may decline,
+    as a call shows: `otherwise` says who comes next. Modes are no part of it.
 
     Examples
     --------
@@ -205,7 +203,7 @@ def audit(
     _check(listed, protocol)
     chosen = list(protocol.operations.values()) if operations is None else operations_of(protocol, operations, "audit")
     names = names_of(listed)
-    chains = Chains(protocol, follows=len(listed) <= FOLLOWED)
+    chains = Chains(protocol)
     calls = [call for operation in chosen for call in calls_of_two(operation)]
     of_pairs = list(decisions(chains, calls, listed, names))
     rows: dict[tuple[type, ...], list[Decision]] = {(left, right): [] for left in listed for right in listed}

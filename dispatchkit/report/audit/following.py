@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,30 +12,46 @@ from dispatchkit.declare.samples import Draw, Sample
 from dispatchkit.protocol.fallbacks import Decompose
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key
-from dispatchkit.protocol.prediction import Layout, make_stand_in, predict
+from dispatchkit.protocol.prediction import Layout, Memory, make_stand_in, predict
 from dispatchkit.protocol.prediction.tree import DECLINES
 
-__all__ = ["declined_decomposition"]
+__all__ = ["Decomposition", "decomposition_of"]
 
 
-def declined_decomposition(operation: Overridable, key: Key, cls: type) -> str:
-    """Return why the body of an operation cannot be run on arguments of some types, "" where it may.
+class Decomposition(NamedTuple):
+    """What comes of the body of an operation.
+
+    Attributes
+    ----------
+    declines : why it cannot be run, "" where it may
+    calls : qualified names of the operations that it calls, as far as it was followed
+    """
+
+    declines: str
+    calls: frozenset[str]
+
+
+def decomposition_of(operation: Overridable, key: Key, cls: type, memory: Memory) -> Decomposition:
+    """Return what comes of the body of an operation on arguments of some types, by its samples.
 
     Parameters
     ----------
     operation : that is decomposed
     key : types of its array arguments
     cls : the type that declared it
+    memory : of the predictions
     """
     reason = ""
+    made: set[str] = set()
     calls = [_stand_ins(operation, sample, key) for sample in getattr(operation, "samples", ())]
     for call in [call for call in calls if call is not None] or _matrices(operation, key):
-        predicted = predict(operation, *call)
+        predicted = predict(operation, *call, memory)
         found = next((one for one in predicted.asked if one.outcome is Decompose.outcome and one.cls is cls), None)
+        made.update(inner.function for _, inner in predicted.walk())
         if found is None or found.verdict != DECLINES:
-            return ""
+            return Decomposition("", frozenset(made))
         reason = reason or found.reason
-    return reason
+    return Decomposition(reason, frozenset(made))
 
 
 def _stand_ins(operation: Overridable, sample: Sample, key: Key) -> tuple[tuple[Any, ...], dict[str, Any]] | None:

@@ -18,8 +18,8 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.outcome import AMBIGUOUS, OUTCOMES
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters
-from dispatchkit.protocol.resolution import build_chain
-from dispatchkit.report.audit.following import declined_decomposition
+from dispatchkit.protocol.prediction import Memory
+from dispatchkit.report.audit.following import Decomposition, decomposition_of
 
 __all__ = [
     "SHARES",
@@ -35,6 +35,7 @@ __all__ = [
     "names_of",
 ]
 
+NO_BODY = Decomposition("", frozenset())
 SEVERAL = (Form.SEQUENCE, Form.STAR)
 # How calls end, from the answer that is made for them to none; what the shares of a pair are counted by.
 SHARES = {one.share: one.meaning for one in OUTCOMES if one.share}
@@ -221,26 +222,23 @@ def _first_without_name(parameters: Parameters) -> str:
 class Chains:
     """The chains of a protocol, each built once, and without a trace in the protocol."""
 
-    def __init__(self, protocol: DispatchProtocol, *, follows: bool = True) -> None:
+    def __init__(self, protocol: DispatchProtocol) -> None:
         self.protocol = protocol
-        self.follows = follows
-        self._built: dict[tuple[Overridable, Key], Chain] = {}
-        self._declined: dict[tuple[Overridable, Key, type], str] = {}
+        self.memory = Memory()
+        self._decompositions: dict[tuple[Overridable, Key, type], Decomposition] = {}
 
     def __call__(self, operation: Overridable, key: Key) -> Chain:
         """Return who answers calls of an operation with arguments of these types."""
-        found = self._built.get((operation, key))
-        if found is None:
-            found = self._built[operation, key] = build_chain(operation, key)
-        return found
+        return self.memory.chain(operation, key)
 
-    def declined(self, operation: Overridable, key: Key, step: Step) -> str:
-        """Return why a decomposition declines calls with arguments of these types, "" for all else."""
-        if step.source is not Decompose.outcome or not self.follows:
-            return ""
-        found = self._declined.get((operation, key, step.cls))
+    def decomposition(self, operation: Overridable, key: Key, step: Step) -> Decomposition:
+        """Return what comes of the body that a step runs; nothing where it runs none."""
+        if step.source is not Decompose.outcome:
+            return NO_BODY
+        found = self._decompositions.get((operation, key, step.cls))
         if found is None:
-            found = self._declined[operation, key, step.cls] = declined_decomposition(operation, key, step.cls)
+            found = decomposition_of(operation, key, step.cls, self.memory)
+            self._decompositions[operation, key, step.cls] = found
         return found
 
 
@@ -258,6 +256,7 @@ class Decision:
     otherwise : the answer that comes next
     call : the call in words
     reason : why nobody answers
+    calls : qualified names of the operations that bodies call on the way
     """
 
     operation: Overridable
@@ -268,6 +267,7 @@ class Decision:
     otherwise: Step | None
     call: str
     reason: str
+    calls: frozenset[str] = frozenset()
 
     @property
     def outcome(self) -> str:
@@ -309,7 +309,7 @@ def decided(
     """Return who answers the shortest call that gives some parameters arrays of some types; nothing is called."""
     args, kwargs = arguments(operation.parameters, given)
     key = key_of(operation.parameters, given)
-    steps, reason = _steps(chains, operation, key, args, kwargs)
+    steps, reason, calls = _steps(chains, operation, key, args, kwargs)
     step, verdict = steps[0] if steps else (None, "")
     otherwise = steps[1][0] if len(steps) > 1 and verdict != RAISES else None
     seen = {key}
@@ -319,32 +319,35 @@ def decided(
     while turn is not None and turn.then is not None and turn.then not in seen:
         seen.add(turn.then)
         turns.append(turn.text)
-        following, reason = _steps(chains, operation, turn.then, args, kwargs)
-        turn, further = following[0] if following else (None, RAISES)
-        if further == RAISES:
-            reason = reason if turn is None else turn.text
-            return Decision(operation, types, chains(operation, key), None, "", None, call, "; ".join([*turns, reason]))
-    return Decision(operation, types, chains(operation, key), step, verdict, otherwise, call, reason)
+        following, reason, further = _steps(chains, operation, turn.then, args, kwargs)
+        calls |= further
+        turn, last = following[0] if following else (None, RAISES)
+        if last == RAISES:
+            reason = "; ".join([*turns, reason if turn is None else turn.text])
+            return Decision(operation, types, chains(operation, key), None, "", None, call, reason, calls)
+    return Decision(operation, types, chains(operation, key), step, verdict, otherwise, call, reason, calls)
 
 
 def _steps(
     chains: Chains, operation: Overridable, key: Key, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> tuple[list[tuple[Step, str]], str]:
-    """Return the answers that a call may get with their verdicts, and why others cannot come."""
+) -> tuple[list[tuple[Step, str]], str, frozenset[str]]:
+    """Return the answers that a call may get with their verdicts, why others do not come, and what bodies call."""
     chain = chains(operation, key)
     steps: list[tuple[Step, str]] = []
     reasons = [f"{type_name(cls)}: {text}" for cls, text in chain.skipped]
+    calls: frozenset[str] = frozenset()
     for entry, verdict in predicted_steps(chain, args, kwargs):
         if not isinstance(entry, Step) or verdict.startswith("passed over"):
             continue
-        declined = chains.declined(operation, key, entry)
-        if declined:
-            reasons.append(f"{type_name(entry.cls)}: {entry.text} declines: {declined}")
+        body = chains.decomposition(operation, key, entry)
+        calls |= body.calls
+        if body.declines:
+            reasons.append(f"{type_name(entry.cls)}: {entry.text} declines: {body.declines}")
         elif verdict == IF_DECLINED and all(before == AT_RUN_TIME for _, before in steps):
             steps.append((entry, ANSWERS))
         else:
             steps.append((entry, verdict))
-    return steps, "; ".join(reasons)
+    return steps, "; ".join(reasons), calls
 
 
 def names_of(types: Sequence[type]) -> dict[type, str]:

@@ -71,7 +71,7 @@ class Reach:
         chosen = list(operations)
         kinds = {kind for operation in chosen for kind in operation.kind.lineage()}
         everywhere = {kind for operation in listed for kind in operation.kind.lineage()}
-        for rule in [*self.protocol.operations.rules(), *self.protocol.handlers.of_kinds()]:
+        for rule in self.protocol.rules():
             target = rule.target
             if not any(rule.serves(cls, self.protocol.types.counts_as) for cls in self.own):
                 continue

@@ -54,8 +54,7 @@ def load_package(name: str, protocol: DispatchProtocol) -> Package:
         for value in vars(module).values():
             if isinstance(value, type) and bare.owns(value.__module__) and protocol.types.participates(value):
                 types[value] = None
-    everything = [*protocol.operations.rules(), *protocol.handlers.of_kinds()]
-    rules = [rule for rule in everything if bare.owns(getattr(rule.handler, "__module__", ""))]
+    rules = [rule for rule in protocol.rules() if bare.owns(getattr(rule.handler, "__module__", ""))]
     replaced = dict.fromkeys(str(one.message) for one in caught if one.category is ReplacementWarning)
     return Package(name, tuple(types), tuple(rules), tuple(replaced))
 

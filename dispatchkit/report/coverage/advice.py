@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from dispatchkit.protocol.chain import stub_for
-from dispatchkit.protocol.fallbacks import fallback
+from dispatchkit.protocol.fallbacks import Decompose, fallback
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.kinds import Kind, kinds
+from dispatchkit.protocol.outcome import REFUSED
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
-from dispatchkit.report.coverage.dry_run import dry_calls, with_type
+from dispatchkit.protocol.prediction import Prediction
+from dispatchkit.protocol.prediction.tree import DECLINES
+from dispatchkit.report.coverage.dry_run import dry_calls
 from dispatchkit.report.coverage.rows import STRUCTURED, typical
 from dispatchkit.report.coverage.survey import Survey
 from dispatchkit.report.operations import Named, declared_operations
@@ -131,7 +134,7 @@ def _saving(one: Suggestion) -> str:
 
 
 def lacking_events(survey: Survey) -> list[Event]:
-    """Return an event for each operation whose calls on a type alone do not keep its structure."""
+    """Return, inside `measuring`, an event for each operation whose calls on a type alone lose its structure."""
     rows = ((operation, survey.row(operation)) for operation in survey.protocol.operations.values())
     return [Event(operation) for operation, row in rows if row.bucket not in (*STRUCTURED, "no array argument")]
 
@@ -139,7 +142,7 @@ def lacking_events(survey: Survey) -> list[Event]:
 def advise(
     survey: Survey, events: Sequence[Event], n: int, *, impossible: Named = (), with_kinds: bool = False
 ) -> Advice:
-    """Return the rules that help the most calls, greedily.
+    """Return the rules that help the most calls, greedily; made inside `measuring`.
 
     Parameters
     ----------
@@ -170,7 +173,7 @@ def advise(
         worth = {target: _worth(left, target, targets[target], gains[target], pressing) for target in targets}
         best = max(targets, key=lambda target, worth=worth: worth[target])  # type: ignore[misc]  # mypy: a default
         done |= set(targets[best])
-        after = Survey(survey.protocol, survey.cls, supposed=done)
+        after = survey.supposing(done)
         gained = [event for event in left if event.operation in done or _keeps(after, event)]
         suggestions.append(_suggestion(needs, best, targets[best], gained))
         left = [event for event in left if event not in gained]
@@ -185,7 +188,7 @@ def _keeps(survey: Survey, event: Event) -> bool:
     if not event.form:
         return survey.row(event.operation).bucket in STRUCTURED
     calls = [call for call in dry_calls(event.operation) if call.form == event.form]
-    verdicts = [(call.form, not call.keywords, survey.sort_call(event.operation, call)[0]) for call in calls]
+    verdicts = [(call.form, not call.keywords, survey.sort(call).bucket) for call in calls]
     return bool(verdicts) and typical(verdicts) in STRUCTURED
 
 
@@ -250,6 +253,12 @@ def _kind_stub(cls: type, kind: Kind) -> str:
     return f"@dk.implements(dk.{kind!r})\ndef {helper}(op, x: {cls.__name__}, /, *args, **kwargs):\n    ..."
 
 
+def _unanswered(found: Prediction) -> Prediction | None:
+    """Return the call of a body that nobody answers, so that the body declines; None where there is none."""
+    bodies = [one for one in found.asked if one.outcome is Decompose.outcome and one.verdict == DECLINES]
+    return next((inner for one in bodies for inner in one.inner if inner.outcome is REFUSED and inner.by is None), None)
+
+
 class _Needs:
     """What operations need in order to keep a type's structure."""
 
@@ -257,6 +266,7 @@ class _Needs:
         self.survey = survey
         self.excluded = excluded
         self.bodies: dict[Overridable, list[Overridable] | None] = {}
+        self.inner: dict[tuple[Overridable, Overridable], list[Key]] = {}
         self.decomposes = fallback.decompose in survey.protocol.types.fallback(survey.cls)
 
     def body(self, operation: Overridable) -> list[Overridable] | None:
@@ -264,23 +274,33 @@ class _Needs:
         if operation not in self.bodies:
             self.bodies[operation] = None
             if self.decomposes and operation.decomposition() is not None:
-                calls = [one for one in dry_calls(operation) if not any(one.form)]
-                inner = [inner for call in calls for inner in call.inner(operation)]
-                if inner and all(one.operation is not operation for one in inner):
-                    sorted_ = {one: self.survey.sort_inner(one)[0] for one in inner}
-                    lacking = [one.operation for one, bucket in sorted_.items() if bucket not in STRUCTURED]
-                    # Where nothing is lacking and the call became dense all the same, it was by its values.
-                    self.bodies[operation] = list(dict.fromkeys(lacking)) or None
+                self.bodies[operation] = self._lacking(operation)
         return self.bodies[operation]
+
+    def _lacking(self, operation: Overridable) -> list[Overridable] | None:
+        """Return what a body lacks, each found by supposing that those before it are there."""
+        found: dict[Overridable, None] = {}
+        survey = self.survey
+        for call in dry_calls(operation):
+            failed = None if any(call.form) else _unanswered(survey.sort(call).prediction)
+            while failed is not None:
+                lacking = survey.protocol.operations[failed.function]
+                if lacking is operation or lacking in found:
+                    return None
+                found[lacking] = None
+                self.inner.setdefault((operation, lacking), []).append(failed.key)
+                survey = self.survey.supposing(found)
+                failed = _unanswered(survey.sort(call).prediction)
+        # Where nothing is lacking and the call became dense all the same, it was by its values.
+        return list(found) or None
 
     def keys(self, target: Overridable, event: Event) -> list[Key]:
         """Return the types with which a rule is called: by an event, or by the body of the event's operation."""
+        if event.operation is not target:
+            return self.inner.get((event.operation, target), [])
         calls = dry_calls(event.operation)
-        if event.operation is target:
-            found = [call.key for call in calls if call.form == event.form] or [call.key for call in calls]
-            return [with_type(key, self.survey.cls) for key in found[:1]]
-        inner = [one for call in calls if not any(call.form) for one in call.inner(event.operation)]
-        return [with_type(one.key, self.survey.cls) for one in inner if one.operation is target]
+        found = [call for call in calls if call.form == event.form] or calls
+        return [call.key(self.survey.cls) for call in found[:1]]
 
     def held(self, wanted: Iterable[Overridable], written: Collection[Overridable]) -> set[Overridable]:
         """Return the operations that keep the structure once some have a rule."""
@@ -341,7 +361,7 @@ def stubs_of(survey: Survey, names: Sequence[str]) -> str:
             continue
         if operation.namespace.partition(".")[0] != "dispatchkit":
             imports[_import_of(operation.function.__module__, operation.function.__qualname__)] = None
-        stub = stub_for(operation, with_type(calls[0].key, cls))
+        stub = stub_for(operation, calls[0].key(cls))
         handlers.append(re.sub(r"\n    \.\.\.$", '\n    return dk.decline("not written yet")', stub))
     head = [
         f'"""Handlers of {type_name(cls)}: each declines until it is written."""',

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, overload
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.prediction import Memory
 from dispatchkit.report.coverage.advice import Advice, advise, lacking_events, stubs_of
 from dispatchkit.report.coverage.dry_run import measuring
 from dispatchkit.report.coverage.measure import measured_row
@@ -153,7 +154,8 @@ class Coverage:
         True
         """
         survey = self._surveyed("advice")
-        return advise(survey, lacking_events(survey), n, impossible=impossible)
+        with measuring():
+            return advise(survey, lacking_events(survey), n, impossible=impossible)
 
     def stubs(self, operations: Iterable[str | Callable[..., Any]] | None = None) -> str:
         """Write the skeleton of a module with handlers, which decline until they are filled in.
@@ -323,8 +325,8 @@ def coverage(
     stands in the bucket that its plainest calls end in: those without optional arguments where there are such, of each
     form (on the type alone, with a tensor, with a number) most of them, of the forms the best.
 
-    Without samples no rule of the type is called. A decomposition counts if every call that the body makes, run on a
-    stand-in, keeps the structure; a rule that declines by the values it gets can undo that.
+    Without samples no rule of the type is called: the report says what `explain` predicts of each call. Where a body
+    is run unless a rule on the way declines, or a rule gives what its annotation does not name, that depends on values.
 
     Measured, a function counts by its worst fault, where it has one. Calls are made with the shape of the instance, as
     far as plain tensors of that shape take them. A call whose rule makes the array dense inside has become dense.
@@ -347,16 +349,18 @@ def coverage(
                 f"coverage: {getattr(one, '__qualname__', one)!r} takes no part in {protocol.method}; decorate it with "
                 f"array_type, or define {protocol.method}"
             )
+    memory = Memory()
+    surveys = [Survey(protocol, one, closed, memory) for one in types]
     if samples is None:
-        reports: list[Coverage] = [_dry(Survey(protocol, one, closed)) for one in types]
+        reports = list(map(_dry, surveys))
     else:
-        surveys = [Survey(protocol, one, closed) for one in types]
         reports = _measured(protocol, surveys, list(samples), list(companions), progress)
     return CoverageSet(tuple(reports)) if isinstance(cls, (list, tuple)) else reports[0]
 
 
 def _dry(survey: Survey) -> Coverage:
-    rows = tuple(survey.row(operation) for operation in survey.protocol.operations.values())
+    with measuring():
+        rows = tuple(survey.row(operation) for operation in survey.protocol.operations.values())
     return Coverage(type_name(survey.cls), rows, survey=survey)
 
 

@@ -1,152 +1,77 @@
-"""Sample calls without an instance: how each operation is called, and what its body calls then.
+"""Sample calls without an instance: how each operation is called, with a place left for a type.
 
-A stand-in takes the place of the type in the calls that an operation declares as its samples: at all arrays, and at
-each with plain tensors and numbers at the others. A body that is run on stand-ins shows which operations it calls, and
-how. None of that depends on the type, so it is found once for all types.
+A place is left in the calls that an operation declares as its samples: at all arrays, and at each with plain tensors
+and numbers at the others. A stand-in of the type fills it, and what is predicted of the call is what the report says.
 """
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import Sample
 from dispatchkit.ops.random.generator import default_generator
-from dispatchkit.protocol.densify import densify, separate_ledger
-from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.overridable import Overridable, of
+from dispatchkit.protocol.densify import separate_ledger, unbounded
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key
+from dispatchkit.protocol.prediction import Layout, Memory, Prediction, make_stand_in, predict
 from dispatchkit.report.coverage.calls import generic_samples
 from dispatchkit.tensor import Tensor
 
-__all__ = ["DryCall", "Inner", "dry_calls", "least_call", "measuring", "with_type"]
+__all__ = ["DryCall", "dry_calls", "measuring"]
 
 
 @dataclass(frozen=True, slots=True)
-class Inner:
-    """A call that a body makes.
+class _Place:
+    """Where an array of the type goes; the plain array there has its shape and dtype."""
 
-    Attributes
-    ----------
-    operation : that is called
-    key : types of its arrays, `_Noting` for the type in question
-    count, keywords : how many arguments it has by position, and which by name
-    """
-
-    operation: Overridable
-    key: Key
-    count: int
-    keywords: tuple[str, ...]
-
-
-Notes: TypeAlias = dict[Inner, None]
+    array: Any
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DryCall:
-    """A sample call of an operation, with stand-ins for the arrays of a type.
+    """A sample call of an operation, with places for the arrays of a type.
 
     Attributes
     ----------
-    form : the types of its arrays, "" for the stand-in
-    key, count, keywords : as of `Inner`
-    samples : arguments of the same call, from which the body is run
+    operation : that is called
+    form : the types of its arrays, "" for a place
+    keywords : names of the arguments that are given by name
+    samples : arguments of calls that differ in nothing else
     """
 
+    operation: Overridable
     form: tuple[str, ...]
-    key: Key
-    count: int
     keywords: tuple[str, ...]
     samples: list[tuple[tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
-    _inner: list[tuple[Inner, ...]] = field(default_factory=list)
 
-    def inner(self, operation: Overridable) -> tuple[Inner, ...]:
-        """Return the calls that the body of its operation makes on the stand-ins."""
-        if not self._inner:
-            notes: Notes = {}
-            with measuring():
-                for args, kwargs in self.samples:
-                    _run(operation, args, kwargs, notes)
-            self._inner.append(tuple(notes))
-        return self._inner[0]
+    def predicted(self, cls: type, memory: Memory) -> Iterator[Prediction]:
+        """Yield what comes of each of the samples with arrays of a type in its places."""
 
+        def filled(name: str, value: Any) -> Any:
+            if not isinstance(value, _Place):
+                return value
+            return make_stand_in(self.operation.protocol, (cls,), Layout(value.array.shape, value.array.dtype))
 
-@tensor_protocol.array_type(fields=("array", "notes"))
-class _Noting:
-    """An array that notes the calls it meets, and hands its notes on to the results."""
+        for args, kwargs in self.samples:
+            yield predict(self.operation, *self.operation.parameters.replace(args, kwargs, filled), memory)
 
-    def __init__(self, array: Tensor, notes: Notes) -> None:
-        self.array = array
-        self.notes = notes
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.array.shape
-
-    @property
-    def dtype(self) -> Any:
-        return self.array.dtype
-
-    def __bool__(self) -> bool:
-        return bool(self.array)
-
-    def __int__(self) -> int:
-        return int(self.array)
-
-    def __float__(self) -> float:
-        return float(self.array)
-
-    def __index__(self) -> int:
-        return self.array.__index__()
+    def key(self, cls: type) -> Key:
+        """Return the types of its arrays, with a type in its places."""
+        key = self.operation.parameters.key(*self.samples[0])
+        return tuple(_with_type(entry, cls) for entry in key)
 
 
-@tensor_protocol.implements(kinds.all, _Noting)
-def note(op: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """Note a call, and compute it on the arrays inside."""
-    notes: Notes = {}
-    operation = of(op)
-    assert operation is not None
-    inner = Inner(operation, operation.parameters.key(args, kwargs), len(args), tuple(kwargs))
-
-    def opened(name: str, value: Any) -> Any:
-        nonlocal notes
-        if isinstance(value, _Noting):
-            notes = value.notes
-            return value.array
-        return value
-
-    args, kwargs = tensor_protocol.map_arguments(op, args, kwargs, opened)
-    notes[inner] = None
-    return tensor_protocol.types.map_arrays(op(*args, **kwargs), lambda array: _Noting(array, notes))
-
-
-def _run(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], notes: Notes) -> None:
-    def noting(name: str, value: Any) -> Any:
-        return _Noting(value.array, notes) if isinstance(value, _Noting) else value
-
-    if not isinstance(operation, DeclaredOperation) or operation.decomposition() is None:
-        return
-    args, kwargs = operation.parameters.replace(args, kwargs, noting)
-    try:
-        operation.decomposed(*args, **kwargs)
-    except Exception:  # noqa: BLE001, S110  # what was noted before a body that needs real tensors gave up still counts
-        pass
-
-
-def with_type(key: Key, cls: type) -> Key:
-    """Return the key of a call in which a type stands for the stand-in."""
-    return tuple(
-        with_type(entry, cls) if isinstance(entry, tuple) else (cls if entry is _Noting else entry) for entry in key
-    )
+def _with_type(entry: Any, cls: type) -> Any:
+    if isinstance(entry, tuple):
+        return tuple(_with_type(one, cls) for one in entry)
+    return cls if entry is _Place else entry
 
 
 @contextmanager
@@ -155,7 +80,7 @@ def measuring() -> Iterator[None]:
     source = default_generator.source
     default_generator.source = np.random.Generator(np.random.PCG64(0))
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"), densify(on="allow"), separate_ledger():
+        with warnings.catch_warnings(), np.errstate(all="ignore"), unbounded(), separate_ledger():
             warnings.simplefilter("ignore")
             yield
     finally:
@@ -166,7 +91,7 @@ _KNOWN: WeakKeyDictionary[Overridable, list[DryCall]] = WeakKeyDictionary()
 
 
 def dry_calls(operation: Overridable) -> list[DryCall]:
-    """Return the sample calls of an operation; those with stand-ins alone come first."""
+    """Return the sample calls of an operation; those with places alone come first."""
     found = _KNOWN.get(operation)
     if found is None:
         with measuring():
@@ -176,38 +101,45 @@ def dry_calls(operation: Overridable) -> list[DryCall]:
 
 def _made(operation: Overridable) -> dict[Any, DryCall]:
     found: dict[Any, DryCall] = {}
-    calls: list[tuple[Any, ...]] = []
     arrays = [p for p in operation.parameters.arrays if p.form is not Form.INDEX]
     if not arrays:
         return found
-    shape = (2, 2)
-    declared: Sequence[Sample] = getattr(operation, "samples", []) or generic_samples(operation, shape, np.float64)
-    for sample in declared:
-        calls += _with_roles(operation, sample)
+    declared: Sequence[Sample] = getattr(operation, "samples", []) or generic_samples(operation, (2, 2), np.float64)
+    calls = [call for sample in declared for call in _with_roles(operation, sample)] or [_least_call(operation)]
     named = {name for _, _, kwargs in calls for name in kwargs}
     for p in operation.parameters.signature.parameters.values():
         optional = p.default is not p.empty and p.kind is not p.POSITIONAL_ONLY and p.name not in named
-        if optional and calls and all(p.name != one.name for one in operation.parameters.arrays):
+        if optional and all(p.name != one.name for one in operation.parameters.arrays):
             form, args, kwargs = calls[0]
             calls.append((form, args, {**kwargs, p.name: p.default}))
-    if not calls:  # nothing is known of what else it takes
-        return {None: DryCall(("",), tuple(_alone(operation)), *least_call(operation))}
     for form, args, kwargs in sorted(calls, key=lambda one: any(one[0])):
-        call = (form, operation.parameters.key(args, kwargs), len(args), tuple(kwargs))
-        shown = tuple((name, repr(value)) for name, value in kwargs.items() if not isinstance(value, (_Noting, Tensor)))
-        found.setdefault((call, shown), DryCall(*call)).samples.append((args, kwargs))
+        call = DryCall(operation, form, tuple(kwargs))
+        shown = tuple((name, repr(value)) for name, value in kwargs.items() if not isinstance(value, (_Place, Tensor)))
+        key = (form, operation.parameters.key(args, kwargs), len(args), call.keywords, shown)
+        found.setdefault(key, call).samples.append((args, kwargs))
     return found
 
 
-def _alone(operation: Overridable) -> Iterator[Any]:
-    """Yield the types of a call of which nothing is known but that stand-ins are in it."""
-    for p in operation.parameters.arrays:
-        one: Any = int if p.form is Form.INDEX else _Noting
-        yield (one,) if p.form in (Form.SEQUENCE, Form.STAR, Form.INDEX) else one
+def _least_call(operation: Overridable) -> tuple[tuple[str, ...], tuple[Any, ...], dict[str, Any]]:
+    """Return a call of a function of which nothing is known, with a matrix for each argument that it must have."""
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    forms = {p.name: p.form for p in operation.parameters.arrays}
+    place = _Place(np.zeros((2, 2)))
+    for p in operation.parameters.signature.parameters.values():
+        if p.default is not p.empty or p.kind is p.VAR_KEYWORD:
+            continue
+        form = forms.get(p.name)
+        value: Any = None if form is None else [place] if form is Form.SEQUENCE else 0 if form is Form.INDEX else place
+        if p.kind is p.KEYWORD_ONLY:
+            kwargs[p.name] = value
+        else:
+            args.append(value)
+    return ("",), tuple(args), kwargs
 
 
 def _with_roles(operation: Overridable, sample: Sample) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
-    """Yield a sample with stand-ins for all its arrays, then with plain tensors and numbers at all places but one."""
+    """Yield a sample with places for all its arrays, then with plain tensors and numbers at all but one."""
     args, kwargs = sample.make(np.random.default_rng(0))
     values = operation.parameters.values(args, kwargs)
     places = [p for p, value in values if isinstance(value, np.ndarray) and p.form is not Form.INDEX]
@@ -227,24 +159,25 @@ def _with_roles(operation: Overridable, sample: Sample) -> Iterator[tuple[tuple[
             yield form, *filled
 
 
-def _filled(operation: Overridable, args: Any, kwargs: Any, form: tuple[str, ...]) -> tuple[Any, Any]:
+def _filled(
+    operation: Overridable, args: Any, kwargs: Any, form: tuple[str, ...]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     waiting = iter(form)
 
-    def stand_in(name: str, value: Any) -> Any:
-        if not isinstance(value, np.ndarray) or operation.parameters.arrays == ():
+    def filled(name: str, value: Any) -> Any:
+        if not isinstance(value, np.ndarray):
             return value
         role = next(waiting, "Tensor")
         if not role:
-            return _Noting(Tensor(value), {})
+            return _Place(Tensor(value))
         return Tensor(value) if role == "Tensor" else 2.0 if role == "float" else 2
 
-    filled: tuple[Any, Any] = operation.parameters.replace(args, kwargs, stand_in)
-    return filled
+    return operation.parameters.replace(args, kwargs, filled)
 
 
 def _is_valid(operation: Overridable, args: Any, kwargs: Any) -> bool:
     def plain(name: str, value: Any) -> Any:
-        return value.array if isinstance(value, _Noting) else value
+        return value.array if isinstance(value, _Place) else value
 
     args, kwargs = operation.parameters.replace(args, kwargs, plain)
     try:
@@ -252,12 +185,3 @@ def _is_valid(operation: Overridable, args: Any, kwargs: Any) -> bool:
     except Exception:  # noqa: BLE001  # whatever a number meets shows that none can stand there
         return False
     return True
-
-
-def least_call(operation: Overridable) -> tuple[int, tuple[str, ...]]:
-    """Return how many arguments a call must have by position, and which by name."""
-    parameters = list(operation.parameters.signature.parameters.values())
-    needed = [p for p in parameters if p.default is p.empty]
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    count = sum(p.kind in positional for p in needed)
-    return count, tuple(p.name for p in needed if p.kind is p.KEYWORD_ONLY)

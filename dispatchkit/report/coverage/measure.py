@@ -16,11 +16,13 @@ from dispatchkit.protocol.handlers import Rule, type_name
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Form
+from dispatchkit.protocol.prediction.declining import promise_of, promise_of_rule
+from dispatchkit.protocol.prediction.tree import first_line
 from dispatchkit.report.coverage.calls import calls_of
 from dispatchkit.report.coverage.compare import densified, gradient_mismatch, mismatch
 from dispatchkit.report.coverage.operands import Call, Operand, Subject
 from dispatchkit.report.coverage.rows import FAULTS, STRUCTURED, MeasuredRow, rank, typical
-from dispatchkit.report.coverage.survey import Survey, family, outcome_of, promised_types, rule_entries
+from dispatchkit.report.coverage.survey import Survey, family, outcome_of, rule_entries
 
 __all__ = ["measured_row"]
 
@@ -135,11 +137,12 @@ def _outcome(survey: Survey, call: Call) -> _Outcome:
         except NoImplementationError as error:
             return came("refused", problem=error.headline())
         except Exception as error:  # noqa: BLE001  # whatever a rule raises is what is reported
-            return came("raises", problem=_first_line(error))
+            return came("raises", problem=first_line(error))
     size = sum(entry.nbytes for entry in book.values())
     assert step is not None
     name = _result_name(result)
-    fault = _fault(protocol, call, step, result, (args, kwargs))
+    fault = _declined_promise([one for one in entered if one is not step], args, kwargs)
+    fault = fault or _fault(protocol, call, step, result, (args, kwargs))
     if fault is None and call.operation in survey.closed and all(one.own for one in call.operands()):
         fault = _plain_result(protocol, survey.cls, result)
     if fault is not None:
@@ -182,7 +185,7 @@ def _fault(
         if found is None and comparable:
             found = _changed(protocol, operation, after, plain_after)
     except Exception as error:  # noqa: BLE001  # a result that cannot become dense is no result
-        return "raises", f"the result cannot become dense: {_first_line(error)}"
+        return "raises", f"the result cannot become dense: {first_line(error)}"
     differentiable = getattr(operation, "differentiable", True) and not step.source.reference
     if found is not None or not comparable or drawn or not differentiable:
         return found
@@ -204,17 +207,20 @@ def _changed(
     return None
 
 
+def _declined_promise(declined: Sequence[Step], args: Any, kwargs: Any) -> tuple[str, str] | None:
+    """Return bucket and description where a rule declined that declares to answer; None where none did."""
+    for step in declined:
+        if step.rule is not None and not promise_of_rule(step.rule).may_decline and not step.rule.refusal(args, kwargs):
+            return "wrong type", f"{step.rule.title} declines, though it declares that it always answers"
+    return None
+
+
 def _broken_promise(step: Step, result: Any) -> str:
     """Return how a result differs from what the rule's annotation promises."""
-    promised = () if step.rule is None else promised_types(step.rule)
+    promised = () if step.rule is None else promise_of(step.rule.handler).classes
     if not promised or isinstance(result, promised):
         return ""
     return f"a {type_name(type(result))} where {' or '.join(map(type_name, promised))} is promised"
-
-
-def _first_line(error: BaseException) -> str:
-    text = str(error).strip().partition("\n")[0]
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _time_ratio(protocol: DispatchProtocol, one: _Outcome) -> float | None:

@@ -30,7 +30,7 @@ _NAMED = [one for one in OUTCOMES if one.bucket]
 # From the most to the least of what a type can have; the printed tables keep the order.
 BUCKETS = {one.bucket: one.meaning for one in _NAMED if one.before_calls}
 # What executing the calls shows, likewise from the best to the worst.
-MEASURED = {one.buckets[1]: one.seen or one.meaning for one in _NAMED}
+MEASURED = {one.buckets[1]: one.seen or one.meaning for one in _NAMED if one.after_calls}
 # The way a call is answered or fails that stands behind each bucket of either.
 OUTCOME_OF = {bucket: one for one in _NAMED for bucket in one.buckets}
 STRUCTURED = tuple(bucket for bucket, one in OUTCOME_OF.items() if one.structured)

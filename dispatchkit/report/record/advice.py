@@ -9,6 +9,7 @@ from dispatchkit.protocol.fallbacks.dense import Dense
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.report.coverage.advice import Advice, Event, advise
+from dispatchkit.report.coverage.dry_run import measuring
 from dispatchkit.report.coverage.survey import Survey
 from dispatchkit.report.operations import Named
 from dispatchkit.report.record.call import TracedCall
@@ -44,4 +45,5 @@ def recorded_advice(
         if call.asked is chosen and call.function in tensor_protocol.operations
     ]
     survey = Survey(tensor_protocol, chosen)
-    return advise(survey, events, n, impossible=impossible, with_kinds=with_kinds)
+    with measuring():
+        return advise(survey, events, n, impossible=impossible, with_kinds=with_kinds)

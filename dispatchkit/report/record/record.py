@@ -18,7 +18,7 @@ from dispatchkit.protocol.observers import CallEvent, Observer, active_observer,
 from dispatchkit.report.coverage.advice import Advice
 from dispatchkit.report.operations import Named
 from dispatchkit.report.record.advice import recorded_advice
-from dispatchkit.report.record.call import TracedCall, begun, finish
+from dispatchkit.report.record.call import Entry, TracedCall
 from dispatchkit.report.record.chrome import chrome_trace
 from dispatchkit.report.record.summary import Order, Summary, summarised
 from dispatchkit.report.record.timeline import Timeline
@@ -34,7 +34,6 @@ class Trace(Observer):
 
     Attributes
     ----------
-    calls : a `TracedCall` for each call, in the order they began; those that calls make inside of them follow it
     max_calls : how many are kept, the first ones
     dropped : how many were not
     duration : nanoseconds from the first call of `__enter__` to the last `__exit__`, or to now
@@ -46,12 +45,12 @@ class Trace(Observer):
         if max_calls < 1:
             raise ValueError(f"record_calls: max_calls must be at least 1, found {max_calls}")
         self.max_calls = max_calls
-        self.calls: list[TracedCall] = []
+        self._entries: list[Entry] = []
         self.dropped = 0
         self._origin = self._left = 0
         self._blocks = 0
         self._lock = Lock()
-        self._under_way: dict[CallEvent, tuple[int, TracedCall, bool]] = {}
+        self._under_way: dict[CallEvent, Entry] = {}
 
     def __enter__(self) -> Trace:
         if self in observers():
@@ -73,28 +72,32 @@ class Trace(Observer):
         """Nanoseconds from entering the block to leaving it, or to now."""
         return (perf_counter_ns() if self._blocks else self._left) - self._origin
 
+    @property
+    def calls(self) -> list[TracedCall]:
+        """A `TracedCall` for each call, in the order they began; those that calls make inside of them follow it."""
+        return [entry.traced(self._origin) for entry in self._entries]
+
     def on_start(self, call: CallEvent) -> None:
-        """Make a record of a call."""
+        """Make an entry of a call."""
         if not self._blocks:
             return  # in a thread or task that was started inside of the block, and outlives it
-        if len(self.calls) >= self.max_calls:
+        if len(self._entries) >= self.max_calls:
             self.dropped += 1
             return
         outer = call.outer
         while outer is not None and outer not in self._under_way:
             outer = outer.outer
-        parent, above, _ = (None, None, False) if outer is None else self._under_way[outer]
-        record, plain = begun(call, parent, 0 if above is None else above.depth + 1)
-        record.start = perf_counter_ns() - self._origin
+        parent = None if outer is None else self._under_way[outer]
+        entry = self._under_way[call] = Entry(call, parent, 0)
         with self._lock:  # threads that share the context write into the same list
-            self._under_way[call] = len(self.calls), record, plain
-            self.calls.append(record)
+            entry.index = len(self._entries)
+            self._entries.append(entry)
 
     def on_end(self, call: CallEvent, result: Any, error: BaseException | None) -> None:
-        """Complete the record of a call."""
+        """Complete the entry of a call."""
         found = self._under_way.pop(call, None)
         if found is not None:
-            finish(found[1], found[2], call, self._origin, result, error)
+            found.finish(call, result, error)
 
     def on_backward(self, vertices: Iterable[Vertex]) -> None:
         """Have the nodes of a backward pass tell when their rules run."""
@@ -173,7 +176,7 @@ class Trace(Observer):
 
     def __repr__(self) -> str:
         more = f", {self.dropped} more not kept" if self.dropped else ""
-        return f"<Trace: {len(self.calls)} calls{more}>"
+        return f"<Trace: {len(self._entries)} calls{more}>"
 
 
 class _Recorded(NodeWrapper):
