@@ -94,7 +94,7 @@ def same(left: Any, right: Any) -> bool:
 
 def holds_arrays(value: Any) -> bool:
     """Return whether an attribute is taken apart: an array, a floating-point number, or a container of such."""
-    if isinstance(value, (float, complex, Storage)) or is_array(value):
+    if isinstance(value, (float, complex, np.inexact, Storage)) or is_array(value):
         return True
     if tensor_protocol.types.participates(type(value)):
         return True
@@ -104,10 +104,10 @@ def holds_arrays(value: Any) -> bool:
 
 
 def is_array(value: Any) -> bool:
-    """Return whether a value is a raw array of any library, or a floating-point scalar of NumPy's."""
-    if isinstance(value, Storage) or tensor_protocol.types.participates(type(value)):
+    """Return whether a value is a raw array of any library; a scalar of NumPy's counts as a number."""
+    if isinstance(value, (Storage, np.generic)) or tensor_protocol.types.participates(type(value)):
         return False
-    return isinstance(value, np.inexact) or (is_raw(value) and not isinstance(value, np.generic))
+    return is_raw(value)
 
 
 def taken_apart(value: Any) -> tuple[list[Any], Kept]:

@@ -1,31 +1,34 @@
-"""Registers dispatchkit with libraries that keep a list of array libraries, when a program imports them."""
+"""The bridges to libraries that a program may import: each loads when it is first needed, never before its library."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from typing_extensions import override
+__all__ = ["REGISTRATIONS", "bridge_to", "register_on_import"]
 
-__all__ = ["REGISTRATIONS", "register_on_import"]
-
-# The module here that registers with another one.
+# The module that answers the functions of a library; it loads with the first of their calls.
+BRIDGES = {"numpy": "dispatchkit.tensor.numpy_calls", "torch": "dispatchkit.interop.torch.calls"}
+# The module that enters itself in a list of array libraries; it loads with the module that has the list.
 REGISTRATIONS = {"einops._backends": "dispatchkit.interop.einops"}
 
 
-class _Finder(MetaPathFinder):
+@cache
+def bridge_to(library: str) -> Any:
+    """Return the module that answers the functions of a library, which the program has imported."""
+    return import_module(BRIDGES[library])
+
+
+class _Finder:
     """Finds what others find, and lets a module here be imported after it."""
 
-    @override
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+    @staticmethod
+    def find_spec(fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
         if fullname not in REGISTRATIONS or fullname in _under_way:
             return None
         _under_way.add(fullname)
@@ -53,5 +56,5 @@ def register_on_import() -> None:
     for theirs, ours in REGISTRATIONS.items():
         if theirs in sys.modules:
             import_module(ours)
-    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+    if _Finder not in sys.meta_path:
+        sys.meta_path.insert(0, _Finder)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatchkit.tensor import python_protocols  # noqa: F401  # further members, entered on import
+from dispatchkit.tensor import field_gradients, python_protocols  # noqa: F401  # further members, entered on import
 from dispatchkit.tensor.methods import ArrayMethods
 from dispatchkit.tensor.printing import set_printoptions
 from dispatchkit.tensor.tensor import Tensor

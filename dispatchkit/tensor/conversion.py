@@ -18,8 +18,10 @@ from dispatchkit.backends.arrays import (
     numpy_dtype,
     without_graph,
 )
+from dispatchkit.backends.libraries import brought_to, is_device, namespace_for_device, namespace_named
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.typing import Array as Tensor
+from dispatchkit.declare.wrapping import wrapped
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
@@ -38,11 +40,21 @@ def parse_to(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, Any
         if isinstance(arg, Storage):
             other: Any = arg
             dtype = other.dtype
-        elif isinstance(arg, str) and arg.partition(":")[0] in ("cpu", "cuda", "mps"):
+        elif is_device(arg) or (isinstance(arg, str) and arg.partition(":")[0] in ("cpu", "cuda", "mps")):
             device = arg
         else:
             dtype = arg
     return dtype, device, copy
+
+
+def _in_library(x: Any, xp: Any) -> Any:
+    """Return a tensor of the library of a namespace: itself, or one outside the graph."""
+    own = namespace_of(x.array)
+    if own is xp or (own.__name__ == xp.__name__ and xp.device is None):
+        return x
+    if x._node is not None and is_grad_enabled():
+        raise AutogradError(f"to: a gradient does not flow from {xp.__name__} to {own.__name__}; give x.detach()")
+    return wrapped(type(x), brought_to(xp, x.array))
 
 
 class ConversionMethods(Storage):
@@ -147,15 +159,19 @@ class ConversionMethods(Storage):
 
         Parameters
         ----------
-        *args, **kwargs : a dtype, a device, or a tensor whose dtype is meant; ``dtype=``, ``device=``, ``copy=``
+        *args, **kwargs : a dtype, a device, or a tensor whose dtype is meant; ``dtype=``, ``device=``, ``copy=``. With
+            ``like=`` a tensor or array, the result is of its library, and on its device. A sharding of JAX is a device.
 
         Raises
         ------
         ValueError : for a device this array library does not have
+        AutogradError : for a tensor that requires a gradient, which does not flow from one library to another
         """
         dtype, device, copy = parse_to(args, kwargs)
         this: Any = self
-        moved: Tensor = this if device is None else self.to_device(device)
+        like = kwargs.get("like")
+        moved: Tensor = this if like is None else _in_library(this, namespace_named(like))
+        moved = moved if device is None else moved.to_device(device)
         if dtype is not None or copy:
             moved = tensor_namespace.astype(moved, numpy_dtype(dtype or moved.dtype), copy=copy)
         return moved
@@ -167,11 +183,11 @@ class ConversionMethods(Storage):
         ------
         ValueError : for a device that the library of its array does not have
         """
-        own = device_of(self.array)
-        moved: Any = self
+        moved: Any = _in_library(self, namespace_for_device(device, namespace_of(self.array)))
+        own = device_of(moved.array)
         try:
             if str(device) != str(own):
-                moved = tensor_namespace.astype(self, self.array.dtype, copy=False, device=device)
+                moved = tensor_namespace.astype(moved, moved.array.dtype, copy=False, device=device)
         except (RuntimeError, TypeError, ValueError) as error:
             library = namespace_of(self.array).__name__
             raise ValueError(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-__all__ = ["GradientMethods", "RemovableHandle", "run_backward"]
+__all__ = ["GradientMethods", "RemovableHandle", "plain", "run_backward"]
 
 
 class RemovableHandle:
@@ -205,7 +205,7 @@ class GradientMethods(Storage):
         """
         if inputs is None and not create_graph:
             root = _vertex(self, "the tensor to differentiate"), _cotangent(self, gradient, False)
-            sweep([root], _plain, retain_graph=bool(retain_graph))
+            sweep([root], plain, retain_graph=bool(retain_graph))
             return
         targets = None if inputs is None else ([inputs] if isinstance(inputs, Storage) else list(inputs))
         run_backward([self], [gradient], retain_graph, create_graph, targets, accumulate=True)
@@ -295,7 +295,7 @@ def run_backward(
             return run_backward(outputs, gradients, retain_graph, create_graph, inputs, accumulate=accumulate)
     found = sweep(
         roots,
-        _plain,
+        plain,
         inputs=targets,
         retain_graph=create_graph if retain_graph is None else retain_graph,
         create_graph=create_graph,
@@ -303,10 +303,10 @@ def run_backward(
     )
     if targets is None:
         return []
-    return [None if (g := found.get(v)) is None else g if create_graph else _plain(g) for v in targets]
+    return [None if (g := found.get(v)) is None else g if create_graph else plain(g) for v in targets]
 
 
-def _plain(array: Any) -> Any:
+def plain(array: Any) -> Any:
     """Return a plain tensor around a raw gradient."""
     return wrapped(tensor_namespace.Tensor, array)
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeVar
 from dispatchkit import fft, linalg, ops, random, special
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.dense_arrays import length, numpy_array
-from dispatchkit.tensor.numpy_calls import array_function, array_ufunc
 
 __all__ = ["ArrayMethods", "TensorMethods"]
 
@@ -24,8 +23,6 @@ def with_surface(cls: T) -> T:
 
 
 tensor_protocol.surface.add_attribute("__array__", numpy_array)
-tensor_protocol.surface.add_attribute("__array_ufunc__", array_ufunc)
-tensor_protocol.surface.add_attribute("__array_function__", array_function)
 tensor_protocol.surface.add_attribute("__len__", length)
 
 

@@ -37,7 +37,7 @@ NEUTRAL = {"add": 0, "multiply": 1, "logical_and": True, "logical_or": False}
 DEFAULTS = {"where": True, "casting": "same_kind", "order": "K", "subok": True, "dtype": None}
 
 
-def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer a universal function of NumPy or SciPy by the operation of the same name, or by itself on arrays."""
     outs = kwargs.pop("out", ())
     given = {key: value for key, value in kwargs.items() if key not in DEFAULTS or value is not DEFAULTS[key]}
@@ -137,7 +137,7 @@ def _check_dense(name: str | None, types: Iterable[type]) -> None:
 
 
 def array_function(
-    self: Any, func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Any:
     """Answer a NumPy function by the operation of the same meaning, by several, or by NumPy on arrays."""
     records = tensor_protocol.types

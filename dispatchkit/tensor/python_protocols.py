@@ -192,13 +192,15 @@ def moved(self: Any, *args: Any, **kwargs: Any) -> Any:
 
     Parameters
     ----------
-    *args, **kwargs : a dtype, a device, or a tensor whose dtype is meant; ``dtype=``, ``device=``, ``copy=``
+    *args, **kwargs : a dtype, a device, or a tensor whose dtype is meant; ``dtype=``, ``device=``, ``copy=``, ``like=``
 
     Raises
     ------
     TypeError : if its fields are not known
     """
     dtype, device, copy = parse_to(args, kwargs)
+    if (like := kwargs.get("like")) is not None:
+        self = _by_fields("to", self, lambda field: field.to(like=like))
     if device is not None:
         self = _by_fields("to", self, lambda field: field.to(device=device))
     if dtype is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -206,6 +207,7 @@ def twin(tensor: Tensor, vertex: Vertex | None = None) -> Any:
     return made
 
 
+@cache
 def _as_numpys(dtype: Any) -> Any:
     """Return another library's dtype as NumPy's, where NumPy has it."""
     try:

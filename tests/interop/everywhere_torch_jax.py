@@ -12,13 +12,22 @@ import numpy as np
 import dispatchkit as dk
 from dispatchkit.errors import DispatchError
 from dispatchkit.interop.dense import dense_tensor
-from tests.interop.structured import made
+from dispatchkit.types import QuantityTensor
+from tests.interop import structured
 
-__all__ = ["CALLS", "Call", "outcome", "rows"]
+__all__ = ["CALLS", "KINDS", "Call", "made", "outcome", "rows"]
+
+KINDS = [*structured.KINDS, "QuantityTensor"]
 
 Call = Callable[[Any, Any], Any]
 KEPT, PLAIN, DENSE = "keeps the type", "works", "dense, said"
 SQUARE = [[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]]
+
+
+def made(make: Any) -> dict[str, Any]:
+    """Return a square matrix of each kind, on arrays that `make` gives of nested lists."""
+    kinds = structured.made(make)
+    return {**kinds, "QuantityTensor": QuantityTensor(kinds["Tensor"], "m")}
 
 
 def of_torch() -> Iterator[tuple[str, Call]]:
@@ -107,13 +116,18 @@ def outcome(library: str, call: Call, kind: str) -> tuple[str, Any, Any]:
     densified = any(issubclass(one.category, dk.DensifyWarning) for one in said)
     kept = type(found) is type(x) and kind != "Tensor"
     words = KEPT if kept else DENSE if densified else PLAIN
-    return words, values(found), values(call(dense_tensor("table", made(make)[kind]), t))
+    return words, values(found), values(call(dense(made(make)[kind]), t))
+
+
+def dense(x: Any) -> Any:
+    """Return the elements of an array as a tensor, of a quantity the numbers."""
+    return x.magnitude if isinstance(x, QuantityTensor) else dense_tensor("table", x)
 
 
 def values(x: Any) -> Any:
     """Return the elements of what a call gave."""
     if not isinstance(x, dk.Tensor) and dk.tensor_protocol.types.participates(type(x)):
-        x = dense_tensor("table", x)
+        x = dense(x)
     return np.asarray(x)
 
 

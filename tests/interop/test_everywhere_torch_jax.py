@@ -9,20 +9,31 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.backends.arrays import foreign
-from tests.interop.everywhere_torch_jax import CALLS, DENSE, KEPT, PLAIN, outcome
-from tests.interop.structured import KINDS
+from tests.interop.everywhere_torch_jax import CALLS, DENSE, KEPT, KINDS, PLAIN, outcome
 
 # What cannot be, by library, call and kind: there is no rule and no dense fallback, or the values are not known yet.
 REFUSED = {
     ("torch", "torch.logcumsumexp(d, 0)", "MetadataTensor"): "TorchCallError",
+    ("torch", "torch.logcumsumexp(d, 0)", "QuantityTensor"): "TorchCallError",
     **{("jax", "jax.jit(jnp.asarray)(d)", kind): "TracerArrayConversionError" for kind in KINDS},
+    # Plain numbers are no metres, and an array of PyTorch or JAX would lose the unit.
+    **{
+        (library, call, "QuantityTensor"): "UnitError"
+        for library, calls in (
+            ("torch", ("torch.add(t, d)", "t + d", "d + t", "t - d", "t == d", "torch.linalg.solve(d + t, t)")),
+            ("torch", ("torch.exp(d)", "torch.cat([t, d])", "torch.nn.functional.softmax(d, dim=0)")),
+            ("torch", ("torch.as_tensor(d)", "torch.from_dlpack(d)", "to_torch(d)")),
+            ("jax", ("t + d", "d + t", "jnp.asarray(d)", "to_jax(d)", "jax.jit(to_jax)(d)", "jax.jit(jnp.asarray)(d)")),
+        )
+        for call in calls
+    },
 }
 # What these are for is to keep the structure.
 STRUCTURED = {
-    ("torch", "torch.mul(d, 2)"): ["Named", "Diagonal", "LowRank", "ScalarTensor", "MetadataTensor"],
+    ("torch", "torch.mul(d, 2)"): ["Named", "Diagonal", "LowRank", "ScalarTensor", "MetadataTensor", "QuantityTensor"],
     ("torch", "torch.transpose(d, 0, 1)"): ["Named", "Diagonal", "LowRank", "ScalarTensor", "MetadataTensor"],
-    ("torch", "t @ d"): ["Named", "MetadataTensor"],
-    ("torch", "torch.einsum('ij,jk', t, d)"): ["Named", "MetadataTensor"],
+    ("torch", "t @ d"): ["Named", "MetadataTensor", "QuantityTensor"],
+    ("torch", "torch.einsum('ij,jk', t, d)"): ["Named", "MetadataTensor", "QuantityTensor"],
     **{
         ("jax", call): ["Named", "Diagonal", "LowRank", "ScalarTensor", "MetadataTensor"]
         for call in ("jax.jit(lambda d: 2 * d)(d)", "jax.tree.map(jnp.copy, d)", "jax.lax.scan", "jax.lax.cond")

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.backends.arrays import foreign
 from dispatchkit.types import MetadataTensor, ScalarTensor
+from tests.declared import OPERATIONS, flat
 from tests.interop.structured import KINDS, Diagonal, LowRank, Named, dense, made
 
 jax = pytest.importorskip("jax")
@@ -315,6 +316,36 @@ def test_values_and_derivatives_compile(name: str) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
 
 
+# The shape of what they give depends on values; that of `qr` has no derivative.
+BY_VALUES = {"repeat", "argwhere", "nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values", "qr"}
+
+
+TRACED = [entry for entry in OPERATIONS.values() if entry.name not in BY_VALUES | {"from_dlpack"}]
+
+
+@pytest.mark.parametrize("entry", TRACED, ids=lambda entry: entry.qualified_name)
+def test_values_and_derivatives_of_all_operations_are_traced(entry: Any) -> None:
+    for sample in entry.samples:
+        args, kwargs = sample.make(np.random.default_rng(1))
+        held = [value for _, value in entry.parameters.values(args, kwargs) if isinstance(value, np.ndarray)]
+        if held:
+            jax.eval_shape(partial(differentiated, entry, args, kwargs), *map(jnp.asarray, held))
+
+
+def differentiated(entry: Any, args: Any, kwargs: Any, *given: Any) -> None:
+    """Call an operation with other arrays in the place of NumPy's, and pull ones back."""
+    arrays = iter(given)
+
+    def leaf(name: str, value: Any) -> Any:
+        if not isinstance(value, np.ndarray):
+            return value
+        return dk.Tensor(next(arrays), requires_grad=value.dtype.kind == "f")
+
+    args, kwargs = dk.tensor_protocol.map_arguments(entry.function, args, kwargs, leaf)
+    found = [y for y in flat(entry.function(*args, **kwargs)) if y.requires_grad]
+    dk.autograd.backward(found, [dk.ones_like(y) for y in found])
+
+
 def test_a_hessian_compiles() -> None:
     found = jax.jit(lambda a: dk.func.hessian(lambda v: dk.sum(v**3))(dk.Tensor(a)).array)(jnp.asarray([1.0, 2.0]))
     np.testing.assert_allclose(found, np.diag([6.0, 12.0]))
@@ -336,6 +367,51 @@ def test_control_flow_on_values_raises_what_jax_raises() -> None:
         jax.jit(lambda a: a if dk.Tensor(a).sum() > 0 else -a)(jnp.ones(2))
     with pytest.raises(jax.errors.ConcretizationTypeError):
         jax.jit(lambda a: dk.nonzero(dk.Tensor(a))[0].array)(jnp.ones(2))
+
+
+def clipped(clip: Callable[..., Any], bound: float, a: Any) -> Any:
+    p: Any = dk.Tensor(a, requires_grad=True)
+    (p**3).sum().backward()
+    clip([p], bound)
+    return p.grad.array
+
+
+@pytest.mark.parametrize("bound", [0.5, 1e6])
+@pytest.mark.parametrize("clip", [dk.nn.utils.clip_grad_norm_, dk.nn.utils.clip_grad_value_])
+def test_gradients_are_clipped_in_a_compiled_function(clip: Callable[..., Any], bound: float) -> None:
+    wanted = clipped(clip, bound, np.asarray(RIGHT))
+    np.testing.assert_allclose(clipped(clip, bound, RIGHT), wanted)
+    np.testing.assert_allclose(jax.jit(lambda a: clipped(clip, bound, a))(RIGHT), wanted)
+
+
+@pytest.mark.parametrize(
+    "name", ["zeros_", "ones_", "eye_", "normal_", "xavier_uniform_", "orthogonal_", "trunc_normal_"]
+)
+def test_tensors_of_jax_are_filled_as_those_of_numpy(name: str) -> None:
+    fill = getattr(dk.nn.init, name)
+    dk.manual_seed(3)
+    wanted = fill(dk.zeros((3, 2)))
+    dk.manual_seed(3)
+    p = dk.nn.Parameter(dk.Tensor(RIGHT))
+    assert fill(p) is p
+    assert isinstance(p.array, jax.Array)
+    np.testing.assert_array_equal(p.detach().numpy(), wanted.numpy())
+
+
+def test_a_state_is_loaded_over_arrays_of_jax() -> None:
+    model, other = dk.nn.Linear(2, 3), dk.nn.Linear(2, 3)
+    model.load_state_dict({k: dk.Tensor(jnp.asarray(v.numpy())) for k, v in model.state_dict().items()}, assign=True)
+    weight = model.weight
+    model.load_state_dict(other.state_dict())
+    assert model.weight is weight
+    assert isinstance(weight.array, jax.Array)
+    np.testing.assert_array_equal(weight.detach().numpy(), other.weight.detach().numpy())
+
+
+def test_random_numbers_like_those_that_jax_traces_have_their_shape() -> None:
+    drawn = jax.jit(lambda a: dk.randn_like(dk.Tensor(a)).array + dk.random.bernoulli(dk.Tensor(a) * 0).array)(RIGHT)
+    assert drawn.shape == RIGHT.shape
+    assert drawn.dtype == RIGHT.dtype
 
 
 OPTIMIZERS: dict[str, Callable[[Any], Any]] = {

@@ -126,15 +126,13 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("as_tensor", [True, False])
 def test_libraries_do_not_mix(name: str, as_tensor: bool, make: Make) -> None:
     x = dk.Tensor(make(VALUES))
-    if name == "dispatchkit.setitem" and not namespace_of(x.array).mutable:
-        pytest.skip("the arrays cannot be changed")
     other = dk.ones((2, 3)) if as_tensor else np.ones((2, 3))
     with pytest.raises(MixedArraysError, match=r"one array is of .* another of .* bring both to one") as caught:
         CALLS[name](x, other)
     text = str(caught.value)
     assert text.startswith(name if name != "dispatchkit.logsumexp" else "dispatchkit.stack")
     assert "numpy on cpu" in text
-    assert f"{namespace_of(x.array).__name__} on " in text
+    assert namespace_of(x.array).__name__ in text
 
 
 def test_a_cotangent_is_of_the_library_of_what_it_is_for(make: Make) -> None:
@@ -162,14 +160,9 @@ def test_a_list_of_arrays_is_not_taken_for_numbers(make: Make) -> None:
         dk.asarray([x[0], x[1]])
 
 
-def test_changes_in_place_work_or_are_refused(make: Make) -> None:
-    x = dk.tensor(make(VALUES))
-    if not namespace_of(x.array).mutable:
-        for change in (lambda: x.__iadd__(1), lambda: x.__setitem__(0, 1.0), x.zero_, x.exp_):
-            with pytest.raises(TypeError, match="cannot be changed; use the result of the operation"):
-                change()
-        np.testing.assert_array_equal(x.numpy(), VALUES)
-        return
+def test_changes_in_place_reach_the_tensor(make: Make) -> None:
+    given = make(VALUES)
+    x = dk.tensor(given)
     x += 1
     x.mul_(2)
     x[0, 0] = 7.0
@@ -179,15 +172,30 @@ def test_changes_in_place_work_or_are_refused(make: Make) -> None:
     x.uniform_(5.0, 6.0)
     assert bool((x >= 5).all())
     assert type(x.array) is type(make(VALUES))
+    np.testing.assert_array_equal(dk.Tensor(given).numpy(), VALUES)
     with pytest.raises(TypeError, match=r"complex128, which the tensor's dtype .*float64 cannot hold"):
         x.mul_(1j)
+
+
+def test_arrays_that_cannot_be_changed_are_not_replaced_where_others_would_not_see_it(make: Make) -> None:
+    x = dk.Tensor(make(VALUES))
+    if namespace_of(x.array).mutable:
+        pytest.skip("the arrays can be changed")
+    for view in (x[0], x.T, x.reshape((6,)), x.detach()):
+        for change in (lambda view=view: view.__iadd__(1), view.zero_, lambda view=view: view.__setitem__(0, 1.0)):
+            with pytest.raises(TypeError, match="cannot be changed, only replaced, which views"):
+                change()
+    row = x[0]
+    with pytest.raises(TypeError, match=r"^exp_: arrays of jax\.numpy cannot be changed, only replaced"):
+        x.exp_()
+    del row, view, change
+    x.zero_()
+    assert x.tolist() == [[0.0] * 3] * 2
 
 
 def test_gradients_flow_through_changes_in_place(make: Make) -> None:
     x = dk.Tensor(make(np.ones(3)), requires_grad=True)
     y = x * 2
-    if not namespace_of(y.array).mutable:
-        pytest.skip("the arrays cannot be changed")
     y[0] = 5.0
     y *= x
     y.sum().backward()
@@ -210,8 +218,6 @@ def test_a_value_changed_through_a_view_is_noticed(make: Make) -> None:
 
 def test_elementwise_results_have_memory_of_their_own(make: Make) -> None:
     x = dk.tensor(make(VALUES))
-    if not namespace_of(x.array).mutable:
-        pytest.skip("the arrays cannot be changed")
     for function in (dk.positive, dk.conj, dk.real, dk.abs):
         y = function(x)
         y += 100.0

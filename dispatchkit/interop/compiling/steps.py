@@ -1,0 +1,325 @@
+"""`compile`: a step of training, with its backward pass and its optimiser, as one program."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+from collections.abc import Callable, Sequence
+from operator import is_
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.backends.arrays import making_with, namespace_of, raw_array
+from dispatchkit.declare.variables import is_array, items_of
+from dispatchkit.declare.wrapping import wrapped
+from dispatchkit.errors import CompileError
+from dispatchkit.graph.recording import is_grad_enabled
+from dispatchkit.graph.storage import Storage
+from dispatchkit.interop.compiling.backends import Backend, backend_named
+from dispatchkit.interop.compiling.state import State, hashable
+from dispatchkit.nn import Module
+from dispatchkit.ops.random.generator import Draw, replaying
+from dispatchkit.optim import Optimizer
+from dispatchkit.protocol.frames import PACKAGE
+from dispatchkit.protocol.modes import current, live
+from dispatchkit.protocol.observers import is_observed
+from dispatchkit.tensor import Tensor
+from dispatchkit.tree import leaves, map_leaves
+
+__all__ = ["CompiledStep", "compile"]
+
+Step = Callable[..., Any]
+# Folders of the libraries whose lines are not the user's.
+LIBRARIES = tuple(f"/{name}/" for name in ("jax", "jaxlib", "torch", "numpy", "array_api_compat", "contextlib.py"))
+
+
+class Result:
+    """Stands for an array in what a step returns.
+
+    Parameters
+    ----------
+    index : among the arrays that the program gives
+    cls : of the tensor
+    """
+
+    def __init__(self, index: int, cls: type) -> None:
+        self.index, self.cls = index, cls
+
+
+class Program:
+    """A step compiled for one layout of its state and arguments.
+
+    Parameters
+    ----------
+    step, backend : to compile, and by what
+    state : of the step, as it is at the first call
+    given : the arguments, a pair of positional and keyword ones
+    arrays : those among the arguments
+
+    Attributes
+    ----------
+    keeps_layout : whether the step leaves its state with the tensors that it found; else nothing is compiled
+    """
+
+    def __init__(self, step: Step, backend: Backend, state: State, given: Any, arrays: Sequence[Any]) -> None:
+        self._step, self._backend, self._state, self._given = step, backend, state, given
+        self._with_grad = [i for i, one in enumerate(state.tensors) if one.grad is not None]
+        self._draws: list[Draw] = []
+        self._count = len(arrays)
+        self.numpy = not any(
+            not isinstance(one, np.ndarray) and one.ndim for one in (*map(raw, state.tensors), *arrays)
+        )
+        self.keeps_layout = True
+        self._changed: list[int] = []
+        self._after: list[int] = []
+        self._template: Any = None
+        inputs = self._inputs(state, arrays)
+        self._traced(lambda: backend.trace(self._pure, inputs))
+        if self.keeps_layout:
+            for one in (*state.tensors, *(state.tensors[i].grad for i in self._with_grad)):
+                if not isinstance(one.array, np.ndarray) or not (self.numpy or one.array.ndim):
+                    one.array = backend.placed(backend.own(one.array), state.tensors[0].array)
+            inputs = self._inputs(state, arrays, drawn=[draw.like() for draw in self._draws])
+            self._run = self._traced(lambda: backend.compile(self._pure, inputs))
+
+    def _inputs(self, state: State, arrays: Sequence[Any], drawn: Sequence[Any] = ()) -> list[Any]:
+        """Return what goes into the program: state, gradients, learning rates, random numbers, arguments."""
+        held = [one.array for one in state.tensors]
+        held += [state.tensors[i].grad.array for i in self._with_grad]
+        rates = [self._backend.rate(rate) for rate in state.rates]
+        known, own = self._backend.known, self._backend.own
+        given = [*held, *rates, *map(self._backend.from_numpy, drawn), *arrays]
+        return [one if type(one) in known else own(one) for one in given]
+
+    def _pure(self, *inputs: Any) -> list[Any]:
+        """Run the step on arrays that stand for others, and return all that it made; nothing else is changed."""
+        state, backend = self._state, self._backend
+        rest = iter(inputs)
+
+        def take(count: int) -> list[Any]:
+            return [raw_array(next(rest)) for _ in range(count)]
+
+        with state.restored():
+            before = [backend.mutable(array) for array in take(len(state.tensors))]
+            for one, array in zip(state.tensors, before, strict=True):
+                one.array = array
+                one.grad = None
+            for i, array in zip(self._with_grad, take(len(self._with_grad)), strict=True):
+                state.tensors[i].grad = wrapped(Tensor, backend.mutable(array))
+            state.set_rates([wrapped(Tensor, rate) for rate in take(len(state.rates))])
+            draws = replaying(take(len(self._draws)) if self._draws else None)
+            arguments = iter(take(self._count))
+            args, kwargs = map_leaves(items_of, lambda leaf: put_in(leaf, arguments), self._given)
+            with making_with(namespace_of((*before, *inputs)[0])), draws as drawn:
+                result = self._step(*args, **kwargs)
+            return self._outputs(before, result, drawn)
+
+    def _outputs(self, before: Sequence[Any], result: Any, drawn: list[Draw]) -> list[Any]:
+        """Return the arrays that a step made: those of its result, of its state where they changed, and gradients."""
+        state, out = self._state, []
+
+        def named(leaf: Any) -> Any:
+            if self._backend.is_unknown(leaf):
+                raise CompileError("the step returns a Python number made of a tensor's value; return the tensor")
+            if not is_array(leaf):
+                return leaf
+            out.append(raw(leaf))
+            return Result(len(out) - 1, type(leaf) if isinstance(leaf, Storage) else Tensor)
+
+        self._template = map_leaves(items_of, named, result)
+        after = State(state.owners)
+        self.keeps_layout = state.continued_by(after)
+        if not self.keeps_layout:
+            return []
+        pairs = list(zip(before, map(raw, after.tensors), strict=True))
+        self._changed = [i for i, (old, new) in enumerate(pairs) if new is not old or getattr(new, "_version", False)]
+        self._after = [i for i, one in enumerate(after.tensors) if one.grad is not None]
+        self._draws = drawn
+        self._results = len(out)
+        made = [*out, *(pairs[i][1] for i in self._changed), *(after.tensors[i].grad.array for i in self._after)]
+        return list(map(self._backend.result, made))
+
+    def _traced(self, trace: Callable[[], Any]) -> Any:
+        """Return what a trace gives.
+
+        Raises
+        ------
+        CompileError : naming the line, where a value was asked for that nobody knows yet
+        """
+        try:
+            return trace()
+        except CompileError:
+            raise
+        except Exception as error:
+            if not self._backend.asks_for_values(error):
+                raise
+            problem = f"{user_line(error)} asks for the value of a tensor, which nobody knows while a step is compiled"
+            advice = "use dispatchkit.where, or decide it outside of the step"
+            if type(error).__name__ == "UnexpectedTracerError":
+                problem = f"{user_line(error)} reads what an earlier trace of the step left behind"
+                advice = "name in state= every module, optimiser and tensor that the step changes"
+            raise CompileError(f"{problem}; {advice}") from None
+
+    def __call__(self, state: State, arrays: Sequence[Any]) -> Any:
+        """Run the program, and take over what it gives."""
+        backend = self._backend
+        found = self._run(*self._inputs(state, arrays, [draw.numbers() for draw in self._draws]))
+        rest = iter(found[self._results :])
+        for i in self._changed:
+            backend.put(state.tensors[i], next(rest), self.numpy)
+        kept = dict(zip(self._after, rest, strict=True))
+        for i in {*self._with_grad, *self._after}:
+            state.tensors[i].grad = wrapped(Tensor, self._home(kept[i])) if i in kept else None
+
+        def made(leaf: Any) -> Any:
+            return wrapped(leaf.cls, self._home(found[leaf.index])) if type(leaf) is Result else leaf
+
+        template = self._template
+        return made(template) if type(template) is Result else map_leaves(items_of, made, template)
+
+    def _home(self, array: Any) -> Any:
+        """Return an array of a result in the library of the state and the arguments."""
+        return self._backend.to_numpy(array) if self.numpy else raw_array(array)
+
+
+def raw(leaf: Any) -> Any:
+    """Return the array of a tensor, a raw array as it is."""
+    return leaf.array if isinstance(leaf, Storage) else leaf
+
+
+def put_in(leaf: Any, arrays: Any) -> Any:
+    """Return an argument with the next array in the place of its own."""
+    if not is_array(leaf):
+        return leaf
+    if not isinstance(leaf, Storage):
+        return wrapped(Tensor, next(arrays))
+    made = wrapped(type(leaf), next(arrays))
+    if hasattr(leaf, "__dict__"):
+        made.__dict__.update(leaf.__dict__)
+    return made
+
+
+def user_line(error: BaseException) -> str:
+    """Return the innermost line of a traceback that is of no library, with file and number."""
+    trace, found = error.__traceback__, None
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if not name.startswith(PACKAGE) and not any(part in name for part in LIBRARIES):
+            found = trace
+        trace = trace.tb_next
+    if found is None:
+        return "the step"
+    name, number = found.tb_frame.f_code.co_filename, found.tb_lineno
+    return f"line {number} of {name}, `{linecache.getline(name, number).strip()}`,"
+
+
+class CompiledStep:
+    """A step that runs as a program of another library; what `compile` gives.
+
+    Parameters
+    ----------
+    step, state, backend : as for `compile`
+    """
+
+    def __init__(self, step: Step, state: Sequence[Any], backend: str) -> None:
+        functools.update_wrapper(self, step)
+        self._step, self._owners, self._backend = step, tuple(state), backend_named(backend)
+        # By the key of the state, then by that of the call.
+        self._programs: dict[Any, dict[Any, Program]] = {}
+        self._state: State | None = None
+
+    def __repr__(self) -> str:
+        return f"<{getattr(self._step, '__qualname__', self._step)} compiled by {self._backend.name}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the step: its program, which is made where there is none for such a state and such arguments."""
+        if live and (current() is not None or is_observed() is not None):
+            return self._step(*args, **kwargs)
+        plain = not kwargs and all(type(one) is Tensor and one._node is None for one in args)
+        found = args if plain else list(leaves(items_of, (args, kwargs)))
+        if not plain and any(isinstance(leaf, Storage) and leaf.is_tracer for leaf in found):
+            return self._step(*args, **kwargs)
+        arrays = [one.array for one in args] if plain else self._arrays(found)
+        state = self._current(() if plain else found)
+        layout = [type(leaf) if is_array(leaf) else hashable(leaf) for leaf in found]
+        shapes = [(one.shape, one.dtype) for one in arrays]
+        held = [(one.array.shape, one.grad is None) for one in state.tensors]
+        key = (*layout, *shapes, *held, is_grad_enabled())
+        program = state.programs.get(key)
+        if program is None:
+            program = state.programs[key] = Program(self._step, self._backend, state, (args, kwargs), arrays)
+        return program(state, arrays) if program.keeps_layout else self._step(*args, **kwargs)
+
+    def _arrays(self, found: Sequence[Any]) -> list[Any]:
+        """Return the arrays among the arguments.
+
+        Raises
+        ------
+        CompileError : if one requires a gradient
+        """
+        if any(isinstance(leaf, Storage) and leaf._node is not None for leaf in found):
+            raise CompileError(
+                "an argument requires a gradient; name it in state= if the step changes it or its gradient, else give "
+                "x.detach()"
+            )
+        return [raw(leaf) for leaf in found if is_array(leaf)]
+
+    def _current(self, found: Sequence[Any]) -> State:
+        """Return the state of the step, with modules and optimisers among the arguments, read anew if it changed."""
+        owners = (*self._owners, *(leaf for leaf in found if isinstance(leaf, (Module, Optimizer))))
+        state = self._state
+        same = state is not None and len(state.owners) == len(owners) and all(map(is_, state.owners, owners))
+        if state is None or not same or not state.is_current():
+            state = self._state = State(owners)
+            state.programs = self._programs.setdefault(state.key, {})
+        return state
+
+
+def compile(step: Step, *, state: Any = (), backend: str = "jax") -> CompiledStep:  # the public name
+    """Compile a step of training: forward pass, backward pass and optimiser become one program.
+
+    The step is written as ever. It is traced with arrays that stand for others, once for each layout of its state and
+    arguments; the program then computes the elements that the step as written computes.
+
+    Parameters
+    ----------
+    step : function of arrays, containers of arrays, and constants
+    state : module, optimiser, tensor or array type that the step reads and changes, or a list of such; modules and
+        optimisers among the arguments belong to it, too
+    backend : ``"jax"``, by `jax.jit`, or ``"torch"``, by `make_fx` and inductor
+
+    Returns
+    -------
+    function of the same arguments. Its results are outside of any graph.
+
+    Raises
+    ------
+    ValueError : for another backend
+    ImportError : if the backend is not installed
+    CompileError : at the call, where the step asks for the value of a tensor, changes what is no tensor or is not in
+        `state`, or holds arrays of a library that the backend does not compile
+
+    Notes
+    -----
+    Arrays are those of the backend's library, or of NumPy, which are brought there and back at each call. Learning
+    rates are arguments of the program, and random numbers are drawn outside of it, by the generators that the step
+    names, in the order in which it draws. Everything else that is no array is a constant: another value compiles
+    another program.
+    A call that gives the state new tensors, as the first step of most optimisers does, runs as written.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk  # doctest: +SKIP
+    >>> model = dk.nn.Linear(3, 1)  # doctest: +SKIP
+    >>> optimizer = dk.optim.SGD(model.parameters(), lr=0.1)  # doctest: +SKIP
+    >>> def step(x, y):  # doctest: +SKIP
+    ...     optimizer.zero_grad()
+    ...     loss = dk.nn.functional.mse_loss(model(x), y)
+    ...     loss.backward()
+    ...     optimizer.step()
+    ...     return loss
+    >>> train = dk.compile(step, state=[model, optimizer], backend="jax")  # doctest: +SKIP
+    """
+    owners = list(state) if isinstance(state, (list, tuple)) else [state]
+    return CompiledStep(step, owners, backend)

@@ -1,0 +1,257 @@
+"""Compiled steps: a program that computes what the step as written computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.backends.arrays import foreign
+from tests.interop.structured import Diagonal
+
+F = dk.nn.functional
+RNG = np.random.default_rng(0)
+X, Y = RNG.normal(size=(16, 6)), RNG.integers(0, 3, size=16)
+Make = Callable[[Any], Any]
+
+
+@pytest.fixture(autouse=True)
+def alone() -> Iterator[None]:
+    yield
+    foreign.clear()
+
+
+def jax() -> Make:
+    library = pytest.importorskip("jax")
+    library.config.update("jax_enable_x64", True)
+    return lambda array: library.numpy.asarray(array)
+
+
+def torch(monkeypatch: pytest.MonkeyPatch) -> Make:
+    """Return what makes arrays of PyTorch, whose traced graphs run as they are: inductor takes ten seconds for each."""
+    pytest.importorskip("array_api_compat")
+    library = pytest.importorskip("torch")
+    monkeypatch.setattr("torch._inductor.compile", lambda graph, inputs: graph)
+    return lambda array: library.asarray(np.array(array))
+
+
+@pytest.fixture(params=["jax", "torch"])
+def backend(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(params=["own arrays", "NumPy's"])
+def make(request: pytest.FixtureRequest, backend: str, monkeypatch: pytest.MonkeyPatch) -> Make:
+    own = jax() if backend == "jax" else torch(monkeypatch)
+    return own if request.param == "own arrays" else np.array
+
+
+OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
+    "SGD": lambda p: dk.optim.SGD(p, lr=0.1),
+    "momentum": lambda p: dk.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=0.01),
+    "AdamW": lambda p: dk.optim.AdamW(p, lr=0.01, amsgrad=True),
+}
+
+
+def trained(make: Make, name: str, backend: str | None, steps: int = 20) -> tuple[list[float], dict[str, Any], Any]:
+    """Return losses, values and gradients, and the first weight, of a model with everything that is drawn or kept."""
+    dk.manual_seed(0)
+    model = dk.nn.Sequential(
+        dk.nn.Linear(6, 8), dk.nn.BatchNorm1d(8), dk.nn.GELU(), dk.nn.Dropout(0.3), dk.nn.Linear(8, 3)
+    )
+    for tensor in (*model.parameters(), *model.buffers()):
+        tensor.array = make(tensor.array)
+    optimizer = OPTIMIZERS[name](model.parameters())
+    schedule = dk.optim.lr_scheduler.StepLR(optimizer, 5, gamma=0.5)
+
+    def step(x: Any, y: Any) -> Any:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        dk.nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+        optimizer.step()
+        return {"loss": loss, "step": "done"}
+
+    run = step if backend is None else dk.compile(step, state=[model, optimizer], backend=backend)
+    x, y = dk.Tensor(make(X)), dk.Tensor(make(Y))
+    losses = []
+    for _ in range(steps):
+        found = run(x, y)
+        assert found["step"] == "done"
+        losses.append(found["loss"].detach().item())
+        schedule.step()
+    values = {name: value.numpy() for name, value in model.state_dict().items()}
+    grads = {f"{name}.grad": p.grad.numpy() for name, p in model.named_parameters()}
+    return losses, {**values, **grads}, model[0].weight
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_twenty_compiled_steps_equal_those_as_written(name: str, backend: str, make: Make) -> None:
+    if make is np.array and name != "AdamW":
+        pytest.skip("one optimiser shows how arrays go in and out")
+    losses, values, weight = trained(make, name, None)
+    found, others, other = trained(make, name, backend)
+    np.testing.assert_allclose(found, losses, rtol=1e-10)
+    assert losses[-1] < losses[0]
+    for key, value in values.items():
+        np.testing.assert_allclose(others[key], value, rtol=1e-10, atol=1e-12, err_msg=key)
+    assert type(other.array) is type(weight.array)
+
+
+def test_inductor_compiles_a_step() -> None:
+    pytest.importorskip("array_api_compat")
+    library = pytest.importorskip("torch")
+    w = dk.Tensor(library.ones(6, dtype=library.float64), requires_grad=True)
+    held, optimizer = w.array, dk.optim.SGD([w], lr=0.1)
+
+    def step(x: Any) -> Any:
+        optimizer.zero_grad()
+        loss = dk.sum((x * w) ** 2)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    run = dk.compile(step, state=optimizer, backend="torch")
+    for _ in range(3):
+        run(library.full((6,), 0.5, dtype=library.float64))
+    np.testing.assert_allclose(w.detach().numpy(), np.full(6, 0.95**3))
+    assert w.array is held
+
+
+def test_a_weight_of_a_declared_type_is_trained_and_stays_one(backend: str, make: Make) -> None:
+    model = dk.nn.Module()
+    model.weight = dk.nn.Parameter(Diagonal(dk.Tensor(make(np.ones(6)))))
+    optimizer = dk.optim.Adam(model.parameters(), lr=0.05)
+
+    def step(x: Any, target: Any) -> Any:
+        optimizer.zero_grad()
+        found = model.weight @ x
+        dk.sum((found - target) ** 2).backward()
+        optimizer.step()
+        return dk.add(model.weight, model.weight)
+
+    run = dk.compile(step, state=[model, optimizer], backend=backend)
+    with dk.densify(on="error"):
+        for _ in range(5):
+            found = run(dk.Tensor(make(X.T)), dk.Tensor(make(2 * X.T)))
+    assert type(found) is type(model.weight) is Diagonal
+    np.testing.assert_allclose(found.values.numpy(), 2 * model.weight.values.detach().numpy())
+    assert (found.values.numpy() > 2.2).all()
+
+
+def test_types_among_the_arguments_keep_their_type(backend: str, make: Make) -> None:
+    run = dk.compile(lambda d, s: (d + d, s), backend=backend)
+    found, text = run(Diagonal(dk.Tensor(make(np.asarray([1.0, 3.0])))), "text")
+    assert type(found) is Diagonal
+    assert found.values.tolist() == [2.0, 6.0]
+    assert text == "text"
+
+
+def test_a_program_is_made_for_each_shape_and_each_constant(backend: str, make: Make) -> None:
+    traced = []
+
+    def mean(x: Any, power: int) -> Any:
+        traced.append((x.shape, power))
+        return dk.mean(x**power)
+
+    run = dk.compile(mean, backend=backend)
+    for shape, power in (((4,), 2), ((5,), 2), ((4,), 2), ((4,), 3)):
+        assert run(make(np.full(shape, 2.0)), power).item() == 2.0**power
+    assert sorted(set(traced)) == [((4,), 2), ((4,), 3), ((5,), 2)]
+    assert len(traced) == 6  # twice for each
+
+
+def test_a_module_in_another_mode_is_another_program(backend: str, make: Make) -> None:
+    drop = dk.nn.Dropout(0.5)
+    run = dk.compile(lambda x: drop(x), state=drop, backend=backend)
+    x = make(np.ones(100))
+    first, second = run(x), run(x)
+    assert bool(dk.any(first != second))
+    drop.eval()
+    assert run(x).tolist() == [1.0] * 100
+
+
+def test_control_flow_on_values_is_one_error_with_the_line(backend: str, make: Make) -> None:
+    def step(x: Any) -> Any:
+        if dk.sum(x) > 0:  # the line
+            return x
+        return -x
+
+    for function in (step, lambda x: dk.sum(x).item()):
+        with pytest.raises(dk.CompileError) as caught:
+            dk.compile(function, backend=backend)(make(np.ones(3)))
+        assert "use dispatchkit.where" in str(caught.value) or "return the tensor" in str(caught.value)
+    with pytest.raises(dk.CompileError, match=r"^line \d+ of .*py, `if dk.sum\(x\) > 0:  # the line`, asks"):
+        dk.compile(step, backend=backend)(make(np.ones(3)))
+
+
+def test_a_step_that_fails_leaves_everything_as_it_was(backend: str, make: Make) -> None:
+    model = dk.nn.Linear(6, 2)
+    for tensor in model.parameters():
+        tensor.array = make(tensor.array)
+    optimizer = dk.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    before = [(p, p.array, p.detach().numpy().copy()) for p in model.parameters()]
+
+    def step(x: Any) -> None:
+        model(x).sum().backward()
+        optimizer.step()
+        raise ValueError("stop")
+
+    with pytest.raises(ValueError, match=r"^stop"):
+        dk.compile(step, state=[model, optimizer], backend=backend)(make(X))
+    for p, array, values in before:
+        assert p.array is array
+        assert p.grad is None
+        np.testing.assert_array_equal(p.detach().numpy(), values)
+    assert not optimizer.state
+
+
+def test_what_the_state_lacks_is_missed_and_numbers_that_change_are_refused() -> None:
+    jax()
+    w = dk.tensor([1.0, 2.0], requires_grad=True)
+    optimizer = dk.optim.SGD([w], lr=0.1, momentum=0.9)
+
+    def step(x: Any) -> None:
+        dk.sum(w * x).backward()
+        optimizer.step()
+
+    with pytest.raises(dk.CompileError, match=r"name in state= every module, optimiser and tensor that"):
+        dk.compile(step, state=w)(np.ones(2))
+    with pytest.raises(dk.CompileError, match=r"an argument requires a gradient; name it in state="):
+        dk.compile(lambda x: x)(dk.ones(2, requires_grad=True))
+    optimizer = dk.optim.SGD([w], lr=0.1)
+    optimizer.state[w]["count"] = 1
+
+    def count() -> None:
+        optimizer.state[w]["count"] += 1
+
+    with pytest.raises(dk.CompileError, match=r"changes 0\.0\.count, 1, which is a constant of the program"):
+        dk.compile(count, state=optimizer)()
+
+
+def test_numbers_that_the_library_would_round_and_other_libraries_are_refused() -> None:
+    library = pytest.importorskip("jax")
+    library.config.update("jax_enable_x64", False)
+    try:
+        with pytest.raises(dk.CompileError, match=r"jax would round float64 to float32; JAX has wider numbers after"):
+            dk.compile(lambda x: x)(np.ones(2))
+    finally:
+        library.config.update("jax_enable_x64", True)
+    with pytest.raises(ValueError, match=r"^compile: backend must be 'jax' or 'torch', found 'xla'$"):
+        dk.compile(lambda x: x, backend="xla")
+    strict = pytest.importorskip("array_api_strict")
+    with pytest.raises(dk.CompileError, match=r"array_api_strict.*which backend='jax' does not compile"):
+        dk.compile(lambda x: x)(dk.Tensor(strict.ones(2)))
+
+
+def test_modes_and_records_see_the_step_as_written(backend: str, make: Make) -> None:
+    run = dk.compile(lambda x: dk.exp(x) + 1, backend=backend)
+    x = dk.Tensor(make(np.ones(2)))
+    run(x)
+    with dk.record_calls() as record:
+        run(x)
+    assert [call.name for call in record.calls] == ["exp", "add"]
