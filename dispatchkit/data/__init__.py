@@ -1,5 +1,6 @@
 """Data sets, and loaders that make batches of them."""
 
+from dispatchkit.data.blocks import blocks
 from dispatchkit.data.collate import default_collate, default_convert
 from dispatchkit.data.dataset import ConcatDataset, Dataset, IterableDataset, Subset, TensorDataset, random_split
 from dispatchkit.data.images import to_tensor
@@ -27,6 +28,7 @@ __all__ = [
     "SubsetRandomSampler",
     "TensorDataset",
     "WeightedRandomSampler",
+    "blocks",
     "default_collate",
     "default_convert",
     "random_split",

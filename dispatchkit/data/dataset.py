@@ -9,6 +9,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import DensifyError
 from dispatchkit.ops.random.distributions import permutation
@@ -118,8 +120,24 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
     def __getitem__(self, index: Any) -> tuple[Any, ...]:
         return tuple(tensor[index] for tensor in self.tensors)
 
+    def rows(self, indices: Sequence[int]) -> list[Any]:
+        """Return what `default_collate` makes of some items, by one index into each tensor.
+
+        Parameters
+        ----------
+        indices : of the items
+        """
+        key = np.asarray(indices, dtype=np.intp)
+        return [tensor[key] for tensor in self.tensors]
+
     def __len__(self) -> int:
         return int(self.tensors[0].shape[0])
+
+
+def has_plain_rows(dataset: Any) -> bool:
+    """Return whether the items of a data set are rows of tensors, which no subclass changes."""
+    own = isinstance(dataset, TensorDataset) and type(dataset).__getitem__ is TensorDataset.__getitem__
+    return own and not hasattr(dataset, "__getitems__") and all(type(x) is Tensor for x in dataset.tensors)
 
 
 class Subset(Dataset[T_co]):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.data.collate import default_collate, default_convert
-from dispatchkit.data.dataset import IterableDataset
+from dispatchkit.data.dataset import IterableDataset, has_plain_rows
 from dispatchkit.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from dispatchkit.data.workers import prefetched
 from dispatchkit.errors import DataLoaderError
@@ -40,6 +40,7 @@ class DataLoader:
     worker_init_fn : called with its number in each thread before its first batch
     generator : to shuffle with, and to spawn those of the batches from; by default the one that `manual_seed` sets
     prefetch_factor : number of batches per worker that are made ahead, 2 by default
+    pin_memory, persistent_workers : False, for programs that pass it
 
     Raises
     ------
@@ -86,8 +87,13 @@ class DataLoader:
         worker_init_fn: Callable[[int], Any] | None = None,
         generator: Generator | None = None,
         prefetch_factor: int | None = None,
+        pin_memory: bool = False,
+        persistent_workers: bool = False,
     ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor)
+        for option, wanted in (("pin_memory", pin_memory), ("persistent_workers", persistent_workers)):
+            if wanted:
+                raise ValueError(f"DataLoader: {option} must be False, since workers are threads; found {wanted!r}")
         stream = isinstance(dataset, IterableDataset)
         given = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
         if stream:
@@ -237,6 +243,8 @@ class _Items(_Source):
         get = partial(operator.getitem, self.loader.dataset)
         if self.loader.batch_sampler is None:
             return self.collate(self.attempt(f"{self.name}[{task!r}]", get, task), f"{self.name}[{task!r}]")
+        if self.loader.collate_fn is default_collate and has_plain_rows(self.loader.dataset):
+            return self.attempt(f"{self.name}[i] for i in {task!r}", self.loader.dataset.rows, task)
         get_all = getattr(self.loader.dataset, "__getitems__", None)
         if get_all is not None:
             items = self.attempt(f"{self.name}.__getitems__({task!r})", get_all, task)

@@ -19,6 +19,7 @@ from dispatchkit.nn.activations_smooth import (
     Softsign,
     Tanh,
 )
+from dispatchkit.nn.attention import MultiheadAttention
 from dispatchkit.nn.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from dispatchkit.nn.convolution import Conv2d
 from dispatchkit.nn.dropout import Dropout
@@ -42,15 +43,18 @@ from dispatchkit.nn.losses import (
     SmoothL1Loss,
 )
 from dispatchkit.nn.module import Module
-from dispatchkit.nn.normalization import BatchNorm1d, BatchNorm2d, GroupNorm, LayerNorm
+from dispatchkit.nn.normalization import BatchNorm1d, BatchNorm2d, GroupNorm, LayerNorm, RMSNorm
 from dispatchkit.nn.parameter import Parameter
 from dispatchkit.nn.pooling import AdaptiveAvgPool2d, AvgPool2d, MaxPool2d
+from dispatchkit.nn.recurrent import GRU, LSTM
 
 __all__ = [
     "CELU",
     "ELU",
     "GELU",
     "GLU",
+    "GRU",
+    "LSTM",
     "SELU",
     "AdaptiveAvgPool2d",
     "AvgPool2d",
@@ -82,11 +86,13 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiheadAttention",
     "NLLLoss",
     "PReLU",
     "Parameter",
     "ParameterDict",
     "ParameterList",
+    "RMSNorm",
     "ReLU",
     "ReLU6",
     "Sequential",

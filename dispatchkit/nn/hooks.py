@@ -142,6 +142,13 @@ def register_module_forward_pre_hook(hook: Function) -> RemovableHandle:
     Returns
     -------
     a handle whose `remove()` takes the hook away
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> with dk.nn.register_module_forward_pre_hook(lambda module, args: print(module, args)):
+    ...     y = dk.nn.ReLU()(dk.ones(2))
+    ReLU() (tensor([1., 1.]),)
     """
     return _register(everywhere, Hook(Kind.FORWARD_PRE, hook))
 
@@ -160,6 +167,13 @@ def register_module_forward_hook(
     Returns
     -------
     a handle whose `remove()` takes the hook away
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> with dk.nn.register_module_forward_hook(lambda module, args, output: print(module, output)):
+    ...     y = dk.nn.ReLU()(dk.ones(2))
+    ReLU() tensor([1., 1.])
     """
     return _register(everywhere, Hook(Kind.FORWARD, hook, with_kwargs, always_call))
 
@@ -174,6 +188,13 @@ def register_module_full_backward_pre_hook(hook: Function) -> RemovableHandle:
     Returns
     -------
     a handle whose `remove()` takes the hook away
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> with dk.nn.register_module_full_backward_pre_hook(lambda module, grad_output: print(grad_output)):
+    ...     dk.nn.ReLU()(dk.ones(2, requires_grad=True)).sum().backward()
+    (tensor([1., 1.]),)
     """
     return _register(everywhere, Hook(Kind.BACKWARD_PRE, hook))
 
@@ -188,6 +209,13 @@ def register_module_full_backward_hook(hook: Function) -> RemovableHandle:
     Returns
     -------
     a handle whose `remove()` takes the hook away
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> with dk.nn.register_module_full_backward_hook(lambda module, grad_input, grad_output: print(grad_input)):
+    ...     dk.nn.ReLU()(dk.ones(2, requires_grad=True)).sum().backward()
+    (tensor([1., 1.]),)
     """
     return _register(everywhere, Hook(Kind.BACKWARD, hook))
 

@@ -12,6 +12,7 @@ from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.func.containers import is_floating, mapped, with_constants
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn.hooks import HookMethods, call_with_hooks, everywhere
+from dispatchkit.nn.parameter import is_declared, summary
 from dispatchkit.nn.state import StateMethods
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.tensor.conversion import parse_to
@@ -160,7 +161,8 @@ class Module(HookMethods, StateMethods["Module"]):
 
         Parameters
         ----------
-        *args, **kwargs : a dtype, a device, or a tensor whose dtype is meant, as for `Tensor.to`
+        *args, **kwargs : a dtype, a device or sharding, or a tensor whose dtype is meant; ``like=`` an array of the
+            library that all are to be of; as for `Tensor.to`
 
         Raises
         ------
@@ -173,7 +175,8 @@ class Module(HookMethods, StateMethods["Module"]):
                 f"{type(self).__name__}: Module.to only accepts floating point or complex dtypes, but got desired "
                 f"dtype={numpy_dtype(dtype)}"
             )
-        return self._apply(lambda x: x.to(dtype=dtype if is_floating(x) else None, device=device))
+        like = kwargs.get("like")
+        return self._apply(lambda x: x.to(dtype=dtype if is_floating(x) else None, device=device, like=like))
 
     def double(self) -> Self:
         """Convert the floating-point parameters and buffers to double precision."""
@@ -205,8 +208,9 @@ class Module(HookMethods, StateMethods["Module"]):
         return self._drawn([f"({name}): {module!r}" for name, module in self._modules.items()])
 
     def _drawn(self, children: list[str]) -> str:
-        """Return the name of the class, and between parentheses `extra_repr` and a line for each child."""
-        extra = self.extra_repr()
+        """Return the class, and between parentheses `extra_repr`, array types of parameters, a line for each child."""
+        structured = [f"{name}={summary(p)}" for name, p in self._parameters.items() if is_declared(p)]
+        extra = ", ".join([*filter(None, [self.extra_repr()]), *structured])
         lines = [*(extra.split("\n") if extra else ()), *map(indented, children)]
         if not children and len(lines) <= 1:
             return f"{self._get_name()}({extra})"

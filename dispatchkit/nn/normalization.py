@@ -1,4 +1,4 @@
-"""Layers that normalize: `BatchNorm1d`, `BatchNorm2d`, `LayerNorm`, `GroupNorm`."""
+"""Layers that normalize: `BatchNorm1d`, `BatchNorm2d`, `LayerNorm`, `RMSNorm`, `GroupNorm`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dispatchkit.nn.parameter import Parameter
 from dispatchkit.ops.shared.arguments import integer
 from dispatchkit.tensor import Tensor
 
-__all__ = ["BatchNorm1d", "BatchNorm2d", "GroupNorm", "LayerNorm"]
+__all__ = ["BatchNorm1d", "BatchNorm2d", "GroupNorm", "LayerNorm", "RMSNorm"]
 
 
 class BatchNorm(Module):
@@ -225,8 +225,7 @@ class LayerNorm(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        given = normalized_shape if isinstance(normalized_shape, Sequence) else (normalized_shape,)
-        self.normalized_shape = tuple(integer(type(self), "normalized_shape", one, least=0) for one in given)
+        self.normalized_shape = _lengths(self, normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
         shape = self.normalized_shape if elementwise_affine else None
         _affine(self, shape, bias=bias, device=device, dtype=dtype)
@@ -243,6 +242,74 @@ class LayerNorm(Module):
         x : array of shape (..., *normalized_shape)
         """
         return layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    @override
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class RMSNorm(Module):
+    """A layer that divides the last axes of an array by the root of their mean square, then scales each element.
+
+    Parameters
+    ----------
+    normalized_shape : lengths of the axes, one or several
+    eps : added to the mean square; the smallest difference of numbers near 1 if None
+    elementwise_affine : whether there is a weight
+    device, dtype : of the weight; the default floating-point dtype if None
+
+    Attributes
+    ----------
+    weight : parameter of the normalized shape, or None
+
+    Notes
+    -----
+    Source: Zhang and Sennrich, 2019; PyTorch, `torch.nn.RMSNorm`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.RMSNorm(2)(dk.asarray([[1.0, 7.0]])).detach()
+    tensor([[0.2000, 1.4000]])
+    """
+
+    weight: Any
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _lengths(self, normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        made = tensor_namespace.ones(self.normalized_shape, device=device, dtype=dtype) if elementwise_affine else None
+        self.register_parameter("weight", None if made is None else Parameter(made))
+
+    def reset_parameters(self) -> None:
+        """Set the weight to ones."""
+        if self.weight is not None:
+            with no_grad():
+                self.weight.fill_(1.0)
+
+    def forward(self, x: Any) -> Any:
+        """Normalize the last axes.
+
+        Parameters
+        ----------
+        x : array of shape (..., *normalized_shape)
+        """
+        count = len(self.normalized_shape)
+        if tuple(x.shape[len(x.shape) - count :]) != self.normalized_shape:
+            wanted = ", ".join(map(str, self.normalized_shape))
+            raise ValueError(f"RMSNorm: x must have shape (..., {wanted}), found {tuple(x.shape)}")
+        eps = tensor_namespace.finfo(x.dtype).eps if self.eps is None else self.eps
+        squares = tensor_namespace.mean(x * x, axis=tuple(range(-count, 0)), keepdims=True)
+        y = x * tensor_namespace.rsqrt(squares + eps)
+        return y if self.weight is None else y * self.weight
 
     @override
     def extra_repr(self) -> str:
@@ -316,6 +383,12 @@ class GroupNorm(Module):
     @override
     def extra_repr(self) -> str:
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+
+
+def _lengths(module: Module, normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
+    """Return the lengths of the last axes, over which a layer normalises."""
+    given = normalized_shape if isinstance(normalized_shape, Sequence) else (normalized_shape,)
+    return tuple(integer(type(module), "normalized_shape", one, least=0) for one in given)
 
 
 def _affine(module: Any, shape: tuple[int, ...] | None, *, bias: bool, **made: Any) -> None:

@@ -24,7 +24,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.tree import leaves_with_paths
 
-__all__ = ["Parameter", "is_declared", "named_tensors", "tensors_of"]
+__all__ = ["Parameter", "is_declared", "named_tensors", "summary", "tensors_of"]
 
 
 # Most attributes of modules are of these types, which an `isinstance` recognizes at once.
@@ -117,6 +117,20 @@ def named_tensors(name: str, value: Any, *, trained: bool = False) -> Iterator[t
     for path, leaf in leaves_with_paths(variables_of if trained else items_of, value, (name,)):
         if isinstance(leaf, Storage) and not (trained and not is_floating(leaf)):
             yield ".".join(map(str, path)), leaf
+
+
+def summary(value: Any) -> str:
+    """Return an instance of an array type in a line: what its `extra_repr` says, else its fields, arrays by shapes."""
+    own = getattr(value, "extra_repr", None)
+    if own is not None:
+        return f"{type(value).__name__}({own()})"
+
+    def shown(part: Any) -> str:
+        if is_declared(part):
+            return summary(part)
+        return f"{tuple(part.shape)}" if hasattr(part, "shape") else repr(part)
+
+    return f"{type(value).__name__}({', '.join(f'{name}={shown(part)}' for name, part in items_of(value) or ())})"
 
 
 def tensors_of(name: str, parameters: Any) -> list[Any]:

@@ -6,7 +6,8 @@ registration. So reading a parameter costs as much as reading any attribute.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -266,7 +267,9 @@ class Members(Generic[M]):
         for _, module in self.named_children():
             yield module
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Named:
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True, *, whole: bool = False
+    ) -> Named:
         """Yield the parameters with their names; of an array type, the tensors inside: ``weight.value``.
 
         Parameters
@@ -274,13 +277,15 @@ class Members(Generic[M]):
         prefix : put before the names
         recurse : whether those of the modules below come, too
         remove_duplicate : whether a shared parameter comes once, under its first name
+        whole : whether a parameter that is an array type comes itself, for optimisers that handle it
         """
         # In a parameter that is an array type, other tensors are constants.
-        return self._named("_parameter_names", True, prefix, recurse, remove_duplicate)
+        tensors = (lambda name, value: [(name, value)]) if whole else partial(named_tensors, trained=True)
+        return self._named("_parameter_names", tensors, prefix, recurse, remove_duplicate)
 
-    def parameters(self, recurse: bool = True) -> Iterator[Any]:
-        """Yield the parameters, each once."""
-        for _, parameter in self.named_parameters(recurse=recurse):
+    def parameters(self, recurse: bool = True, *, whole: bool = False) -> Iterator[Any]:
+        """Yield the parameters, each once; with `whole` array types themselves, else the tensors inside."""
+        for _, parameter in self.named_parameters(recurse=recurse, whole=whole):
             yield parameter
 
     def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Named:
@@ -290,20 +295,27 @@ class Members(Generic[M]):
         ----------
         prefix, recurse, remove_duplicate : as for `named_parameters`
         """
-        return self._named("_buffer_names", False, prefix, recurse, remove_duplicate)
+        return self._named("_buffer_names", named_tensors, prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Any]:
         """Yield the buffers, each once."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
-    def _named(self, table: str, trained: bool, prefix: str, recurse: bool, remove_duplicate: bool) -> Named:
+    def _named(
+        self,
+        table: str,
+        tensors: Callable[[str, Any], Iterable[tuple[str, Any]]],
+        prefix: str,
+        recurse: bool,
+        remove_duplicate: bool,
+    ) -> Named:
         """Yield the tensors in one kind of members of this module and, with `recurse`, of those below.
 
         Parameters
         ----------
         table : the names of the members
-        trained : whether constants inside an array type are left out
+        tensors : gives what comes of an array type, with names
         prefix, recurse, remove_duplicate : as for `named_parameters`
         """
         seen: set[int] = set()
@@ -315,7 +327,7 @@ class Members(Generic[M]):
                 key = f"{path}.{name}" if path else name
                 if value is None:
                     continue
-                found = [(key, value)] if isinstance(value, Storage) else named_tensors(key, value, trained=trained)
+                found = [(key, value)] if isinstance(value, Storage) else tensors(key, value)
                 for full, tensor in found:
                     if not (remove_duplicate and id(tensor) in seen):
                         seen.add(id(tensor))

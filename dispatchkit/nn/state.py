@@ -12,12 +12,14 @@ from typing_extensions import override
 from dispatchkit.backends.arrays import is_complex, is_raw
 from dispatchkit.declare.inplace import check_writeable
 from dispatchkit.errors import StateDictError
-from dispatchkit.func.containers import as_array, as_array_like, mapped
+from dispatchkit.func.containers import as_array, as_array_like, mapped, variables_in
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage
-from dispatchkit.nn.parameter import Parameter, named_tensors
+from dispatchkit.nn.parameter import Parameter, is_declared, named_tensors
 from dispatchkit.nn.parameters_and_buffers import M, Members
+from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.gradients import RemovableHandle
+from dispatchkit.wording import class_name
 
 __all__ = ["IncompatibleKeys", "StateMethods"]
 
@@ -125,7 +127,9 @@ class StateMethods(Members[M]):
 
         Parameters
         ----------
-        state_dict : of tensors, or arrays of NumPy, PyTorch and other libraries, by name, such as `state_dict` gives
+        state_dict : of tensors, or arrays of NumPy, PyTorch and other libraries, by name, such as `state_dict` gives.
+            A dense array under the name of a parameter that is an array type is converted by what the type declares as
+            ``from_dense``
         strict : whether it must have exactly the names of this module
         assign : put the saved tensors themselves in the places of the parameters and buffers, with their dtypes
 
@@ -221,6 +225,7 @@ class _Loading:
         for hook in list(module._load_pre_hooks.values()):
             hook(module, self.state, prefix, metadata, True, self._missing, self._unexpected, self.messages)
         self._modules.append(module)
+        self._convert(module, prefix)
         for name, tensor in module._own_state():
             key = prefix + name
             if self._has(key):
@@ -233,6 +238,28 @@ class _Loading:
         for name, child in module._modules.items():
             if child is not None:
                 self.compare(child, f"{prefix}{name}.")
+
+    def _convert(self, module: Any, prefix: str) -> None:
+        """Put the parts of an array type where the dictionary has a dense array for a parameter, by the type's hook."""
+        for name, like in module._parameters.items():
+            key = prefix + name
+            if not is_declared(like) or not _is_numbers(self.state.get(key)):
+                continue
+            make = tensor_protocol.types.from_dense(type(like))
+            if make is None:
+                self.messages.append(
+                    f'"{key}" is a dense array, the current model has a {class_name(type(like))}, which does not say '
+                    f"how it is made of one; declare array_type(from_dense=...)"
+                )
+                continue
+            try:
+                with no_grad():
+                    made = make(as_array_like(self.state[key], next(variables_in(like))), like)
+            except (TypeError, ValueError) as error:
+                self.messages.append(f'While converting "{key}" into a {class_name(type(like))}: {error}')
+                continue
+            del self.state[key]
+            self.state.update(named_tensors(key, made))
 
     def _has(self, key: str) -> bool:
         self._expected.add(key)

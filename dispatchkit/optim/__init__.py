@@ -4,8 +4,9 @@ from dispatchkit.declare.namespace import make_home
 from dispatchkit.optim import lr_scheduler
 from dispatchkit.optim.adam import Adam, AdamW
 from dispatchkit.optim.optimizer import Optimizer, required
+from dispatchkit.optim.rmsprop import RMSprop
 from dispatchkit.optim.sgd import SGD
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "lr_scheduler", "required"]
+__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler", "required"]
 
 make_home(__name__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ from dispatchkit.declare.inplace import touch
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.optim.groups import check_not_negative, number_of
 from dispatchkit.optim.optimizer import Closure, Group, Optimizer, Params
-from dispatchkit.optim.updating import directed, evaluated, pending, update
+from dispatchkit.optim.updating import directed, evaluated, factor, number, pending, update
 from dispatchkit.tensor import Tensor
 
 __all__ = ["Adam", "AdamW"]
@@ -130,7 +129,7 @@ class Adam(Optimizer):
         loss = evaluated(closure)
         for group, parameters in pending(self):
             beta1, beta2 = map(float, group["betas"])
-            options = {name: float(group[name]) for name in ("lr", "eps", "weight_decay")}
+            options = {name: number(group[name]) for name in ("lr", "eps", "weight_decay")}
             options.update(beta1=beta1, beta2=beta2, maximize=group["maximize"])
             options["decoupled"] = group["decoupled_weight_decay"]
             for p in parameters:
@@ -139,7 +138,7 @@ class Adam(Optimizer):
                 step.array += 1
                 touch(step)
                 moments = [state[name] for name in (BUFFERS if group["amsgrad"] else BUFFERS[:2])]
-                update(adapt, p, moments, {**options, "step": float(step.array)})
+                update(adapt, p, moments, {**options, "step": number(step)})
         return loss
 
     def _state_of(self, p: Tensor, group: Group) -> dict[str, Any]:
@@ -221,7 +220,7 @@ def adapt(
 ) -> tuple[Any, ...]:
     """Go a step along the running mean of the gradient, over the root of that of its square."""
     if decoupled and weight_decay:
-        p *= 1 - lr * weight_decay
+        p *= factor(xp, 1 - lr * weight_decay, p)
         weight_decay = 0.0
     g = directed(p, g, weight_decay, maximize)
     if is_complex(p.dtype):
@@ -252,10 +251,10 @@ def _moved(
     square *= beta2
     square += (1 - beta2) * g * g
     buffers = [mean, square] if largest is None else [mean, square, xp.maximum(largest, square)]
-    root = math.sqrt(1 - beta2**step)
+    root = (1 - beta2**step) ** 0.5
     denominator = xp.sqrt(buffers[-1])
-    denominator += eps * root
+    denominator += factor(xp, eps * root, p)
     change = mean / denominator
-    change *= lr * root / (1 - beta1**step)
+    change *= factor(xp, lr * root / (1 - beta1**step), p)
     p -= change
     return p, *buffers

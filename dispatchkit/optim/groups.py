@@ -41,7 +41,7 @@ def as_entries(params: Any, where: str) -> list[Any]:
     return list(params)
 
 
-def tensors_of(params: Any, where: str) -> tuple[list[Tensor], list[str] | None]:
+def tensors_of(params: Any, where: str, *, whole: bool = False) -> tuple[list[Any], list[str] | None]:
     """Return the tensors of a group, and their names where they have some.
 
     Parameters
@@ -49,13 +49,14 @@ def tensors_of(params: Any, where: str) -> tuple[list[Tensor], list[str] | None]
     params : a tensor, an instance of a declared array type, or an iterable of those or of pairs of a name and one
         of those
     where : the group, for messages
+    whole : whether instances of declared array types are returned themselves
 
     Raises
     ------
     TypeError : if something is no tensor, or holds none
     ValueError : if some have names and others do not, one is no leaf, or one is there twice
     """
-    tensors: list[Tensor] = []
+    tensors: list[Any] = []
     names: list[str] = []
     entries = as_entries(params, where)
     named = [isinstance(entry, tuple) for entry in entries]
@@ -66,12 +67,14 @@ def tensors_of(params: Any, where: str) -> tuple[list[Tensor], list[str] | None]
         )
     for index, entry in enumerate(entries):
         name, value = entry if named[index] else (f"parameter {index}", entry)
-        for path, tensor in _opened(name, value, where):
+        found = list(_opened(name, value, where))
+        for path, tensor in found:
             if not (tensor.is_leaf or tensor.retains_grad):
                 raise ValueError(f"can't optimize a non-leaf Tensor: {path} has {tensor.grad_fn} ({where})")
-            if any(tensor is other for other in tensors):
+        for path, one in [(name, value)] if whole else found:
+            if any(one is other for other in tensors):
                 raise ValueError(f"some parameters appear more than once in a parameter group: {path} ({where})")
-            tensors.append(tensor)
+            tensors.append(one)
             names.append(path)
     return tensors, names if any(named) else None
 

@@ -6,8 +6,9 @@ import copy
 import functools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
+from dispatchkit.declare.variables import variables_in
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.optim.groups import as_entries, is_structured, tensors_of
 from dispatchkit.optim.loading import fitted
@@ -78,6 +79,9 @@ class Optimizer:
     ----------
     param_groups : list of dictionaries: ``"params"``, a list of tensors, and the options
     state : mapping from a parameter to what the optimiser keeps for it; empty dictionaries are made on demand
+    whole_types : of the class: whether instances of array types stand in ``"params"`` themselves, for a `step` that
+        handles them; their ``grad`` is an instance of the same type. Otherwise, as in all optimisers here, the tensors
+        in their fields do
     defaults : as given
 
     Raises
@@ -110,6 +114,7 @@ class Optimizer:
     tensor([0.5000, 1.0000], requires_grad=True)
     """
 
+    whole_types: ClassVar[bool] = False
     _stepped = False  # whether a step was made, which schedules ask
     _buffers: tuple[str, ...] = ()  # names of the arrays of a parameter's shape in its state
 
@@ -192,7 +197,7 @@ class Optimizer:
         if "params" not in param_group:
             raise ValueError(f"a parameter group needs 'params': {where} has {list(param_group)}")
         group = dict(param_group)
-        group["params"], names = tensors_of(group["params"], where)
+        group["params"], names = tensors_of(group["params"], where, whole=self.whole_types)
         if names is not None:
             group["param_names"] = names
         for name, default in self.defaults.items():
@@ -244,7 +249,7 @@ class Optimizer:
             {**{k: v for k, v in group.items() if k != "params"}, "params": [numbers[id(p)] for p in group["params"]]}
             for group in self.param_groups
         ]
-        state = {numbers.get(id(key), key) if isinstance(key, Tensor) else key: v for key, v in self.state.items()}
+        state = {numbers.get(id(key), key): value for key, value in self.state.items()}
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -281,7 +286,7 @@ class Optimizer:
         for key, value in copy.deepcopy(dict(state_dict["state"])).items():
             if key in parameters:
                 p, where = parameters[key]
-                state[p] = fitted(p, value, self._buffers, where)
+                state[p] = fitted(next(variables_in(p)), value, self._buffers, where)
                 self._check_state(state[p], where)
             else:
                 state[key] = value
@@ -309,7 +314,7 @@ class Optimizer:
         set_to_none : set them to None; otherwise those that are there are filled with zeros, in place
         """
         for group in self.param_groups:
-            for p in group["params"]:
+            for p in (tensor for one in group["params"] for tensor in variables_in(one)):
                 if set_to_none:
                     p.grad = None
                 elif p.grad is not None:

@@ -8,7 +8,7 @@ from typing import Any
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.optim.groups import check_not_negative, number_of
 from dispatchkit.optim.optimizer import Closure, Optimizer, Params
-from dispatchkit.optim.updating import directed, evaluated, pending, update
+from dispatchkit.optim.updating import directed, evaluated, factor, number, pending, update
 
 __all__ = ["SGD"]
 
@@ -111,7 +111,7 @@ class SGD(Optimizer):
         for group, parameters in pending(self):
             momentum = float(group["momentum"])
             options = {
-                "lr": float(group["lr"]),
+                "lr": number(group["lr"]),
                 "weight_decay": float(group["weight_decay"]),
                 "maximize": group["maximize"],
             }
@@ -134,7 +134,7 @@ class SGD(Optimizer):
 
 def descend(xp: Any, p: Any, g: Any, *, lr: float, weight_decay: float, maximize: bool) -> tuple[Any]:
     """Go a step along the gradient."""
-    p -= lr * directed(p, g, weight_decay, maximize)
+    p -= factor(xp, lr, p) * directed(p, g, weight_decay, maximize)
     return (p,)
 
 
@@ -155,5 +155,5 @@ def descend_with_momentum(
     g = directed(p, g, weight_decay, maximize)
     buffer *= momentum
     buffer += g if weight == 1 else weight * g
-    p -= lr * (g + momentum * buffer if nesterov else buffer)
+    p -= factor(xp, lr, p) * (g + momentum * buffer if nesterov else buffer)
     return p, buffer

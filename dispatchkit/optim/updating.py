@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import namespace_of
+from dispatchkit.backends.traced import is_traced
 from dispatchkit.declare.inplace import touch, write_back
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.graph.recording import enable_grad, no_grad
@@ -19,7 +20,7 @@ from dispatchkit.optim.optimizer import Closure, Group, Optimizer
 from dispatchkit.protocol.modes import current, live
 from dispatchkit.tensor import Tensor
 
-__all__ = ["directed", "evaluated", "pending", "update"]
+__all__ = ["directed", "evaluated", "factor", "number", "pending", "update"]
 
 # Elements of an array that are changed at a time: the temporaries of a formula stay in the processor's cache.
 BLOCK = 131072
@@ -100,6 +101,17 @@ def update(formula: Formula, p: Tensor, buffers: Sequence[Tensor], options: dict
     touch(p)
     for buffer in buffers:
         touch(buffer)
+
+
+def number(value: Any) -> Any:
+    """Return an option or a counter as a Python number; while a step is traced, as a raw array."""
+    array = getattr(value, "array", value)
+    return array if is_traced(array) else float(array)
+
+
+def factor(xp: Any, value: Any, p: Any) -> Any:
+    """Return a number made of options, where it is an array of the dtype of what it is to multiply."""
+    return value if isinstance(value, float) else xp.astype(value, p.dtype)
 
 
 def directed(p: Any, g: Any, weight_decay: float, maximize: bool) -> Any:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dispatchkit import types
 from dispatchkit.declare.wrapping import make_leaf, wrapped
 from dispatchkit.errors import AutogradError, LoadError
 from dispatchkit.nn.parameter import Parameter
@@ -20,7 +20,7 @@ from dispatchkit.tensor import Tensor
 __all__ = ["decoded"]
 
 
-def decoded(path: Path, structure: Any, arrays: dict[str, Any], types: tuple[type, ...]) -> Any:
+def decoded(path: Any, structure: Any, arrays: dict[str, Any], given: tuple[type, ...]) -> Any:
     """Return the value that a structure describes.
 
     Parameters
@@ -28,13 +28,13 @@ def decoded(path: Path, structure: Any, arrays: dict[str, Any], types: tuple[typ
     path : of the file, for messages
     structure : of JSON, as `encoding` describes it
     arrays : by name; each is used once
-    types : classes that may be made in addition to those in imported modules
+    given : classes that may be made in addition to those in imported modules
 
     Raises
     ------
     LoadError : if the structure is not as it should be, or names a type that is not known
     """
-    decoder = _Decoder(path, dict(arrays), types)
+    decoder = _Decoder(path, dict(arrays), given)
     try:
         value = decoder.value(structure, 0)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -54,10 +54,10 @@ class _Decoder:
     arrays : those that are not used yet
     """
 
-    def __init__(self, path: Path, arrays: dict[str, Any], types: tuple[type, ...]) -> None:
+    def __init__(self, path: Any, arrays: dict[str, Any], given: tuple[type, ...]) -> None:
         self.path = path
         self.arrays = arrays
-        self._known = {type_key(cls): cls for cls in types}
+        self._known = {type_key(cls): cls for cls in given}
         self._makers: dict[str, Callable[[dict[str, Any], int], Any]] = {
             "tensor": self._tensor,
             "array": lambda node, depth: self._entry(node["array"]),
@@ -133,11 +133,13 @@ class _Decoder:
         return [(key, self.value(part, depth)) for key, part in pairs]
 
     def _type(self, key: Any, entry: str) -> type:
-        """Return the class of a name: one that was given, or one in a module that is imported already."""
+        """Return the class of a name: one that was given, that comes with the library, or of an imported module."""
         found: Any = self._known.get(key)
         if found is None and isinstance(key, str):
             module, _, qualname = key.partition(":")
             found = sys.modules.get(module)
+            if found is types and qualname in types.__all__:
+                return getattr(types, qualname)  # type: ignore[no-any-return]
             for name in qualname.split("."):
                 # Not by getattr, since the functions that a module or class may have for it are code.
                 found = getattr(found, "__dict__", {}).get(name)

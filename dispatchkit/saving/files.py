@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Literal, TypeAlias
 
+from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.saving import npz, safetensors
 from dispatchkit.saving.atomic import write_whole
@@ -16,11 +17,12 @@ from dispatchkit.saving.encoding import encoded
 
 __all__ = ["load", "save"]
 
+Format: TypeAlias = Literal["npz", "safetensors"]
 FORMATS: dict[str, Any] = {".npz": npz, ".safetensors": safetensors}
 LIMIT = 2**30
 
 
-def save(value: Any, path: str | os.PathLike[str]) -> None:
+def save(value: Any, path: str | os.PathLike[str] | IO[bytes], *, format: Format | None = None) -> None:
     """Save arrays, or a container of arrays, in a file.
 
     Parameters
@@ -28,7 +30,9 @@ def save(value: Any, path: str | os.PathLike[str]) -> None:
     value : tensor, NumPy array or number of NumPy's, instance of a `Tensor` subclass or declared array type, or dict,
         OrderedDict, list or tuple of such, nested at will, with None, booleans, Python numbers, text and NumPy dtypes
         in between
-    path : of the file; its suffix decides the format, ``.npz`` or ``.safetensors``
+    path : of the file, whose suffix decides the format, ``.npz`` or ``.safetensors``; or a file object, such as a
+        `io.BytesIO`, that is written to where it stands
+    format : ``"npz"`` or ``"safetensors"``, where the suffix is not to decide; ``"npz"`` by default for a file object
 
     Raises
     ------
@@ -54,33 +58,50 @@ def save(value: Any, path: str | os.PathLike[str]) -> None:
     {'weight': tensor([1., 1.]), 'epoch': 3}
     >>> folder.cleanup()
     """
-    path = Path(path)
-    chosen = _format("save", path)
+    file = _file(path)
+    chosen = _format("save", file, format or ("npz" if not isinstance(file, Path) else None))
     structure, arrays = encoded(value)
-    write_whole(path, partial(chosen.write, structure=structure, arrays=arrays))
+    if isinstance(file, Path):
+        write_whole(file, partial(chosen.write, structure=structure, arrays=arrays))
+    else:
+        chosen.write(file, structure, arrays)
 
 
-def load(path: str | os.PathLike[str], *, types: Iterable[type] = (), limit: int | None = None) -> Any:
+def load(
+    path: str | os.PathLike[str] | IO[bytes],
+    *,
+    types: Iterable[type] = (),
+    limit: int | None = None,
+    names: Iterable[str] | None = None,
+    dtype: Any = None,
+    mmap: bool = False,
+) -> Any:
     """Load what `save` wrote, or the arrays of any ``.npz`` or ``.safetensors`` file.
 
     Parameters
     ----------
-    path : of the file; its suffix decides the format
+    path : of the file, whose suffix decides the format; or a file object that can be read from its beginning, whose
+        first bytes do
     types : classes that the file may hold instances of; those that stand in an imported module under the name in the
         file need not be given
     limit : number of bytes that the arrays may take, and the structure that joins them; by default the size of the
         file, or 1 GiB where that is more
+    names : of the entries to load, such as ``["layers.0.weight"]``; all by default. The others are not read
+    dtype : floating-point dtype that floating-point arrays are converted to
+    mmap : whether arrays stay in the file until they are used; what is written to them does not reach the file.
+        Compressed arrays and those of file objects are read at once, and checksums of the others not compared
 
     Returns
     -------
-    what was saved; for files written by other programs a dictionary of tensors
+    what was saved; for files written by other programs, and where `names` are given, a dictionary of tensors
 
     Raises
     ------
     LoadError : if the file is truncated, damaged, larger than the limit, of entries that are no plain arrays, or of
         types that are not known; the message names the file and the entry
     OSError : if it cannot be read
-    ValueError : for another suffix
+    KeyError : for a name that the file does not have
+    ValueError : for another suffix, or a `dtype` that is not floating-point
     ImportError : for ``.safetensors`` where the package is not installed
 
     Notes
@@ -88,21 +109,48 @@ def load(path: str | os.PathLike[str], *, types: Iterable[type] = (), limit: int
     No code runs that the file could choose: nothing is imported or unpickled, and constructors are not called. Shape
     and size of each array are compared with the bytes that are there before memory is taken for it.
 
+    NumPy has no bfloat16 and no floating-point numbers of 8 bits: such entries of a safetensors file become float32,
+    which holds all their values.
+
     Examples
     --------
     See `save`.
     """
-    path = Path(path)
-    chosen = _format("load", path)
-    bound = max(path.stat().st_size, LIMIT) if limit is None else limit
-    structure, arrays = chosen.read(path, bound)
-    if structure is None:
+    wanted = None if dtype is None else numpy_dtype(dtype)
+    if wanted is not None and wanted.kind != "f":
+        raise ValueError(f"load: dtype must be floating-point, found {wanted}")
+    file = _file(path)
+    chosen = _format("load", file, None if isinstance(file, Path) else _format_of(file))
+    label = file if isinstance(file, Path) else getattr(file, "name", type(file).__name__)
+    size = file.stat().st_size if isinstance(file, Path) else 0
+    asked = None if names is None else frozenset(names)
+    structure, arrays = chosen.read(file, label, max(size, LIMIT) if limit is None else limit, asked, mmap=mmap)
+    if asked is not None and (missing := sorted(asked - arrays.keys())):
+        raise KeyError(f"load: {label} has no entry '{missing[0]}'")
+    if wanted is not None:
+        arrays = {name: x.astype(wanted, copy=False) if x.dtype.kind == "f" else x for name, x in arrays.items()}
+    if structure is None or asked is not None:
         return {name: tensor_namespace.asarray(array) for name, array in arrays.items()}
-    return decoded(path, structure, arrays, tuple(types))
+    return decoded(label, structure, arrays, tuple(types))
 
 
-def _format(name: str, path: Path) -> Any:
-    found = FORMATS.get(path.suffix.lower())
+def _file(path: Any) -> Any:
+    """Return a path, or a file object as it is."""
+    return path if hasattr(path, "read") and hasattr(path, "write") else Path(path)
+
+
+def _format_of(file: IO[bytes]) -> Format:
+    """Return the format of a file object by its first bytes: those of a ZIP file, or another."""
+    file.seek(0)
+    first = file.read(2)
+    file.seek(0)
+    return "npz" if first == b"PK" else "safetensors"
+
+
+def _format(name: str, path: Any, format: str | None) -> Any:
+    found = FORMATS.get(path.suffix.lower() if format is None else f".{format}")
+    if found is None and format is not None:
+        raise ValueError(f"{name}: format must be 'npz' or 'safetensors', found {format!r}")
     if found is None:
         raise ValueError(f"{name}: the suffix of {path} is to say the format, one of {', '.join(FORMATS)}")
     return found

@@ -30,17 +30,27 @@ HEADER = re.compile(r"\{'descr': '([<>|=][biufc]\d+)', 'fortran_order': (True|Fa
 COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
-def write(path: Path, structure: Any, arrays: dict[str, Any]) -> None:
+def write(target: Path | IO[bytes], structure: Any, arrays: dict[str, Any]) -> None:
     """Write arrays by name, and their structure, into a file."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():
             with archive.open(name + SUFFIX, "w", force_zip64=True) as entry:
                 np.lib.format.write_array(entry, array, allow_pickle=False)
         archive.writestr(STRUCTURE, json.dumps(structure, allow_nan=False))
 
 
-def read(path: Path, limit: int) -> tuple[Any, dict[str, Any]]:
+def read(
+    source: Path | IO[bytes], label: Any, limit: int, names: frozenset[str] | None, *, mmap: bool
+) -> tuple[Any, dict[str, Any]]:
     """Return structure, None where there is none, and arrays of a file.
+
+    Parameters
+    ----------
+    source : the file
+    label : how messages name it
+    limit : number of bytes that its contents may take
+    names : of the arrays that are wanted, all if None
+    mmap : whether arrays that are not compressed are to be read from the file when they are used
 
     Raises
     ------
@@ -48,40 +58,67 @@ def read(path: Path, limit: int) -> tuple[Any, dict[str, Any]]:
     OSError : if it cannot be read
     """
     try:
-        with zipfile.ZipFile(path) as archive:
-            return _contents(path, archive, limit)
+        with zipfile.ZipFile(source) as archive:
+            return _contents(source if mmap else None, label, archive, limit, names)
     except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError, zlib.error) as error:
         if isinstance(error, LoadError):
             raise
-        raise LoadError(str(path), f"is truncated or no .npz file: {error}") from error
+        raise LoadError(str(label), f"is truncated or no .npz file: {error}") from error
     except OSError as error:
         # An entry that is said to begin before the file.
         if error.errno != errno.EINVAL:
             raise
-        raise LoadError(str(path), f"is damaged, or no .npz file: {error}") from error
+        raise LoadError(str(label), f"is damaged, or no .npz file: {error}") from error
 
 
-def _contents(path: Path, archive: zipfile.ZipFile, limit: int) -> tuple[Any, dict[str, Any]]:
-    _check_sizes(path, archive.infolist(), limit)
+def _contents(
+    mapped: Path | IO[bytes] | None, label: Any, archive: zipfile.ZipFile, limit: int, names: frozenset[str] | None
+) -> tuple[Any, dict[str, Any]]:
+    infos = archive.infolist()
+    wanted = [info for info in infos if names is None or info.filename.removesuffix(SUFFIX) in names]
+    _check_sizes(label, infos, limit if names is None else limit + sum(info.file_size for info in infos))
+    _check_sizes(label, wanted, limit)
     structure = None
     arrays: dict[str, Any] = {}
-    for info in archive.infolist():
+    for info in wanted:
         if info.filename == STRUCTURE:
-            structure = parsed(path, _whole(path, archive, info), limit)
+            structure = parsed(label, _whole(label, archive, info), limit)
             continue
         name = info.filename.removesuffix(SUFFIX)
         if name == info.filename or name in arrays:
             problem = "is there twice" if name in arrays else "is no array: its name does not end in .npy"
-            raise LoadError(str(path), problem, info.filename)
+            raise LoadError(str(label), problem, info.filename)
         try:
             with archive.open(info) as entry:
-                arrays[name] = _array(entry, info.file_size)
+                if isinstance(mapped, Path) and info.compress_type == zipfile.ZIP_STORED:
+                    arrays[name] = _mapped(mapped, info, entry)
+                else:
+                    arrays[name] = _array(entry, info.file_size)
         except (zipfile.BadZipFile, EOFError, NotImplementedError, OverflowError, ValueError, zlib.error) as error:
-            raise LoadError(str(path), f"cannot be read: {error}", info.filename) from error
+            raise LoadError(str(label), f"cannot be read: {error}", info.filename) from error
     return structure, arrays
 
 
-def _check_sizes(path: Path, infos: list[zipfile.ZipInfo], limit: int) -> None:
+def _mapped(path: Path, info: zipfile.ZipInfo, entry: IO[bytes]) -> Any:
+    """Return an array that is read from the file where it is used; its checksum is not compared.
+
+    Raises
+    ------
+    ValueError : if header and size do not fit, or the header is not one of a plain array
+    """
+    shape, fortran, dtype = _checked_header(entry, info.file_size)
+    with path.open("rb") as file:
+        # The entry's own header, in which the lengths of two fields stand before these.
+        file.seek(info.header_offset + 26)
+        fields = file.read(4)
+    start = info.header_offset + 30 + int.from_bytes(fields[:2], "little") + int.from_bytes(fields[2:], "little")
+    if not math.prod(shape):
+        return np.empty(shape, dtype)
+    order: Any = "F" if fortran else "C"
+    return np.asarray(np.memmap(path, dtype, "c", start + entry.tell(), shape, order))
+
+
+def _check_sizes(path: Any, infos: list[zipfile.ZipInfo], limit: int) -> None:
     total = sum(info.file_size for info in infos)
     if total > limit:
         raise LoadError(
@@ -94,7 +131,7 @@ def _check_sizes(path: Path, infos: list[zipfile.ZipInfo], limit: int) -> None:
             raise LoadError(str(path), "has two sizes that differ, though it is not compressed", info.filename)
 
 
-def _whole(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+def _whole(path: Any, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     found = archive.read(info)
     if len(found) != info.file_size:
         raise LoadError(str(path), "is truncated", info.filename)
@@ -108,10 +145,8 @@ def _array(entry: IO[bytes], size: int) -> Any:
     ------
     ValueError : if header and size do not fit, or the header is not one of a plain array
     """
-    shape, fortran, dtype = _header(entry)
+    shape, fortran, dtype = _checked_header(entry, size)
     nbytes = math.prod(shape) * dtype.itemsize
-    if entry.tell() + nbytes != size:
-        raise ValueError(f"shape {shape} and {dtype} take {nbytes} bytes, but {size - entry.tell()} are there")
     array = np.empty(shape, dtype, order="F" if fortran else "C")
     # The elements in the order in which they lie in memory.
     memory = array.reshape(-1, order="A").view(np.uint8) if nbytes else np.empty(0, np.uint8)
@@ -126,6 +161,15 @@ def _array(entry: IO[bytes], size: int) -> Any:
     if entry.read(1):
         raise ValueError("it goes on after its last element")
     return array.astype(dtype.newbyteorder("="), copy=False)
+
+
+def _checked_header(entry: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, whether it is in Fortran's order, and dtype of an array that takes the rest of an entry."""
+    shape, fortran, dtype = _header(entry)
+    nbytes = math.prod(shape) * dtype.itemsize
+    if entry.tell() + nbytes != size:
+        raise ValueError(f"shape {shape} and {dtype} take {nbytes} bytes, but {size - entry.tell()} are there")
+    return shape, fortran, dtype
 
 
 def _header(entry: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

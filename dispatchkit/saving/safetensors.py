@@ -10,8 +10,9 @@ import errno
 import json
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ DTYPES = {
 WRITEABLE = {np.dtype(name) for name in DTYPES.values()}
 
 
-def write(path: Path, structure: Any, arrays: dict[str, Any]) -> None:
+def write(target: Path | IO[bytes], structure: Any, arrays: dict[str, Any]) -> None:
     """Write arrays by name, and their structure, into a file.
 
     Raises
@@ -54,48 +55,123 @@ def write(path: Path, structure: Any, arrays: dict[str, Any]) -> None:
     metadata = {STRUCTURE: json.dumps(structure, allow_nan=False)}
     if pairs:
         metadata[PAIRS] = json.dumps(pairs)
+    if not isinstance(target, Path):
+        target.write(package.numpy.save(stored, metadata))
+        return
     try:
-        package.numpy.save_file(stored, path, metadata)
+        package.numpy.save_file(stored, target, metadata)
     except package.SafetensorError as error:
         # The package says the number of a system's error in its text alone.
         found = re.search(r"os error (\d+)", str(error))
         number = int(found[1]) if found else errno.EIO
-        raise OSError(number, os.strerror(number) if found else str(error), str(path)) from error
+        raise OSError(number, os.strerror(number) if found else str(error), str(target)) from error
 
 
-def read(path: Path, limit: int) -> tuple[Any, dict[str, Any]]:
+def read(
+    source: Path | IO[bytes], label: Any, limit: int, names: frozenset[str] | None, *, mmap: bool
+) -> tuple[Any, dict[str, Any]]:
     """Return structure, None where there is none, and arrays of a file.
+
+    Parameters
+    ----------
+    source : the file
+    label : how messages name it
+    limit : number of bytes that the file may have
+    names : of the arrays that are wanted, all if None
+    mmap : whether arrays are to be read from the file when they are used
 
     Raises
     ------
     LoadError : if something in the file is not as it should be, or the file has more bytes than `limit`
     """
     package = _package("load")
-    size = path.stat().st_size
+    memory = np.memmap(source, mode="c") if _size(source, label, limit) else np.empty(0, np.uint8)
+    if not isinstance(source, Path):
+        memory = np.frombuffer(bytearray(source.read()), np.uint8)
+    try:
+        # It checks that each byte belongs to one array at most, and as many as shape and dtype say.
+        if isinstance(source, Path):
+            with package.safe_open(source, framework="np"):
+                pass
+        else:
+            package.deserialize(memory.tobytes())
+    except package.SafetensorError as error:
+        raise LoadError(str(label), f"is truncated or no safetensors file: {error}") from error
+    start = 8 + int.from_bytes(memory[:8].tobytes(), "little")
+    header = parsed(label, memory[8:start].tobytes(), limit)
+    metadata = header.pop("__metadata__", {})
+    arrays = {
+        name: _array(label, name, one, memory[start:], mmap)
+        for name, one in header.items()
+        if names is None or name in names
+    }
+    for name in _paired(label, metadata, limit):
+        if names is None or name in names:
+            arrays[name] = _joined(label, name, arrays.get(name))
+    return parsed(label, metadata[STRUCTURE], limit) if STRUCTURE in metadata else None, arrays
+
+
+def _size(source: Path | IO[bytes], label: Any, limit: int) -> int:
+    """Return the size of a file by its path, 0 for a file object.
+
+    Raises
+    ------
+    LoadError : if either is larger than `limit`
+    """
+    path = isinstance(source, Path)
+    size = source.stat().st_size if isinstance(source, Path) else source.seek(0, 2) - source.seek(0)
     # Each byte of the file belongs to one array at most, which the package checks.
     if size > limit:
         raise LoadError(
-            str(path), f"holds {format_bytes(size)}, more than the limit of {format_bytes(limit)}; see load(limit=...)"
+            str(label), f"holds {format_bytes(size)}, more than the limit of {format_bytes(limit)}; see load(limit=...)"
         )
-    try:
-        with package.safe_open(path, framework="np") as file:
-            metadata = file.metadata() or {}
-            arrays = {name: _array(path, file, name) for name in file.keys()}  # noqa: SIM118  # no mapping
-    except package.SafetensorError as error:
-        raise LoadError(str(path), f"is truncated or no safetensors file: {error}") from error
-    for name in _paired(path, metadata, limit):
-        arrays[name] = _joined(path, name, arrays.get(name))
-    return parsed(path, metadata[STRUCTURE], limit) if STRUCTURE in metadata else None, arrays
+    return size if path else 0
 
 
-def _array(path: Path, file: Any, name: str) -> Any:
-    dtype = file.get_slice(name).get_dtype()
-    if dtype not in DTYPES:
-        raise LoadError(str(path), f"has dtype {dtype}, which NumPy lacks", name)
-    return np.require(file.get_tensor(name), requirements="W")
+def _array(label: Any, name: str, entry: dict[str, Any], memory: Any, mmap: bool) -> Any:
+    """Return an array of the file: what NumPy has no dtype for as float32, which holds all its values."""
+    first, last = entry["data_offsets"]
+    given, shape = memory[first:last], tuple(entry["shape"])
+    if entry["dtype"] in WIDENED:
+        return WIDENED[entry["dtype"]](given).reshape(shape)
+    if entry["dtype"] not in DTYPES:
+        raise LoadError(str(label), f"has dtype {entry['dtype']}, which NumPy lacks", name)
+    array = np.ndarray(shape, np.dtype(DTYPES[entry["dtype"]]).newbyteorder("<"), given)
+    # Not a `memmap`, of which NumPy makes results of the same class; it stays alive as the base.
+    return array if mmap else np.array(array, array.dtype.newbyteorder("="))
 
 
-def _paired(path: Path, metadata: dict[str, str], limit: int) -> list[str]:
+def _from_bfloat16(given: Any) -> Any:
+    """Return the numbers whose upper halves, of float32, are given."""
+    return (given.view("<u2").astype(np.uint32) << 16).view(np.float32)
+
+
+def _from_float8_e5m2(given: Any) -> Any:
+    """Return the numbers whose upper halves, of float16, are given."""
+    return (given.astype(np.uint16) << 8).view(np.float16).astype(np.float32)
+
+
+def _from_float8_e4m3(given: Any) -> Any:
+    """Return numbers of four bits of exponent and three of mantissa, without infinities."""
+    exponent, mantissa = (given >> 3) & 15, given & 7
+    size = np.where(
+        exponent == 0,
+        np.ldexp(mantissa.astype(np.float32), -9),
+        np.ldexp(8 + mantissa.astype(np.float32), exponent.astype(np.int32) - 10),
+    )
+    size = np.where(given & 127 == 127, np.float32("nan"), size)
+    return np.where(given & 128, -size, size).astype(np.float32)
+
+
+# Dtypes of the format that NumPy lacks, with what makes float32 of their bytes.
+WIDENED: dict[str, Callable[[Any], Any]] = {
+    "BF16": _from_bfloat16,
+    "F8_E5M2": _from_float8_e5m2,
+    "F8_E4M3": _from_float8_e4m3,
+}
+
+
+def _paired(path: Any, metadata: dict[str, str], limit: int) -> list[str]:
     """Return the names of complex arrays that are stored as pairs of real ones."""
     names = parsed(path, metadata[PAIRS], limit) if PAIRS in metadata else []
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -103,10 +179,10 @@ def _paired(path: Path, metadata: dict[str, str], limit: int) -> list[str]:
     return names
 
 
-def _joined(path: Path, name: str, pairs: Any) -> Any:
+def _joined(path: Any, name: str, pairs: Any) -> Any:
     if pairs is None or pairs.dtype != np.float64 or pairs.shape[-1:] != (2,):
         raise LoadError(str(path), "is said to hold complex numbers, but is missing or no array of pairs", name)
-    return pairs.view(np.complex128).reshape(pairs.shape[:-1])
+    return np.ascontiguousarray(pairs).view(np.complex128).reshape(pairs.shape[:-1])
 
 
 def _package(name: str) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from dispatchkit.errors import LoadError
@@ -18,7 +17,7 @@ NODES = {"{": 400, "[": 150, ",": 64}
 SMALL = 2**20
 
 
-def parsed(path: Path, text: str | bytes, limit: int) -> Any:
+def parsed(path: Any, text: str | bytes, limit: int) -> Any:
     """Return what JSON in a file says.
 
     Raises

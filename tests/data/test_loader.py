@@ -533,3 +533,33 @@ def test_what_is_refused(arguments: dict[str, Any], error: type[Exception], mess
 
 def test_an_empty_data_set_has_no_batches() -> None:
     assert list(DataLoader([], 3)) == []
+
+
+def test_rows_of_tensors_are_taken_by_one_index_for_each_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = dk.data.TensorDataset(dk.arange(10.0), dk.reshape(dk.arange(20), (10, 2)))
+    calls = []
+    monkeypatch.setattr(data, "tensors", data.tensors)
+    rows = data.rows
+
+    def noted(indices: Any) -> Any:
+        calls.append(list(indices))
+        return rows(indices)
+
+    monkeypatch.setattr(data, "rows", noted)
+    found = list(dk.data.DataLoader(data, batch_size=4))
+    assert calls == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+    by_item = list(dk.data.DataLoader(data, batch_size=4, collate_fn=lambda items: dk.data.default_collate(items)))
+    for one, other in zip(found, by_item, strict=True):
+        assert type(one) is type(other) is list
+        for x, y in zip(one, other, strict=True):
+            assert x.dtype == y.dtype
+            assert dk.all(x == y)
+    assert len(calls) == 3
+
+
+def test_options_of_processes_may_be_false() -> None:
+    assert len(dk.data.DataLoader([1, 2], pin_memory=False, persistent_workers=False)) == 2
+    with pytest.raises(ValueError, match="pin_memory must be False, since workers are threads; found True"):
+        dk.data.DataLoader([1, 2], pin_memory=True)
+    with pytest.raises(ValueError, match="persistent_workers must be False, since workers are threads; found True"):
+        dk.data.DataLoader([1, 2], persistent_workers=True)

@@ -10,6 +10,7 @@ from dispatchkit.nn.functional import (
     lookup,
     losses,
     normalization,
+    unit_vectors,
 )
 from dispatchkit.nn.functional.activations import *  # noqa: F403
 from dispatchkit.nn.functional.affine import *  # noqa: F403
@@ -19,6 +20,7 @@ from dispatchkit.nn.functional.images import *  # noqa: F403
 from dispatchkit.nn.functional.lookup import *  # noqa: F403
 from dispatchkit.nn.functional.losses import *  # noqa: F403
 from dispatchkit.nn.functional.normalization import *  # noqa: F403
+from dispatchkit.nn.functional.unit_vectors import *  # noqa: F403
 
 # Not spelled `__all__ =`: type checkers then follow the star imports, and an operation is named in one place.
 vars()["__all__"] = [
@@ -32,6 +34,7 @@ vars()["__all__"] = [
         lookup,
         losses,
         normalization,
+        unit_vectors,
     )
     for name in vars(part)["__all__"]
 ]

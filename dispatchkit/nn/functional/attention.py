@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import prod, sqrt
 from typing import Any
 
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.declare.wrapping import holds
+from dispatchkit.func.checkpointing import checkpoint
+from dispatchkit.graph.storage import Storage
 from dispatchkit.nn.functional.dropping import dropped
 from dispatchkit.nn.functional.shapes import FUNCTIONAL, expect, real_numbers
 from dispatchkit.ops.random.generator import Generator
@@ -17,6 +20,9 @@ from dispatchkit.ops.shared.arrays import shape_of
 from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["scaled_dot_product_attention"]
+
+# Scores that are held at once, and how many there are in a block where there are more.
+MOST, BLOCK = 1 << 22, 1 << 20
 
 
 @operation(
@@ -67,8 +73,9 @@ def scaled_dot_product_attention(
 
     Notes
     -----
-    ``softmax(query @ key.T * scale + mask) @ value``. Source: Vaswani et al., 2017, equation 1; PyTorch,
-    `torch.nn.functional.scaled_dot_product_attention`.
+    ``softmax(query @ key.T * scale + mask) @ value``. Of more than four million scores a block is held at a time, and
+    the backward pass computes it again, unless weights are replaced by a generator that is given. Source: Vaswani et
+    al., 2017, equation 1; PyTorch, `torch.nn.functional.scaled_dot_product_attention`.
 
     Examples
     --------
@@ -81,20 +88,53 @@ def scaled_dot_product_attention(
     if is_causal and attn_mask is not None:
         raise ValueError(f"{scaled_dot_product_attention.__name__}: attn_mask must be None where is_causal=True")
     factor = 1 / sqrt(max(query.shape[-1], 1)) if scale is None else scale
-    scores = xp.matmul(query * factor, xp.matrix_transpose(key))
-    mask = attn_mask
-    if is_causal:
-        mask = xp.tril(xp.ones(scores.shape[-2:], dtype=xp.bool))
+
+    step = _rows_at_once(xp, query, key, value, attn_mask)
+
+    def attended(query: Array, key: Array, value: Array, mask: Array | None, first: int) -> Array:
+        last = first + query.shape[-2]
+        if is_causal and step is not None and last < key.shape[-2]:
+            # No query of the block meets the other keys.
+            key, value = key[..., :last, :], value[..., :last, :]
+        if is_causal:
+            mask = xp.tril(xp.ones((query.shape[-2], key.shape[-2]), dtype=xp.bool), k=first)
+        weights = _weights(xp, xp.matmul(query * factor, xp.matrix_transpose(key)), mask)
+        weights = dropped(xp, scaled_dot_product_attention, weights, dropout_p, dropout_p != 0, generator)
+        return xp.matmul(weights, value)
+
+    # What is drawn from a generator of the caller's cannot be drawn again.
+    if step is None or (dropout_p != 0 and generator is not None):
+        return attended(query, key, value, attn_mask, 0)
+    again = checkpoint(attended) if xp is tensor_namespace else attended
+    found = []
+    for first in range(0, query.shape[-2], step):
+        last = min(first + step, query.shape[-2])
+        mask = attn_mask
+        if mask is not None and mask.ndim > 1 and mask.shape[-2] > 1:
+            mask = mask[..., first:last, :]
+        found.append(again(query[..., first:last, :], key, value, mask, first))
+    return xp.concat(found, axis=-2)
+
+
+def _rows_at_once(xp: Namespace, query: Any, key: Any, value: Any, mask: Any) -> int | None:
+    """Return how many queries are to meet the keys at a time, None for all: where scores are many, a block of them.
+
+    A backward pass computes the scores of one block after another again, so that they are never all held.
+    """
+    arrays = [x for x in (query, key, value, mask) if x is not None]
+    if not (xp is numpy_namespace or (xp is tensor_namespace and all(isinstance(x, Storage) for x in arrays))):
+        return None
+    shapes = [shape_of(x)[:-2] for x in arrays]
+    each = max(prod(shape) for shape in shapes) * key.shape[-2]
+    return max(1, BLOCK // each) if each * query.shape[-2] > MOST else None
+
+
+def _weights(xp: Namespace, scores: Any, mask: Any) -> Any:
+    """Return the softmax of scores of which a mask may leave some out."""
     if mask is None:
-        weights = _softmax(xp, scores)
-    else:
-        if xp.isdtype(mask.dtype, "bool"):
-            scores = xp.where(mask, scores, -float("inf"))
-        else:
-            scores = scores + mask
-        weights = _softmax_of_some(xp, scores)
-    weights = dropped(xp, scaled_dot_product_attention, weights, dropout_p, dropout_p != 0, generator)
-    return xp.matmul(weights, value)
+        return _softmax(xp, scores)
+    scores = xp.where(mask, scores, -float("inf")) if xp.isdtype(mask.dtype, "bool") else scores + mask
+    return _softmax_of_some(xp, scores)
 
 
 def _check(query: Any, key: Any, value: Any, attn_mask: Any) -> None:

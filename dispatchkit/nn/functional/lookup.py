@@ -58,15 +58,20 @@ def embedding(xp: Namespace, x: Array, weight: Array, /, *, padding_idx: int | N
             [1., 2.]])
     """
     expect(embedding, "weight", shape_of(weight), len(shape_of(weight)) == 2, "(num_embeddings, embedding_dim)")
-    _padding(padding_idx, weight)
+    padding = _padding(padding_idx, weight)
     _numbers_below(xp, embedding, x, weight.shape[0], f"a weight of shape {shape_of(weight)}")
-    return xp.reshape(xp.take(weight, xp.reshape(x, (-1,)), axis=0), (*x.shape, weight.shape[1]))
+    rows = xp.reshape(xp.take(weight, xp.reshape(x, (-1,)), axis=0), (*x.shape, weight.shape[1]))
+    if padding is None or not hasattr(rows, "detach"):
+        return rows
+    # Where the body itself is differentiated, the row of the padding is a constant.
+    return xp.where((x == padding)[..., None], rows.detach(), rows)
 
 
 @embedding.def_vjp("weight")
 def embedding_vjp_weight(xp, g, x, weight, padding_idx):
-    zeros = xp.zeros(tuple(weight.shape), dtype=g.dtype)
-    return xp.index_put(zeros, x, _without_padding(xp, g, x, weight, padding_idx), accumulate=True)
+    # A stretched zero takes no memory: what is put into is copied once.
+    nothing = xp.broadcast_to(xp.zeros((), dtype=g.dtype), tuple(weight.shape))
+    return xp.index_put(nothing, x, _without_padding(xp, g, x, weight, padding_idx), accumulate=True)
 
 
 @embedding.def_jvp("weight")

@@ -1,4 +1,4 @@
-"""Values brought to mean 0 and variance 1, or to length 1: the normalizations."""
+"""Values brought to mean 0 and variance 1: `standardize`, `layer_norm`, `batch_norm`, `group_norm`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.nn.functional import normalization_numpy
 from dispatchkit.nn.functional.shapes import FUNCTIONAL, expect, real_numbers
 from dispatchkit.ops.shared.arguments import Named, integer
 from dispatchkit.ops.shared.arrays import floating, shape_of
 from dispatchkit.ops.shared.axes import Axis, normal_axes
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["batch_norm", "group_norm", "layer_norm", "normalize", "standardize"]
+__all__ = ["batch_norm", "group_norm", "layer_norm", "standardize"]
 
 Lengths: TypeAlias = int | Sequence[int]
 
@@ -57,7 +58,12 @@ def standardize(xp: Namespace, x: Array, /, *, axis: Axis = -1, eps: float = 1e-
     """
     real_numbers(standardize, "x", x)
     axes = normal_axes(axis, len(shape_of(x)), standardize.__name__)
-    x = floating(xp, x)
+    return _by_formula(xp, floating(xp, x), axes, eps)
+
+
+def _by_formula(xp: Namespace, x: Any, axes: tuple[int, ...], eps: float) -> Any:
+    if normalization_numpy.is_of_rows(axes, x):
+        return normalization_numpy.standardized(x, axes, eps)
     d = x - xp.mean(x, axis=axes, keepdims=True)
     return d * _factor(xp, d, axes, eps)
 
@@ -69,17 +75,18 @@ def _factor(xp: Namespace, d: Any, axes: tuple[int, ...], eps: float) -> Any:
 
 @standardize.def_vjp
 def standardize_vjp(xp, g, y, x, axis, eps):
-    return _centred(xp, g, y, x, axis, eps)
+    return _centred(xp, g, y, x, normal_axes(axis, x.ndim), eps)
 
 
 @standardize.def_jvp
 def standardize_jvp(xp, t, y, x, axis, eps):
-    return _centred(xp, t, y, x, axis, eps)
+    return _centred(xp, t, y, x, normal_axes(axis, x.ndim), eps)
 
 
-def _centred(xp: Namespace, v: Any, y: Any, x: Any, axis: Axis, eps: float) -> Any:
+def _centred(xp: Namespace, v: Any, y: Any, x: Any, axes: tuple[int, ...], eps: float) -> Any:
     """Return the product with the derivative, a symmetric matrix."""
-    axes = normal_axes(axis, x.ndim)
+    if normalization_numpy.is_of_rows(axes, x, v):
+        return normalization_numpy.centred(v, x, axes, eps)
     d = x - xp.mean(x, axis=axes, keepdims=True)
     centred = v - xp.mean(v, axis=axes, keepdims=True) - y * xp.mean(v * y, axis=axes, keepdims=True)
     return centred * _factor(xp, d, axes, eps)
@@ -89,8 +96,7 @@ def _standardized(xp: Namespace, x: Any, axes: tuple[int, ...], eps: float) -> A
     """Return a part of another operation: for tensors by the operation, whose derivative is short."""
     if xp is tensor_namespace:
         return xp.nn.functional.standardize(x, axis=axes, eps=eps)
-    d = x - xp.mean(x, axis=axes, keepdims=True)
-    return d * _factor(xp, d, axes, eps)
+    return _by_formula(xp, x, axes, eps)
 
 
 def _scaled(xp: Namespace, y: Any, weight: Any, bias: Any, shape: tuple[int, ...]) -> Any:
@@ -154,8 +160,53 @@ def layer_norm(
     right = bool(lengths) and shape[-len(lengths) :] == lengths
     expect(layer_norm, "x", shape, right, f"(..., {', '.join(map(str, lengths))}) for normalized_shape={lengths}")
     _check_parameters(layer_norm, {"x": x, "weight": weight, "bias": bias}, lengths)
-    axes = tuple(range(len(shape) - len(lengths), len(shape)))
+    axes = _last(x, lengths)
+    if normalization_numpy.is_of_rows(axes, x, weight, bias):
+        return normalization_numpy.standardized(x, axes, eps, weight, bias)
     return _scaled(xp, _standardized(xp, floating(xp, x), axes, eps), weight, bias, lengths)
+
+
+def _last(x: Any, lengths: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(range(len(x.shape) - len(lengths), len(x.shape)))
+
+
+@layer_norm.def_vjp("x")
+def layer_norm_vjp_x(xp, g, x, normalized_shape, weight, eps):
+    axes = _last(x, _lengths(normalized_shape))
+    if normalization_numpy.is_of_rows(axes, x, g, weight):
+        return normalization_numpy.centred(g, x, axes, eps, weight)
+    x = floating(xp, x)
+    return _centred(xp, g if weight is None else g * weight, _standardized(xp, x, axes, eps), x, axes, eps)
+
+
+@layer_norm.def_vjp("weight")
+def layer_norm_vjp_weight(xp, g, x, normalized_shape, eps):
+    axes = _last(x, _lengths(normalized_shape))
+    if normalization_numpy.is_of_rows(axes, x, g):
+        return normalization_numpy.shares(g, x, axes, eps)
+    return xp.sum(g * _standardized(xp, floating(xp, x), axes, eps), axis=tuple(range(axes[0])))
+
+
+@layer_norm.def_vjp("bias")
+def layer_norm_vjp_bias(xp, g, normalized_shape):
+    return xp.sum(g, axis=tuple(range(g.ndim - len(_lengths(normalized_shape)))))
+
+
+@layer_norm.def_jvp("x")
+def layer_norm_jvp_x(xp, t, x, normalized_shape, weight, eps):
+    axes, x = _last(x, _lengths(normalized_shape)), floating(xp, x)
+    found = _centred(xp, t, _standardized(xp, x, axes, eps), x, axes, eps)
+    return found if weight is None else found * weight
+
+
+@layer_norm.def_jvp("weight")
+def layer_norm_jvp_weight(xp, t, x, normalized_shape, eps):
+    return _standardized(xp, floating(xp, x), _last(x, _lengths(normalized_shape)), eps) * t
+
+
+@layer_norm.def_jvp("bias")
+def layer_norm_jvp_bias(xp, t, y):
+    return xp.broadcast_to(t, y.shape)
 
 
 def _lengths(normalized_shape: Lengths) -> tuple[int, ...]:
@@ -310,47 +361,3 @@ def group_norm(
     grouped = xp.reshape(floating(xp, x), (shape[0], groups, prod(shape[1:]) // groups))
     y = xp.reshape(_standardized(xp, grouped, (2,), eps), shape)
     return _scaled(xp, y, weight, bias, (shape[1],) + (1,) * (len(shape) - 2))
-
-
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
-    samples=[
-        sample(draw(2, 3, low=0.5)),
-        sample(draw(2, 3, low=0.5), 3.0, axis=0),
-        sample(draw(3, low=0.5), 1, axis=0),
-        sample(draw(2, 2), axis=1, eps=10.0),
-    ],
-)
-def normalize(xp: Namespace, x: Array, /, p: float = 2.0, axis: int = 1, eps: float = 1e-12) -> Array:
-    """Divide vectors by their norms.
-
-    Parameters
-    ----------
-    x : array with vectors along an axis
-    p : order of the norm
-    axis : of the vectors
-    eps : the least that is divided by
-
-    Returns
-    -------
-    floating-point array of the shape of `x`
-
-    Raises
-    ------
-    ValueError : if there is no such axis
-
-    Notes
-    -----
-    ``x / max(norm(x), eps)``. Source: PyTorch, `torch.nn.functional.normalize`.
-
-    Examples
-    --------
-    >>> dk.nn.functional.normalize(dk.asarray([[3.0, 4.0], [0.0, 0.0]]))
-    tensor([[0.6000, 0.8000],
-            [0.0000, 0.0000]])
-    """
-    normal_axes(axis, len(shape_of(x)), normalize.__name__)
-    x = floating(xp, x)
-    norms = xp.linalg.vector_norm(x, axis=axis, keepdims=True, ord=p)
-    return x / xp.maximum(norms, xp.asarray(eps, dtype=norms.dtype))

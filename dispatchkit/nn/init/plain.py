@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.func.containers import as_array_like
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.random.generator import Generator
@@ -132,7 +133,7 @@ def trunc_normal_(
         u = np.asarray(tensor_namespace.random.uniform(low, high, shape=x.shape, generator=generator).array)
         inside = np.clip(u, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)
         drawn = np.fromiter(map(normal.inv_cdf, inside.ravel().tolist()), float, inside.size)
-        x.copy_(np.clip(drawn, a, b).reshape(x.shape))
+        x.copy_(as_array_like(np.clip(drawn, a, b).reshape(x.shape), x))
 
     return fill("trunc_normal_", tensor, draw)
 
@@ -222,4 +223,4 @@ def eye_(tensor: Any) -> Any:
     """
     if len(tensor.shape) != 2:
         raise ValueError(f"eye_: only tensors with 2 dimensions are supported, found shape {tuple(tensor.shape)}")
-    return fill("eye_", tensor, lambda x: x.copy_(np.eye(*x.shape)))
+    return fill("eye_", tensor, lambda x: x.copy_(as_array_like(np.eye(*x.shape), x)))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.func.containers import as_array_like
 from dispatchkit.nn.init.plain import fill, normal_, uniform_
 from dispatchkit.ops.random.generator import Generator
 
@@ -238,7 +239,7 @@ def orthogonal_(tensor: Any, gain: float = 1.0, generator: Generator | None = No
         drawn = np.asarray(tensor_namespace.random.normal(shape=shape, generator=generator).array)
         q, r = np.linalg.qr(drawn.T if shape[0] < shape[1] else drawn)
         q *= np.sign(np.diagonal(r))
-        x.copy_(gain * (q.T if shape[0] < shape[1] else q).reshape(x.shape))
+        x.copy_(as_array_like(gain * (q.T if shape[0] < shape[1] else q).reshape(x.shape), x))
 
     return fill("orthogonal_", tensor, draw)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn.parameter import tensors_of
 from dispatchkit.tensor import Tensor
@@ -56,16 +57,16 @@ def clip_grad_norm_(
         xp = tensor_namespace
         norms = [xp.linalg.vector_norm(g, ord=norm_type) for g in grads]
         total: Tensor = xp.linalg.vector_norm(xp.stack(norms), ord=norm_type) if norms else xp.zeros(())
-        if error_if_nonfinite and not bool(xp.isfinite(total)):
+        if error_if_nonfinite and not holds(xp.isfinite(total), traced=True):
             raise RuntimeError(
                 f"clip_grad_norm_: the total norm of order {norm_type} for gradients from `parameters` is non-finite, "
                 f"so it cannot be clipped. To disable this error and scale the gradients by the non-finite norm "
                 f"anyway, set `error_if_nonfinite=False`"
             )
-        factor = max_norm / (total.item() + 1e-6)
-        if not factor >= 1:
+        factor = max_norm / (total + 1e-6)
+        if not holds(factor >= 1):
             for g in grads:
-                g.mul_(factor)
+                g.mul_(xp.astype(xp.minimum(factor, 1.0), g.dtype))
     return total
 
 

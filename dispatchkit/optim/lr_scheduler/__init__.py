@@ -8,6 +8,7 @@ names and values: PyTorch, `torch.optim.lr_scheduler`.
 from dispatchkit.declare.namespace import make_home
 from dispatchkit.optim.lr_scheduler.base import LambdaLR, LRScheduler
 from dispatchkit.optim.lr_scheduler.decay import CosineAnnealingLR, ExponentialLR, MultiStepLR, StepLR
+from dispatchkit.optim.lr_scheduler.progress import OneCycleLR, ReduceLROnPlateau
 from dispatchkit.optim.lr_scheduler.sequence import LinearLR, SequentialLR
 
 __all__ = [
@@ -17,6 +18,8 @@ __all__ = [
     "LambdaLR",
     "LinearLR",
     "MultiStepLR",
+    "OneCycleLR",
+    "ReduceLROnPlateau",
     "SequentialLR",
     "StepLR",
 ]

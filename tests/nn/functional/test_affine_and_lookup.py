@@ -81,6 +81,7 @@ def test_a_weight_may_be_of_an_array_type() -> None:
     y = F.linear(x, s, dk.ones(3))
     np.testing.assert_allclose(y.detach().numpy(), 2 * x.numpy() + 1)
     y.sum().backward()
+    assert s.value.grad is not None
     assert s.value.grad.item() == pytest.approx(x.sum().item())
 
 

@@ -10,7 +10,9 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.errors import RandomnessError
+from dispatchkit.func import checkpoint
 from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
+from dispatchkit.nn.functional import attention
 from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
 
 ARRAYS = drawn(2, 3, 4, 5), drawn(2, 3, 6, 5, seed=1), drawn(2, 3, 6, 2, seed=2)
@@ -176,3 +178,68 @@ def test_bad_input_is_named(name: str) -> None:
     call, error, text = REFUSED[name]
     with pytest.raises(error, match=re.escape(text)):
         call()
+
+
+BLOCKED: dict[str, dict[str, Any]] = {
+    "all": {},
+    "causal": {"is_causal": True},
+    "mask": {"attn_mask": MASK},
+    "mask of keys": {"attn_mask": MASK[0]},
+    "added mask": {"attn_mask": drawn(2, 1, 4, 6)},
+    "dropout": {"dropout_p": 0.5},
+}
+
+
+@pytest.mark.parametrize("name", BLOCKED)
+def test_blocks_of_queries_give_what_all_at_once_give(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {key: dk.tensor(x) if isinstance(x, np.ndarray) else x for key, x in BLOCKED[name].items()}
+    if name == "dropout":
+        # The blocks draw one after another what all draw at once, where there is one matrix.
+        arrays = [x[0, 0] for x in ARRAYS]
+    else:
+        arrays = list(ARRAYS)
+
+    def attended(*a: Any) -> Any:
+        dk.manual_seed(0)
+        return F.scaled_dot_product_attention(*a, **given)
+
+    def computed() -> list[Any]:
+        y, found = gradients(attended, arrays)
+        tensors = tuple(map(dk.asarray, arrays))
+        tangent = dk.func.jvp(attended, tensors, tensors)[1] if name != "dropout" else dk.zeros(1)
+        return [y, *found, attended(*tensors).numpy(), tangent.numpy()]
+
+    wanted = computed()
+    monkeypatch.setattr(attention, "MOST", 0)
+    monkeypatch.setattr(attention, "BLOCK", 3 * 6 * (1 if name == "dropout" else 6))
+    checkpoints = []
+
+    def noted(function: Any) -> Any:
+        checkpoints.append(function)
+        return checkpoint(function)
+
+    monkeypatch.setattr(attention, "checkpoint", noted)
+    for one, other in zip(computed(), wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+    assert checkpoints
+    q, k, v = (dk.tensor(x, requires_grad=True) for x in arrays)
+    y = attended(q, k, v)
+    assert y.grad_fn is not None
+    assert "Concat" in repr(y.grad_fn) or "concat" in str(y.grad_fn)
+
+
+def test_a_generator_that_is_given_draws_for_all_queries_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attention, "MOST", 0)
+    monkeypatch.setattr(attention, "checkpoint", None)
+    y, _ = gradients(
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, dropout_p=0.5, generator=dk.Generator(0)),
+        ARRAYS,
+    )
+    assert y.shape == (2, 3, 4, 2)
+
+
+def test_second_derivatives_go_through_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attention, "MOST", 0)
+    monkeypatch.setattr(attention, "BLOCK", 6)
+    arrays = [dk.tensor(x[0, 0, :3], requires_grad=True) for x in ARRAYS]
+    assert dk.autograd.gradgradcheck(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), arrays)

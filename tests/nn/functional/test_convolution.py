@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import dispatchkit as dk
 from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
-from dispatchkit.nn.functional.images import convolution_numpy
+from dispatchkit.nn.functional.images import convolution_numpy, depthwise_numpy
 from tests.declared import OPERATIONS
 from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
 
@@ -80,6 +80,24 @@ def test_values_and_gradients_are_pytorchs(name: str) -> None:
         drawn(*of_weight),
         drawn(of_weight[0]),
     )
+
+
+def test_filters_of_one_channel_are_summed_over_shifted_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    shape, of_weight, parameters = CALLS["a filter for each channel"]
+    arrays = drawn(*shape), drawn(*of_weight), drawn(of_weight[0])
+
+    def computed() -> list[Any]:
+        y, found = gradients(lambda *a: F.conv2d(*a, **parameters), arrays)
+        return [y, *found]
+
+    shifted = computed()
+    monkeypatch.setattr(depthwise_numpy, "is_depthwise", lambda *_: False)
+    monkeypatch.setattr(depthwise_numpy, "_columns_of", None)
+    for one, other in zip(shifted, computed(), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+    monkeypatch.setattr(depthwise_numpy, "is_depthwise", lambda *_: True)
+    with pytest.raises(TypeError, match="'NoneType' object is not callable"):
+        computed()
 
 
 @pytest.mark.parametrize("name", CALLS)

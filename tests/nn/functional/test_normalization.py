@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.testing as npt
 import pytest
 
 import dispatchkit as dk
 from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
+from dispatchkit.nn.functional import normalization_numpy
 from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
 
 
@@ -168,3 +170,22 @@ def test_bad_input_is_named(name: str) -> None:
     call, error, text = REFUSED[name]
     with pytest.raises(error, match=re.escape(text)):
         call()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(3, 5), (700, 40), (2, 3, 4096)])
+def test_rows_are_standardized_in_blocks_as_the_formula_says(
+    dtype: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrays = drawn(*shape).astype(dtype), drawn(shape[-1]).astype(dtype), drawn(shape[-1]).astype(dtype)
+    results = []
+    for _ in range(2):
+        y, found = gradients(lambda x, w, b: F.layer_norm(x, shape[-1], w, b), arrays)
+        results.append([y, *found])
+        monkeypatch.setattr(normalization_numpy, "is_of_rows", lambda *_: False)
+        monkeypatch.delattr(normalization_numpy, "_deviations", raising=False)
+    for one, other in zip(*results, strict=True):
+        npt.assert_allclose(one, other, rtol=0, atol=1e-5 * np.sqrt(shape[0]) if dtype == "float32" else 1e-11)
+    monkeypatch.setattr(normalization_numpy, "is_of_rows", lambda *_: True)
+    with pytest.raises(NameError, match="_deviations"):
+        F.layer_norm(dk.asarray(arrays[0]), shape[-1])

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.nn.functional.activations import smooth_numpy
 from dispatchkit.nn.functional.bodies import called, real_floats
 from dispatchkit.nn.functional.shapes import FUNCTIONAL
 from dispatchkit.ops.elementwise.exponential import sigmoid
@@ -43,7 +44,8 @@ def gelu(xp: Namespace, x: Array, /, *, approximate: Approximation = "none") -> 
 
     Parameters
     ----------
-    approximate : ``"none"`` for the exact function, computed by SciPy; ``"tanh"`` for one made of a hyperbolic tangent
+    approximate : ``"none"`` for the exact function, which SciPy computes but in single precision; ``"tanh"`` for one
+        made of a hyperbolic tangent
 
     Raises
     ------
@@ -63,7 +65,7 @@ def gelu(xp: Namespace, x: Array, /, *, approximate: Approximation = "none") -> 
     x = real_floats(xp, gelu, x)
     if approximate == "tanh":
         return 0.5 * x * (1.0 + xp.tanh(_argument(xp, x)))
-    return x * _normal(xp, x, approximate)
+    return smooth_numpy.gelu(x) if _exact_single(approximate, x) else x * _normal(xp, x, approximate)
 
 
 @gelu.def_partial
@@ -73,9 +75,15 @@ def gelu_partial(xp, x, approximate):
         bounded = xp.clip(x, -SATURATED, SATURATED)
         slope = ROOT * (1.0 + 3.0 * CUBIC * bounded * bounded)
         return 0.5 * (1.0 + t) + 0.5 * bounded * (1.0 - t * t) * slope
+    if _exact_single(approximate, x):
+        return smooth_numpy.gelu_slope(x)
     bounded = xp.clip(x, -SATURATED, SATURATED)
     density = xp.exp(-0.5 * bounded * bounded) / math.sqrt(2 * math.pi)
     return _normal(xp, x, approximate) + bounded * density
+
+
+def _exact_single(approximate: str, x: Any) -> bool:
+    return approximate == "none" and smooth_numpy.is_single(x)
 
 
 def _argument(xp: Namespace, x: Any) -> Any:
@@ -117,11 +125,15 @@ def silu(xp: Namespace, x: Array, /) -> Array:
     tensor([-0.2689,  0.0000,  1.7616])
     """
     x = real_floats(xp, silu, x)
+    if smooth_numpy.is_single(x):
+        return smooth_numpy.silu(x)
     return x * called(xp, sigmoid, x)
 
 
 @silu.def_partial
 def silu_partial(xp, x):
+    if smooth_numpy.is_single(x):
+        return smooth_numpy.silu_slope(x)
     s = called(xp, sigmoid, x)
     return s * (1.0 + x * (1.0 - s))
 

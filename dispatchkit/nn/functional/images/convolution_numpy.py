@@ -13,6 +13,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.nn.functional.images import depthwise_numpy
 from dispatchkit.nn.functional.images.windows import Windows, cropped, padded, places
 
 __all__ = ["convolved", "gradient_of_images", "gradient_of_weight"]
@@ -23,6 +24,8 @@ BLOCK = 1 << 17
 
 def convolved(x: Any, weight: Any, bias: Any, rows: Windows, columns: Windows, groups: int) -> Any:
     """Return the convolution of images (N, C, H, W) with a weight (O, C / groups, kh, kw)."""
+    if depthwise_numpy.is_depthwise(weight.shape, groups, rows, columns):
+        return depthwise_numpy.convolved(x, weight, bias, rows, columns, groups)
     matrix = _matrix(weight, groups)
     n, o = x.shape[0], weight.shape[0]
     dtype = np.result_type(x, weight) if bias is None else np.result_type(x, weight, bias)
@@ -38,6 +41,8 @@ def convolved(x: Any, weight: Any, bias: Any, rows: Windows, columns: Windows, g
 
 def gradient_of_weight(g: Any, x: Any, shape: tuple[int, ...], rows: Windows, columns: Windows, groups: int) -> Any:
     """Return the cotangent of a weight of this shape."""
+    if depthwise_numpy.is_depthwise(shape, groups, rows, columns):
+        return depthwise_numpy.gradient_of_weight(g, x, shape, rows, columns, groups)
     n, o = g.shape[:2]
     g = g.reshape(n, groups, o // groups, rows.count * columns.count)
     total = np.zeros((groups, o // groups, shape[1] * shape[2] * shape[3]), np.result_type(g, x))
@@ -50,6 +55,8 @@ def gradient_of_images(
     g: Any, weight: Any, shape: tuple[int, ...], rows: Windows, columns: Windows, groups: int
 ) -> Any:
     """Return the cotangent of images of this shape."""
+    if depthwise_numpy.is_depthwise(weight.shape, groups, rows, columns):
+        return depthwise_numpy.gradient_of_images(g, weight, shape, rows, columns, groups)
     matrix = np.ascontiguousarray(_matrix(weight, groups).swapaxes(-1, -2))
     n, o = g.shape[:2]
     longer = (n, shape[1], rows.total, columns.total)

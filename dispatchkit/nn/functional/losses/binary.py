@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchkit.backends.arrays import project
+from dispatchkit.backends.cotangents import project
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.samples import draw, sample

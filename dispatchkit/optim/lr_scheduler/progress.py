@@ -1,0 +1,208 @@
+"""Schedules of a whole run, and of how it goes: `OneCycleLR`, `ReduceLROnPlateau`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+from dispatchkit.optim.lr_scheduler.base import LRScheduler
+from dispatchkit.optim.optimizer import Optimizer
+
+__all__ = ["OneCycleLR", "ReduceLROnPlateau"]
+
+
+class OneCycleLR(LRScheduler):
+    """Raise the rates to a maximum, then lower them far below where they began; a step for each batch.
+
+    Parameters
+    ----------
+    optimizer, last_epoch : as for `LRScheduler`
+    max_lr : the maximum, one number or a list of one for each group
+    total_steps : number of steps of the run; or `epochs` times `steps_per_epoch`
+    pct_start : share of the steps that raise the rates
+    anneal_strategy : ``"cos"`` or ``"linear"``
+    div_factor : the rates begin at the maximum over this
+    final_div_factor : and end at where they began over this
+    three_phase : whether the rates fall as they rose, and then to the end
+
+    Raises
+    ------
+    ValueError : if the number of steps is not given or not positive, or another argument is not possible; from `step`,
+        past the last step
+
+    Notes
+    -----
+    The momentum of the optimiser is left alone, as by PyTorch with ``cycle_momentum=False``. Source: Smith and Topin,
+    2017; PyTorch, `torch.optim.lr_scheduler.OneCycleLR`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> optimizer = dk.optim.SGD([dk.ones(2, requires_grad=True)], lr=1.0)
+    >>> options = {"pct_start": 0.5, "anneal_strategy": "linear"}
+    >>> schedule = dk.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=5, **options)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates += schedule.get_last_lr()
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> [round(rate, 2) for rate in rates]
+    [0.04, 0.68, 0.8, 0.4]
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        max_lr: Any,
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: Literal["cos", "linear"] = "cos",
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ) -> None:
+        steps = total_steps if total_steps is not None else (epochs or 0) * (steps_per_epoch or 0)
+        if steps < 1:
+            raise ValueError(f"OneCycleLR: give total_steps, or epochs and steps_per_epoch, from 1 on; found {steps}")
+        if not 0 <= pct_start <= 1:
+            raise ValueError(f"OneCycleLR: pct_start must be from 0 to 1, found {pct_start}")
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(f"OneCycleLR: anneal_strategy must be 'cos' or 'linear', found {anneal_strategy!r}")
+        groups = getattr(optimizer, "param_groups", [])
+        largest = list(max_lr) if isinstance(max_lr, (list, tuple)) else [max_lr] * len(groups)
+        if len(largest) != len(groups):
+            raise ValueError(f"OneCycleLR: expected {len(groups)} values for max_lr, found {len(largest)}")
+        self.total_steps, self.anneal_strategy = steps, anneal_strategy
+        share = float(pct_start * steps)
+        self.ends = [share - 1, 2 * share - 2, steps - 1] if three_phase else [share - 1, steps - 1]
+        # The rates of each group at the beginning and at the end of each phase.
+        self.levels = []
+        for top in largest:
+            first = top / div_factor
+            last = first / final_div_factor
+            self.levels.append([first, top, first, last] if three_phase else [first, top, last])
+        if last_epoch == -1 and isinstance(optimizer, Optimizer):
+            for group, levels in zip(groups, self.levels, strict=True):
+                group["initial_lr"] = group["lr"] = levels[0]
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """Return the rate of each group in the present step."""
+        step = self.last_epoch
+        if step >= self.total_steps:
+            raise ValueError(f"OneCycleLR: tried to step {step} times, the total number of steps is {self.total_steps}")
+        start = 0.0
+        for phase, end in enumerate(self.ends):
+            if step <= end or phase == len(self.ends) - 1:
+                share = (step - start) / (end - start) if end > start else 1.0
+                return [self._between(levels[phase], levels[phase + 1], share) for levels in self.levels]
+            start = end
+        raise AssertionError("the last phase has no end")
+
+    def _between(self, first: Any, last: Any, share: float) -> Any:
+        if self.anneal_strategy == "linear":
+            return (last - first) * share + first
+        return last + (first - last) / 2.0 * (math.cos(math.pi * share) + 1)
+
+
+class ReduceLROnPlateau(LRScheduler):
+    """Multiply the rates by a factor when a measure has not improved for some epochs.
+
+    Parameters
+    ----------
+    optimizer : whose learning rates are set
+    mode : whether the measure improves downwards (``"min"``) or upwards (``"max"``)
+    factor : below 1
+    patience : number of epochs without improvement that are let pass
+    threshold : what counts as an improvement
+    threshold_mode : whether `threshold` is a share of the best value (``"rel"``) or a difference (``"abs"``)
+    cooldown : number of epochs after a change in which none is counted
+    min_lr : below which no rate goes, one number or a list of one for each group
+    eps : a change that is smaller is left out
+
+    Raises
+    ------
+    ValueError : for a factor from 1 on, another mode, or a list of another length
+
+    Notes
+    -----
+    ``step(metrics)`` takes the measure of the epoch. Source: PyTorch, `torch.optim.lr_scheduler.ReduceLROnPlateau`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> optimizer = dk.optim.SGD([dk.ones(2, requires_grad=True)], lr=1.0)
+    >>> schedule = dk.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
+    >>> for loss in (3.0, 2.0, 2.0, 2.0):
+    ...     optimizer.step()
+    ...     schedule.step(loss)
+    >>> schedule.get_last_lr()
+    [0.5]
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        mode: Literal["min", "max"] = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: Literal["rel", "abs"] = "rel",
+        cooldown: int = 0,
+        min_lr: Any = 0,
+        eps: float = 1e-8,
+    ) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        if factor >= 1.0:
+            raise ValueError(f"ReduceLROnPlateau: factor must be below 1.0, found {factor}")
+        if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
+            raise ValueError(
+                f"ReduceLROnPlateau: mode must be 'min' or 'max' and threshold_mode 'rel' or 'abs', found {mode!r} and "
+                f"{threshold_mode!r}"
+            )
+        count = len(optimizer.param_groups)
+        self.min_lrs = list(min_lr) if isinstance(min_lr, (list, tuple)) else [min_lr] * count
+        if len(self.min_lrs) != count:
+            raise ValueError(f"ReduceLROnPlateau: expected {count} values for min_lr, found {len(self.min_lrs)}")
+        self.optimizer = optimizer
+        self.base_lrs = [group["lr"] for group in optimizer.param_groups]
+        self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
+        self.factor, self.patience, self.cooldown, self.eps = factor, patience, cooldown, eps
+        self.best = math.inf if mode == "min" else -math.inf
+        self.num_bad_epochs = self.cooldown_counter = self.last_epoch = 0
+        self._last_lr = self._current()
+
+    def step(self, metrics: Any = None) -> None:
+        """Go on to the next epoch.
+
+        Parameters
+        ----------
+        metrics : the measure of this one, a number
+        """
+        if metrics is None:
+            raise TypeError("ReduceLROnPlateau: step(metrics) takes the measure of the epoch")
+        found = float(metrics)
+        self.last_epoch += 1
+        if self._is_better(found):
+            self.best, self.num_bad_epochs = found, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+                lr = max(float(group["lr"]) * self.factor, least)
+                if float(group["lr"]) - lr > self.eps:
+                    group["lr"] = lr
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+        self._last_lr = self._current()
+
+    def _is_better(self, found: float) -> bool:
+        sign = 1.0 if self.mode == "max" else -1.0
+        change = self.threshold * (abs(self.best) if self.threshold_mode == "rel" else 1.0)
+        return sign * found > sign * self.best + (change if math.isfinite(self.best) else 0.0)

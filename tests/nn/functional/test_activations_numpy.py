@@ -1,0 +1,71 @@
+"""GELU and SiLU of NumPy arrays in single precision against their formulas in double precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.nn import functional
+from dispatchkit.nn.functional.activations import smooth_numpy
+
+X = np.linspace(-13, 13, 40_001, dtype="float32")
+EPS = float(np.finfo("float32").eps)
+FUNCTIONS = [functional.gelu, functional.silu]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_single_precision_is_as_exact_as_it_can_be(function: Any) -> None:
+    found, wanted = function(dk.asarray(X)).numpy(), function(dk.asarray(X.astype("float64"))).numpy()
+    assert found.dtype == X.dtype
+    # A negative power of e has the rounding error of its exponent, which is up to x**2 / 2.
+    assert np.all(np.abs(found - wanted) <= np.abs(wanted) * EPS * (4 + X.astype("float64") ** 2 / 2) + 1e-37)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_the_derivative_in_single_precision_is_that_in_double(function: Any) -> None:
+    grads: list[Any] = []
+    for dtype in ("float32", "float64"):
+        x = dk.tensor(X.astype(dtype), requires_grad=True)
+        function(x).sum().backward()
+        grads.append(x.grad)
+    assert grads[0].dtype == dk.float32
+    assert np.abs(grads[0].numpy() - grads[1].numpy()).max() <= 8 * EPS
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_second_derivatives_in_single_precision_run_through_the_formulas(function: Any) -> None:
+    x = dk.asarray(X[::500])
+    second = dk.func.vmap(dk.func.grad(dk.func.grad(function)))
+    assert np.abs(second(x).numpy() - second(x.double()).numpy()).max() <= 4e-6
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_what_is_no_number_or_too_large_is_as_in_double_precision(function: Any) -> None:
+    x = np.asarray([np.nan, np.inf, -np.inf, 3e38, -3e38, 0.0, -0.0, 1e-45, 200.0, -200.0], "float32")
+    with np.errstate(all="ignore"):
+        found, wanted = function(dk.asarray(x)).numpy(), function(dk.asarray(x.astype("float64"))).numpy()
+    np.testing.assert_allclose(found, wanted.astype("float32"), rtol=EPS, atol=1e-45, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("function", "compute"), [(functional.gelu, smooth_numpy.gelu), (functional.silu, smooth_numpy.silu)]
+)
+@pytest.mark.parametrize("shape", [(), (0, 2), (3, 5), (2, smooth_numpy.BLOCK)])
+def test_any_shape_and_layout_is_computed_in_blocks(
+    function: Any, compute: Callable[[Any], Any], shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = np.random.default_rng(0).standard_normal(shape).astype("float32").T
+    taken = []
+
+    def noted(x: Any) -> Any:
+        taken.append(x.shape)
+        return compute(x)
+
+    monkeypatch.setattr(smooth_numpy, compute.__name__, noted)
+    found = function(dk.asarray(x))
+    assert taken == [x.shape]
+    np.testing.assert_allclose(found.numpy(), function(dk.asarray(x.astype("float64"))).numpy(), rtol=1e-5, atol=1e-6)

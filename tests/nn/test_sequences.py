@@ -1,0 +1,167 @@
+"""Recurrent layers, attention and RMSNorm: stated numbers, and PyTorch over training steps with the same weights."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit import nn
+from tests.nn.functional.support import drawn
+
+# Of either library: how a layer is made, and the shape of the sequences it takes.
+LAYERS: dict[str, tuple[Any, tuple[int, ...]]] = {
+    "LSTM": (lambda nn: nn.LSTM(3, 4), (5, 2, 3)),
+    "LSTM, two layers, both ways": (lambda nn: nn.LSTM(3, 4, 2, bidirectional=True, batch_first=True), (2, 5, 3)),
+    "LSTM, one sequence": (lambda nn: nn.LSTM(3, 4, bias=False), (5, 3)),
+    "GRU": (lambda nn: nn.GRU(3, 4, batch_first=True), (2, 5, 3)),
+    "GRU, two layers, both ways": (lambda nn: nn.GRU(3, 4, 2, bidirectional=True), (5, 2, 3)),
+    "RMSNorm": (lambda nn: nn.RMSNorm((2, 3)), (5, 2, 3)),
+    "RMSNorm without weight": (lambda nn: nn.RMSNorm(3, eps=0.1, elementwise_affine=False), (5, 3)),
+}
+
+
+def copied(ours: Any, theirs: Any, torch: Any) -> None:
+    own = dict(ours.named_parameters())
+    assert list(own) == [name for name, _ in theirs.named_parameters()]
+    for name, parameter in theirs.named_parameters():
+        assert tuple(parameter.shape) == own[name].shape
+        parameter.data.copy_(torch.tensor(own[name].detach().numpy()))
+
+
+def trained(library: Any, layer: Any, loss: Any) -> list[float]:
+    optimizer = library.optim.SGD(layer.parameters(), lr=0.1) if list(layer.parameters()) else None
+    losses = []
+    for _ in range(6):
+        layer.zero_grad()
+        found = loss(layer)
+        losses.append(found.item())
+        if optimizer is not None:
+            found.backward()
+            optimizer.step()
+    return losses
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_losses_are_pytorchs(name: str) -> None:
+    torch: Any = pytest.importorskip("torch")
+    make, shape = LAYERS[name]
+    dk.manual_seed(0)
+    ours, theirs = make(nn), make(torch.nn).double()
+    copied(ours, theirs, torch)
+    assert repr(ours) == repr(theirs)
+    x = drawn(*shape)
+
+    def loss(library: Any, layer: Any) -> Any:
+        y = layer(library.tensor(x))
+        if not isinstance(y, tuple):
+            return (y * y * y).sum()
+        states = y[1] if isinstance(y[1], tuple) else (y[1],)
+        again, _ = layer(library.tensor(x), y[1])  # from states that are given
+        return sum(((one * one).sum() for one in states), (again * again * again).sum())
+
+    ours_found, theirs_found = trained(dk, ours, partial(loss, dk)), trained(torch, theirs, partial(loss, torch))
+    np.testing.assert_allclose(ours_found, theirs_found, rtol=1e-12)
+
+
+MASK = np.triu(np.ones((4, 4), bool), 1)
+PADDING = np.asarray([[False, False, True, True], [False] * 4, [False, False, False, True]])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"need_weights": False},
+        {"attn_mask": MASK, "average_attn_weights": False},
+        {"attn_mask": MASK, "need_weights": False},
+        {"key_padding_mask": PADDING},
+        {"key_padding_mask": PADDING, "attn_mask": MASK, "need_weights": False},
+        {"attn_mask": drawn(6, 4, 4)},
+        {"single": True},
+    ],
+    ids=lambda options: " ".join(options) or "plain",
+)
+@pytest.mark.parametrize("batch_first", [False, True])
+@pytest.mark.filterwarnings("ignore:Support for mismatched key_padding_mask")
+def test_multihead_attention_is_pytorchs(options: dict[str, Any], batch_first: bool) -> None:
+    torch: Any = pytest.importorskip("torch")
+    ours = nn.MultiheadAttention(6, 2, batch_first=batch_first)
+    theirs = torch.nn.MultiheadAttention(6, 2, batch_first=batch_first).double()
+    copied(ours, theirs, torch)
+    given = dict(options)
+    q, kv = (
+        (drawn(4, 6), drawn(4, 6, seed=1)) if given.pop("single", False) else (drawn(3, 4, 6), drawn(3, 4, 6, seed=1))
+    )
+    if q.ndim == 3 and not batch_first:
+        q, kv = q.swapaxes(0, 1), kv.swapaxes(0, 1)
+    seen: list[Any] = []
+
+    def loss(library: Any, layer: Any) -> Any:
+        keywords = {name: library.tensor(x) if isinstance(x, np.ndarray) else x for name, x in given.items()}
+        y, weights = layer(library.tensor(q), library.tensor(kv), library.tensor(kv), **keywords)
+        seen.append(None if weights is None else np.asarray(weights.detach().numpy()))
+        return (y * y).sum()
+
+    ours_found, theirs_found = trained(dk, ours, partial(loss, dk)), trained(torch, theirs, partial(loss, torch))
+    np.testing.assert_allclose(ours_found, theirs_found, rtol=1e-12)
+    if seen[0] is None:
+        assert seen[6] is None
+    else:
+        np.testing.assert_allclose(seen[5], seen[11], rtol=1e-12)
+
+
+def test_attention_is_causal_with_and_without_weights() -> None:
+    layer = nn.MultiheadAttention(4, 2, batch_first=True)
+    x = dk.asarray(drawn(1, 3, 4))
+    with dk.no_grad():
+        y, weights = layer(x, x, x, is_causal=True)
+        other, _ = layer(x, x, x, need_weights=False, is_causal=True)
+    assert dk.all(dk.triu(weights, k=1) == 0)
+    np.testing.assert_allclose(y.numpy(), other.numpy(), rtol=1e-12)
+
+
+def test_a_step_of_a_memory_by_hand() -> None:
+    layer = nn.LSTM(1, 1)
+    with dk.no_grad():
+        for parameter, value in zip(layer.parameters(), (0.5, 0.25, 0.0, 0.0), strict=True):
+            parameter.fill_(value)
+    y, (h, c) = layer(dk.asarray([[1.0], [2.0]]))
+
+    def sigmoid(x: float) -> float:
+        return 1 / (1 + float(np.exp(-x)))
+
+    kept, given = 0.0, 0.0
+    for x in (1.0, 2.0):
+        total = 0.5 * x + 0.25 * given
+        kept = sigmoid(total) * kept + sigmoid(total) * np.tanh(total)
+        given = sigmoid(total) * np.tanh(kept)
+    np.testing.assert_allclose([h.item(), c.item()], [given, kept], rtol=1e-14)
+    assert y[-1].item() == h.item()
+
+
+def test_dropout_between_layers_is_for_training_alone() -> None:
+    layer = nn.GRU(2, 3, 2, dropout=0.5)
+    x = dk.ones((4, 1, 2))
+    assert not dk.all(layer(x)[0] == layer(x)[0])
+    layer.eval()
+    assert dk.all(layer(x)[0] == layer(x)[0])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: nn.LSTM(2, 3)(dk.ones((4, 3))), r"LSTM: x must have shape \(L, N, 2\) or \(L, 2\), found \(4, 3\)"),
+        (lambda: nn.GRU(2, 3)(dk.ones((4, 2)), dk.ones((1, 1, 3))), r"GRU: hx must have 1 of shape \(1, 3\) for x of"),
+        (lambda: nn.LSTM(2, 3, dropout=2.0), "LSTM: dropout must be from 0 to 1, found 2.0"),
+        (lambda: nn.GRU(0, 3), "GRU: input_size must be at least 1, found 0"),
+        (lambda: nn.MultiheadAttention(5, 2), "embed_dim=5 must be divisible by num_heads=2"),
+        (lambda: nn.RMSNorm(3)(dk.ones((3, 2))), r"RMSNorm: x must have shape \(\.\.\., 3\), found \(3, 2\)"),
+    ],
+)
+def test_what_does_not_fit_is_named(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

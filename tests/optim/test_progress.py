@@ -1,0 +1,141 @@
+"""`RMSprop`, `OneCycleLR` and `ReduceLROnPlateau`: stated numbers, errors, and PyTorch's steps."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.optim.lr_scheduler import OneCycleLR, ReduceLROnPlateau
+
+from .problems import Problem
+
+RMSPROP: list[dict[str, Any]] = [
+    {},
+    {"alpha": 0.5, "eps": 1e-3},
+    {"momentum": 0.9, "weight_decay": 0.1},
+    {"centered": True},
+    {"centered": True, "momentum": 0.5, "maximize": True},
+]
+CYCLES: list[dict[str, Any]] = [
+    {"total_steps": 30},
+    {"epochs": 5, "steps_per_epoch": 6, "anneal_strategy": "linear", "pct_start": 0.25},
+    {"total_steps": 30, "three_phase": True, "div_factor": 10, "final_div_factor": 100},
+]
+PLATEAUS: list[dict[str, Any]] = [
+    {"patience": 2},
+    {"patience": 1, "factor": 0.5, "cooldown": 2, "min_lr": 0.2},
+    {"mode": "max", "patience": 1, "threshold": 0.3, "threshold_mode": "abs"},
+]
+MEASURES = [3.0, 2.0, 2.5, 1.9, 1.95, 1.95, 1.95, 1.5, 1.6, 1.6, 1.6, 1.6, 1.6, 1.6, 1.6]
+
+
+def sgd(library: Any = dk) -> Any:
+    return library.optim.SGD([library.ones(1, requires_grad=True)], lr=1.0)
+
+
+@pytest.mark.parametrize("options", RMSPROP, ids=str)
+def test_rmsprop_takes_pytorchs_steps(options: dict[str, Any]) -> None:
+    torch: Any = pytest.importorskip("torch")
+    found = []
+    for library in (dk, torch):
+        problem = Problem(library)
+        found.append(problem.run(library.optim.RMSprop(problem.parameters, lr=1e-3, **options)))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+def test_a_step_of_rmsprop_by_hand_and_its_state() -> None:
+    x = dk.tensor([1.0, -2.0], requires_grad=True)
+    optimizer = dk.optim.RMSprop([x], lr=0.1, alpha=0.75, momentum=0.5, centered=True)
+    (x * x).sum().backward()
+    optimizer.step()
+    # g = (2, -4): square 0.25 g², mean 0.25 g, spread (0.25 - 0.0625) g².
+    np.testing.assert_allclose(
+        x.detach().numpy(), np.asarray([1, -2]) - 0.1 / np.sqrt(0.1875) * np.asarray([1, -1]), rtol=1e-7
+    )
+    state = optimizer.state[x]
+    assert list(state) == ["square_avg", "momentum_buffer", "grad_avg"]
+    assert state["square_avg"].tolist() == [1.0, 4.0]
+    other = dk.optim.RMSprop([x], lr=0.1, alpha=0.75, momentum=0.5, centered=True)
+    other.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    assert other.state[x]["grad_avg"].tolist() == [0.5, -1.0]
+    with pytest.raises(ValueError, match="Invalid alpha value"):
+        dk.optim.RMSprop([x], alpha=-1.0)
+
+
+@pytest.mark.parametrize("options", CYCLES, ids=str)
+def test_one_cycle_has_pytorchs_rates(options: dict[str, Any]) -> None:
+    torch: Any = pytest.importorskip("torch")
+    rates = []
+    for library in (dk, torch):
+        schedule_of = library.optim.lr_scheduler.OneCycleLR
+        schedule = schedule_of(sgd(library), 0.5, **options, **({} if library is dk else {"cycle_momentum": False}))
+        seen = schedule.get_last_lr()
+        for _ in range(29):
+            schedule.optimizer.step()
+            schedule.step()
+            seen = seen + schedule.get_last_lr()
+        rates.append(seen)
+    np.testing.assert_allclose(rates[0], rates[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("options", PLATEAUS, ids=str)
+def test_plateaus_have_pytorchs_rates(options: dict[str, Any]) -> None:
+    torch: Any = pytest.importorskip("torch")
+    rates = []
+    for library in (dk, torch):
+        schedule = library.optim.lr_scheduler.ReduceLROnPlateau(sgd(library), **options)
+        seen = []
+        for measure in MEASURES:
+            schedule.optimizer.step()
+            schedule.step(measure)
+            seen += schedule.get_last_lr()
+        rates.append(seen)
+    assert rates[0] == rates[1]
+
+
+def test_rates_of_a_plateau_by_hand_and_from_a_saved_state() -> None:
+    def run(schedule: ReduceLROnPlateau, measures: list[float]) -> list[float]:
+        seen = []
+        for measure in measures:
+            schedule.step(dk.asarray(measure))
+            seen += schedule.get_last_lr()
+        return seen
+
+    measures = [1.0, 1.0, 1.0, 0.5, 0.5, 0.5]
+    assert run(ReduceLROnPlateau(sgd(), patience=1, factor=0.5), measures) == [1.0, 1.0, 0.5, 0.5, 0.5, 0.25]
+    first, optimizer = ReduceLROnPlateau(sgd(), patience=1, factor=0.5), sgd()
+    run(first, measures[:3])
+    optimizer.load_state_dict(first.optimizer.state_dict())
+    second = ReduceLROnPlateau(optimizer, patience=1, factor=0.5)
+    second.load_state_dict(first.state_dict())
+    assert run(second, measures[3:]) == [0.5, 0.5, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: OneCycleLR(sgd(), 1.0), "OneCycleLR: give total_steps, or epochs and steps_per_epoch"),
+        (lambda: OneCycleLR(sgd(), 1.0, 5, pct_start=2.0), "pct_start must be from 0 to 1, found 2.0"),
+        (lambda: OneCycleLR(sgd(), [1.0, 2.0], 5), "expected 1 values for max_lr, found 2"),
+        (lambda: OneCycleLR(sgd(), 1.0, 5, anneal_strategy="poly"), "must be 'cos' or 'linear', found 'poly'"),  # type: ignore[arg-type]
+        (lambda: ReduceLROnPlateau(sgd(), factor=1.0), r"factor must be below 1\.0, found 1\.0"),
+        (lambda: ReduceLROnPlateau(sgd(), mode="up"), "mode must be 'min' or 'max' and threshold_mode"),  # type: ignore[arg-type]
+        (lambda: ReduceLROnPlateau(sgd(), min_lr=[0.1, 0.1]), "expected 1 values for min_lr, found 2"),
+    ],
+)
+def test_wrong_arguments_are_named(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_a_cycle_has_an_end() -> None:
+    schedule = OneCycleLR(sgd(), 1.0, 2)
+    schedule.optimizer.step()
+    schedule.step()
+    with pytest.raises(ValueError, match="OneCycleLR: tried to step 2 times, the total number of steps is 2"):
+        schedule.step()
