@@ -2,10 +2,89 @@
 
 from __future__ import annotations
 
-from dispatchkit.declare.namespace import make_home
-from dispatchkit.types.metadata import MetadataTensor
-from dispatchkit.types.scalar import ScalarTensor
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["MetadataTensor", "ScalarTensor"]
+from dispatchkit.declare.namespace import make_home
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.types.metadata import MetadataTensor as MetadataTensor
+
+if TYPE_CHECKING:
+    from dispatchkit.types.lazy import LazyTensor as LazyTensor
+    from dispatchkit.types.lora import LoraTensor as LoraTensor
+    from dispatchkit.types.masked import MaskedTensor as MaskedTensor
+    from dispatchkit.types.named import NamedTensor as NamedTensor
+    from dispatchkit.types.quantized import QuantizedTensor as QuantizedTensor
+    from dispatchkit.types.sparse import SparsePattern as SparsePattern
+    from dispatchkit.types.sparse import SparseTensor as SparseTensor
+    from dispatchkit.types.structured import BandedTensor as BandedTensor
+    from dispatchkit.types.structured import BlockDiagonalTensor as BlockDiagonalTensor
+    from dispatchkit.types.structured import CirculantTensor as CirculantTensor
+    from dispatchkit.types.structured import DiagonalTensor as DiagonalTensor
+    from dispatchkit.types.structured import InverseTensor as InverseTensor
+    from dispatchkit.types.structured import KroneckerTensor as KroneckerTensor
+    from dispatchkit.types.structured import LowRankTensor as LowRankTensor
+    from dispatchkit.types.structured import LowRankUpdateTensor as LowRankUpdateTensor
+    from dispatchkit.types.structured import PermutationTensor as PermutationTensor
+    from dispatchkit.types.structured import ProductTensor as ProductTensor
+    from dispatchkit.types.structured import ScalarTensor as ScalarTensor
+    from dispatchkit.types.structured import ShiftedKroneckerTensor as ShiftedKroneckerTensor
+    from dispatchkit.types.structured import StructuredTensor as StructuredTensor
+    from dispatchkit.types.structured import SumTensor as SumTensor
+    from dispatchkit.types.structured import ToeplitzTensor as ToeplitzTensor
+    from dispatchkit.types.structured import TriangularTensor as TriangularTensor
+    from dispatchkit.types.uncertain import UncertainTensor as UncertainTensor
+    from dispatchkit.types.units import QuantityTensor as QuantityTensor
+    from dispatchkit.types.units import Unit as Unit
+
+# What many programs do not use loads when it is first asked for.
+_LATER = {
+    "lazy": ("LazyTensor",),
+    "lora": ("LoraTensor",),
+    "masked": ("MaskedTensor",),
+    "named": ("NamedTensor",),
+    "quantized": ("QuantizedTensor",),
+    "sparse": ("SparsePattern", "SparseTensor"),
+    "structured": (
+        "CirculantTensor",
+        "BandedTensor",
+        "BlockDiagonalTensor",
+        "DiagonalTensor",
+        "InverseTensor",
+        "KroneckerTensor",
+        "LowRankTensor",
+        "LowRankUpdateTensor",
+        "PermutationTensor",
+        "ProductTensor",
+        "ScalarTensor",
+        "ShiftedKroneckerTensor",
+        "StructuredTensor",
+        "SumTensor",
+        "ToeplitzTensor",
+        "TriangularTensor",
+    ),
+    "uncertain": ("UncertainTensor",),
+    "units": ("QuantityTensor", "Unit"),
+}
+_PLACES = {name: module for module, names in _LATER.items() for name in names}
+
+__all__ = ["MetadataTensor", *_PLACES]  # noqa: PLE0604  # all of them are names
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'dispatchkit.types' has no attribute {name!r}")
+    module = _import_module(f"dispatchkit.types.{_PLACES[name]}")
+    globals().update({one: getattr(module, one) for one in _LATER[_PLACES[name]]})
+    make_home(__name__)
+    return globals()[name]
+
+
+def _load_everything() -> None:
+    for names in _LATER.values():
+        __getattr__(names[0])
+
+
+tensor_protocol.journal.before_local.append(_load_everything)
 
 make_home(__name__)

@@ -67,8 +67,7 @@ def test_a_cast_is_of_the_fields_where_that_is_one_of_the_elements() -> None:
     low = LowRank(dk.asarray([[0.5]]), dk.asarray([[4.0]]))
     with pytest.raises(dk.DensifyError):
         dk.astype(low, dk.int64)
-    with dk.densify(on="allow"):
-        assert dk.astype(low, dk.int64).tolist() == [[2]]
+    assert dk.astype(low.to_dense(), dk.int64).tolist() == [[2]]
 
 
 def test_zeros_are_the_product_with_zero_where_the_type_has_a_rule() -> None:
@@ -165,3 +164,15 @@ def test_fields_of_numpy_stay_numpys_and_containers_are_walked() -> None:
     assert made.blocks[1] is not blocks.blocks[1]
     assert made.names["n"] == 3
     assert not np.shares_memory(made.names["left"].numpy(), blocks.names["left"].numpy())
+
+
+def test_zeros_of_a_type_inside_a_type_are_of_both_types() -> None:
+    low = dk.types.LowRankTensor([[1.0], [-2.0]], [[3.0, 4.0]])
+    matrix = low + dk.types.ScalarTensor(2, dk.tensor(1.0))
+    with dk.densify(on="error"):
+        zeros = dk.zeros_like(matrix)
+    assert (type(zeros), type(zeros.base), type(zeros.update)) == (type(matrix), dk.types.ScalarTensor, type(low))
+    assert zeros.to_dense().tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    endless = dk.types.LowRankUpdateTensor(dk.types.ScalarTensor(2, dk.tensor(float("inf"))), low)
+    with dk.densify(on="allow"):
+        assert dk.zeros_like(endless).tolist() == [[0.0, 0.0], [0.0, 0.0]]

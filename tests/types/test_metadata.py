@@ -193,3 +193,69 @@ def test_attributes_and_printing() -> None:
 def test_an_error_of_the_operation_comes_out_as_it_is() -> None:
     with pytest.raises(ValueError, match=r"\(2,\).*\(3,\)"):
         MetadataTensor(dk.ones(2)) + MetadataTensor(dk.ones(3))
+
+
+# Laws for single keys.
+
+
+def measured(run: int) -> Any:
+    laws = {
+        "run": dk.field(merge="drop"),
+        "history": dk.field(merge=lambda key, values: [*values[0], *values[1]], copy="deep"),
+        "index": dk.field(view=lambda value, op, args, kwargs: value[args[1]] if op is dk.getitem else None),
+        "note": dk.field(view="drop"),
+    }
+    metadata = {"run": run, "history": [run], "index": ["a", "b"], "note": "whole"}
+    return MetadataTensor([1.0, 2.0], metadata, laws=laws)
+
+
+def test_each_key_follows_its_law() -> None:
+    one, other = measured(1), measured(2)
+    assert (one + other).metadata == {"history": [1, 2], "index": ["a", "b"], "note": "whole"}
+    assert one[1].metadata == {"run": 1, "history": [1], "index": "b"}
+    assert dk.reshape(one, (2, 1)).metadata["index"] is None
+    assert (one[1] + other[1]).metadata == {"history": [1, 2], "index": "b"}
+    made = one.clone()
+    assert made.metadata["history"] is not one.metadata["history"]
+    assert made.metadata["index"] is one.metadata["index"]
+
+
+def test_a_law_is_made_by_field() -> None:
+    with pytest.raises(TypeError, match=r"^MetadataTensor: the law of 'run' is made by dk\.field\(\), found 'left'$"):
+        MetadataTensor([1.0], {"run": 1}, laws={"run": "left"})
+    for name in ("merge", "view", "copy"):
+        with pytest.raises(TypeError, match=f"^field: {name} must be .* or a function, found 'middle'$"):
+            dk.field(**{name: "middle"})  # type: ignore[arg-type]
+
+
+def test_the_fields_of_a_rewrapped_type_follow_their_laws() -> None:
+    with dk.local_registrations():
+
+        @dk.array_type(
+            fallback=dk.fallback.rewrap,
+            fields={"data": dk.field(), "unit": dk.field(merge="error"), "place": dk.field(view="drop", merge="right")},
+        )
+        class Measured:
+            def __init__(self, data: Any, unit: str, place: str) -> None:
+                self.data, self.unit, self.place = dk.asarray(data), unit, place
+
+            shape = property(lambda self: self.data.shape)
+            dtype = property(lambda self: self.data.dtype)
+
+        one: Any = Measured([1.0, 2.0], "m", "here")
+        other: Any = Measured([1.0, 2.0], "m", "there")
+        assert (one + other).place == "there"
+        assert (one[0].unit, one[0].place) == ("m", None)
+        with pytest.raises(ValueError, match="operands disagree on 'unit': 'm' and 's'"):
+            one + Measured([1.0, 2.0], "s", "here")
+
+
+def test_metadata_are_the_outermost() -> None:
+    inner = dk.types.QuantityTensor([1.0, 2.0], "m")
+    for made in (
+        MetadataTensor(inner, {"run": 1}),
+        dk.types.QuantityTensor(MetadataTensor([1.0, 2.0], {"run": 1}), "m"),
+    ):
+        found: Any = made * made
+        assert (type(found), found.metadata) == (MetadataTensor, {"run": 1})
+        assert repr(found.data.unit) == "Unit('m**2')"

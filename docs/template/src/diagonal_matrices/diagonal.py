@@ -63,6 +63,13 @@ def matmul(x1: Diagonal, x2: dk.Tensor, /) -> object:
     return x1.d * x2
 
 
+@dk.implements(dk.matmul)
+def rmatmul(x1: dk.Tensor, x2: Diagonal, /) -> object:
+    if x1.ndim == 0 or x1.shape[-1] != x2.d.size:
+        return dk.decline("the last axis must have the size of the matrix")
+    return x1 * x2.d
+
+
 @dk.implements(dk.linalg.solve)
 def solve(x1: Diagonal, x2: dk.Tensor, /) -> object:
     if x2.ndim != 1 or x2.size != x1.d.size:

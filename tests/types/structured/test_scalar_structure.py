@@ -12,7 +12,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.types import ScalarTensor
-from tests.types.test_scalar import ROWS, UNARY, VECTOR
+from tests.types.structured.test_scalar import ROWS, UNARY, VECTOR
 
 N = 10**6
 BIG: Any = dk.ones(N)

@@ -1,0 +1,131 @@
+"""Who wraps whom: the levels of the types that wrap an array, and what such types have in common."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+from dispatchkit import ops
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor import ArrayMethods
+
+__all__ = ["LEVELS", "Wrapper", "between", "level"]
+
+# The outermost first; all other types are inside.
+LEVELS = ("metadata", "names", "unit", "mask", "uncertainty")
+
+
+def level(name: str) -> float:
+    """Return the priority of the types of a level: calls ask the outermost type first.
+
+    Parameters
+    ----------
+    name : ``"metadata"``, ``"names"``, ``"unit"``, ``"mask"`` or ``"uncertainty"``
+
+    Raises
+    ------
+    ValueError : for another name
+    """
+    if name not in LEVELS:
+        raise ValueError(f"level: there are the levels {', '.join(map(repr, LEVELS))}, not {name!r}")
+    return 10.0 * (len(LEVELS) - LEVELS.index(name))
+
+
+def between(outer: str, inner: str) -> float:
+    """Return the priority of a type of your own between two levels: inside of one, and around the other.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> from dispatchkit.types.levels import Wrapper, between
+    >>> @dk.array_type(fallback=dk.fallback.rewrap, priority=between("names", "unit"))
+    ... class Dated(Wrapper):
+    ...     def __init__(self, data, date):
+    ...         self.data, self.date = data, date
+    >>> dk.types.QuantityTensor(Dated(dk.ones(2), "May"), "m")
+    Dated(data=QuantityTensor(tensor([1., 1.]), 'm'), date='May')
+    """
+    return (level(outer) + level(inner)) / 2
+
+
+class Wrapper(ArrayMethods):
+    """Base of the types that wrap an array, which is their first field, `data`.
+
+    A wrapper around an array of an outer level is made inside of that: ``QuantityTensor(NamedTensor(x, names), unit)``
+    is ``NamedTensor(QuantityTensor(x, unit), names)``. So the order of wrapping does not matter.
+    """
+
+    data: Any
+
+    def __new__(cls, data: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Make an instance, inside of what is of an outer level."""
+        if isinstance(data, Wrapper) and _is_outside(type(data), cls):
+            return data.with_data(
+                cls(data.data, *map(data.fitted, args), **{k: data.fitted(v) for k, v in kwargs.items()})
+            )
+        return super().__new__(cls)
+
+    def with_data(self, data: Any) -> Self:
+        """Return a copy of this wrapper around another array."""
+        made = copy.copy(self)
+        made.data = data
+        return made
+
+    def fitted(self, value: Any) -> Any:
+        """Return an argument for a type inside, which may itself be of this type, without this wrapper.
+
+        Raises
+        ------
+        TypeError : if it is of this type, which does not say how
+        """
+        if isinstance(value, type(self)):
+            raise TypeError(f"{type(self).__name__}: an argument of a type inside cannot be a {type(self).__name__}")
+        return value
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        shape: tuple[int, ...] = self.data.shape
+        return shape
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the elements."""
+        return self.data.dtype
+
+    @property
+    def device(self) -> Any:
+        """Where the elements are."""
+        return self.data.device
+
+    def backward(self, gradient: Any = None, **kwargs: Any) -> None:
+        """Compute gradients of the array inside; arguments are those of `Tensor.backward`."""
+        self.data.backward(gradient, **kwargs)
+
+
+def _is_outside(outer: type, inner: type) -> bool:
+    priority = tensor_protocol.types.priority
+    return priority(outer) > priority(inner)
+
+
+def as_array(data: Any) -> Any:
+    """Return what a wrapper is made around: an array type as it is, anything else as a tensor."""
+    return data if tensor_protocol.types.participates(type(data)) else ops.asarray(data)
+
+
+def map_results(result: Any, change: Callable[[Any], Any]) -> Any:
+    """Return the result of an operation with `change` made to each array in it."""
+    return tensor_protocol.types.map_arrays(result, change)
+
+
+def arguments(op: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return the arrays of a call, members of lists and indices one by one, with the names of their parameters."""
+    found: list[tuple[str, Any]] = []
+
+    def noted(name: str, value: Any) -> Any:
+        found.append((name, value))
+        return value
+
+    tensor_protocol.map_arguments(op, args, kwargs, noted)
+    return found

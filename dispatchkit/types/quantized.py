@@ -1,0 +1,297 @@
+"""`QuantizedTensor`: a matrix of 8-bit integers with a scale for each row."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from dispatchkit import autograd, ops
+from dispatchkit.declare.wrapping import holds
+from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.fallbacks import fallback
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor import ArrayMethods, Tensor
+
+__all__ = ["QuantizedTensor"]
+
+implements = tensor_protocol.implements
+LARGEST = 127
+# Elements that are dequantised at a time in a product: they stay in the processor's cache.
+BLOCK = 65536
+
+
+@tensor_protocol.array_type(
+    fallback=fallback.decompose | fallback.dense, fields=("data", "scale", "axis"), from_dense="from_dense"
+)
+class QuantizedTensor(ArrayMethods):
+    """A matrix of 8-bit integers, each row times a number: ``data[i, j] * scale[i]``.
+
+    Parameters
+    ----------
+    data : matrix of dtype int8
+    scale : vector of real floating-point numbers, one for each row; it may require a gradient
+    axis : along which the scales stand: -2 for one scale a row, -1 for one scale a column, as in the transpose
+
+    Raises
+    ------
+    TypeError : if `data` is not of dtype int8, or `scale` not of real floating-point numbers
+    ValueError : if `data` is no matrix, `scale` does not fit it, or `axis` is neither -2 nor -1
+
+    Notes
+    -----
+    Products with tensors dequantise blocks of rows, ``(x @ data[i:j].T) * scale[i:j]``, in the forward and in the
+    backward pass, so that no dense matrix is stored: a float32 weight takes a quarter of its memory. Products with
+    numbers, slices and joins of rows, and transposes keep the type; rows that are looked up are dequantised alone. What
+    else is asked is computed on the dense matrix, with a warning. Source: symmetric linear quantisation by rows;
+    Jacob et al., "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference" (2018).
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> q = dk.types.QuantizedTensor.from_dense(dk.asarray([[1.0, -2.0], [0.0, 0.0]]))
+    >>> q
+    QuantizedTensor(data=tensor([[  64, -127],
+            [   0,    0]], dtype=int8), scale=tensor([0.0157, 1.0000]))
+    >>> dk.ones(2) @ q.mT
+    tensor([-0.9921,  0.0000])
+    """
+
+    def __init__(self, data: Any, scale: Any, axis: int = -2) -> None:
+        self.data, self.scale, self.axis = ops.asarray(data), ops.asarray(scale), axis
+        if self.data.dtype != np.int8:
+            raise TypeError(f"QuantizedTensor: data must be of dtype int8, not {self.data.dtype}")
+        if not ops.isdtype(self.scale.dtype, "real floating"):
+            raise TypeError(
+                f"QuantizedTensor: scale must be of real floating-point numbers, not of dtype {self.scale.dtype}"
+            )
+        if axis not in (-2, -1):
+            raise ValueError(f"QuantizedTensor: axis must be -2 (rows) or -1 (columns), not {axis!r}")
+        if self.data.ndim != 2 or self.scale.shape != (self.data.shape[axis],):
+            raise ValueError(
+                f"QuantizedTensor: data must be a matrix and scale a vector with an element for each "
+                f"{'row' if axis == -2 else 'column'}; found shapes {self.data.shape} and {self.scale.shape}"
+            )
+
+    @classmethod
+    def from_dense(cls, x: Any, like: QuantizedTensor | None = None) -> Self:
+        """Return the nearest matrix of the type: each row's largest magnitude becomes 127, a row of zeros has scale 1.
+
+        Parameters
+        ----------
+        x : matrix of real floating-point numbers
+        like : an instance, by whose axis the result has its scales
+
+        Raises
+        ------
+        TypeError : if `x` is not of real floating-point numbers
+        ValueError : if `x` is no matrix, or holds infinities or NaN
+        """
+        x, axis = ops.asarray(x), -2 if like is None else like.axis
+        if not ops.isdtype(x.dtype, "real floating"):
+            raise TypeError(f"{cls.__name__}.from_dense: x must be of real floating-point numbers, not {x.dtype}")
+        if x.ndim != 2:
+            raise ValueError(f"{cls.__name__}.from_dense: x must be a matrix, found shape {x.shape}")
+        if not holds(ops.isfinite(x), traced=True):
+            raise ValueError(f"{cls.__name__}.from_dense: x holds infinities or NaN, which have no nearest integers")
+        with autograd.no_grad():
+            if not x.size:
+                return cls(ops.zeros(x.shape, dtype=np.int8), ops.ones((x.shape[axis],), dtype=x.dtype), axis)
+            scale = ops.max(ops.abs(x), axis=-3 - axis, keepdims=True) / LARGEST
+            # Where dividing by 127 leaves nothing, neither does dividing by the scale.
+            scale = ops.where(scale >= float(np.finfo(x.dtype).tiny), scale, ops.ones_like(scale))
+            data = ops.astype(ops.clip(ops.round(x / scale), -LARGEST, LARGEST), np.int8)
+            return cls(data, ops.reshape(scale, (-1,)), axis)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        return self.data.shape
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the elements, that of the scales."""
+        return self.scale.dtype
+
+    @property
+    def device(self) -> Any:
+        """Where the data is."""
+        return self.data.device
+
+    def to_dense(self) -> Tensor:
+        """Return the matrix as a plain tensor."""
+        scale = self.scale[:, None] if self.axis == -2 else self.scale
+        dense: Tensor = ops.astype(self.data, self.dtype) * scale
+        return dense
+
+    def __repr__(self) -> str:
+        axis = "" if self.axis == -2 else f", axis={self.axis}"
+        return f"QuantizedTensor(data={self.data!r}, scale={self.scale!r}{axis})"
+
+
+# Products. The rows that have a scale each are contiguous in memory, so blocks are blocks of these.
+
+
+class BlockedProduct(autograd.Function):
+    """``x @ rows``, or ``x @ rows.mT``, with integers `rows` that are converted block by block, backward too."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Any, rows: Any, transposed: bool) -> Any:
+        count, length = rows.shape
+        step = max(1, BLOCK // max(1, length))
+        total, found = None, []
+        for start in range(0, max(1, count), step):
+            block = ops.astype(rows[start : start + step], x.dtype)
+            if transposed:
+                found.append(x @ ops.matrix_transpose(block))
+            else:
+                part = x[..., start : start + step] @ block
+                total = part if total is None else total + part
+        return ops.concat(found, axis=-1) if transposed else total
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        _, rows, ctx.transposed = inputs
+        ctx.save_for_backward(rows)
+        ctx.save_for_forward(rows)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return BlockedProduct.apply(g, *ctx.saved_tensors, not ctx.transposed), None, None
+
+    @staticmethod
+    def jvp(ctx: Any, t: Any, *_: Any) -> Any:
+        return BlockedProduct.apply(t, *ctx.saved_tensors, ctx.transposed)
+
+
+@implements(ops.matmul)
+def matmul_tensor_quantized(x1: Tensor, x2: QuantizedTensor, /) -> Any:
+    if not x1.ndim or x1.shape[-1] != x2.shape[0]:
+        raise ValueError(f"matmul: arrays of shapes {x1.shape} and {x2.shape} cannot be multiplied")
+    dtype = np.result_type(x1.dtype, x2.dtype)
+    # Sums of integers up to 127 leave the range of half precision before they are scaled.
+    wide = np.result_type(dtype, np.float32)
+    x, scale = ops.astype(x1, wide, copy=False), ops.astype(x2.scale, wide, copy=False)
+    if x2.axis == -1:
+        y = BlockedProduct.apply(x, ops.matrix_transpose(x2.data), True) * scale
+    else:
+        y = BlockedProduct.apply(x * scale, x2.data, False)
+    return ops.astype(y, dtype, copy=False)
+
+
+@implements(ops.matmul)
+def matmul_quantized_tensor(x1: QuantizedTensor, x2: Tensor, /) -> Any:
+    if not x2.ndim or x2.shape[-2:][0] != x1.shape[1]:
+        raise ValueError(f"matmul: arrays of shapes {x1.shape} and {x2.shape} cannot be multiplied")
+    if x2.ndim == 1:
+        return ops.matmul(x2, ops.matrix_transpose(x1))
+    return ops.matrix_transpose(ops.matmul(ops.matrix_transpose(x2), ops.matrix_transpose(x1)))
+
+
+@implements(ops.matrix_transpose)
+def matrix_transpose_quantized(x: QuantizedTensor, /) -> QuantizedTensor:
+    return QuantizedTensor(ops.matrix_transpose(x.data), x.scale, -3 - x.axis)
+
+
+@implements(ops.permute_dims)
+def permute_dims_quantized(x: QuantizedTensor, /, axes: tuple[int, ...]) -> Any:
+    data = ops.permute_dims(x.data, axes)
+    return QuantizedTensor(data, x.scale, x.axis if axes[0] in (0, -2) else -3 - x.axis)
+
+
+# Arithmetic that changes the scales alone.
+
+
+@implements(ops.negative)
+def negative_quantized(x: QuantizedTensor, /) -> QuantizedTensor:
+    return QuantizedTensor(x.data, -x.scale, x.axis)
+
+
+@implements(ops.positive)
+def positive_quantized(x: QuantizedTensor, /) -> QuantizedTensor:
+    return x
+
+
+def _rescaled(op: Any, x: QuantizedTensor, number: Any) -> Any:
+    if isinstance(number, Tensor) and (number.ndim or ops.isdtype(number.dtype, "complex floating")):
+        return decline("only products and quotients with one real number scale all rows alike")
+    return QuantizedTensor(x.data, op(x.scale, number), x.axis)
+
+
+@implements(ops.multiply)
+def multiply_quantized(x1: QuantizedTensor, x2: int | float | Tensor, /) -> Any:
+    return _rescaled(ops.multiply, x1, x2)
+
+
+@implements(ops.multiply)
+def multiply_by_quantized(x1: int | float | Tensor, x2: QuantizedTensor, /) -> Any:
+    return _rescaled(ops.multiply, x2, x1)
+
+
+@implements(ops.divide)
+def divide_quantized(x1: QuantizedTensor, x2: int | float, /) -> Any:
+    return _rescaled(ops.divide, x1, x2)
+
+
+# Sums, rows and joins.
+
+
+@implements(ops.sum)
+def sum_quantized(x: QuantizedTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    axes = {-2, -1} if axis is None else {_axis("sum", a) for a in (axis if isinstance(axis, tuple) else (axis,))}
+    if not axes:
+        return decline("a sum along no axis is the matrix itself")
+    if axes == {x.axis}:
+        ones = ops.ones((x.shape[x.axis],), dtype=x.dtype, device=x.device)
+        y = ones @ (x if x.axis == -2 else ops.matrix_transpose(x))
+    else:
+        y = ops.astype(ops.sum(x.data, axis=-3 - x.axis), x.dtype) * x.scale
+        y = y if len(axes) == 1 else ops.sum(y)
+    shape = tuple(1 if a in axes else x.shape[a] for a in (-2, -1))
+    return ops.reshape(y, shape) if keepdims else y
+
+
+def _axis(name: str, axis: int) -> int:
+    if not -2 <= axis < 2:
+        raise IndexError(f"{name}: axis {axis} is out of range for a QuantizedTensor, which has 2 axes")
+    return axis if axis < 0 else axis - 2
+
+
+@implements(ops.getitem)
+def getitem_quantized(x: QuantizedTensor, key: Any, /) -> Any:
+    rows, *rest = key if isinstance(key, tuple) else (key,)
+    if x.axis != -2 or len(rest) > 1 or not all(_is_basic(part) for part in rest):
+        return decline("rows, and single elements or slices of them, are read without the dense matrix")
+    if isinstance(rows, slice) and all(isinstance(part, slice) for part in rest):
+        return QuantizedTensor(x.data[key], x.scale[rows])
+    if isinstance(rows, slice):
+        return x.data[key] * x.scale[rows]
+    if _is_basic(rows):
+        return x.data[key] * x.scale[rows]
+    if rest or not isinstance(rows, Tensor) or not ops.isdtype(rows.dtype, "integral"):
+        return decline("rows are chosen by an integer, a slice or an array of integers")
+    return x.data[rows] * x.scale[rows][..., None]
+
+
+def _is_basic(part: Any) -> bool:
+    return isinstance(part, slice) or (isinstance(part, (int, np.integer)) and not isinstance(part, bool))
+
+
+@implements(ops.take)
+def take_quantized(x: QuantizedTensor, indices: Tensor, /, *, axis: int | None = None) -> Any:
+    if axis is None or x.axis != _axis("take", axis):
+        return decline("what is taken has no scales of its own")
+    scale = ops.take(x.scale, indices)
+    return ops.take(x.data, indices, axis=axis) * (scale[..., None] if x.axis == -2 else scale)
+
+
+@implements(ops.concat, QuantizedTensor)
+def concat_quantized(arrays: Any, /, *, axis: int | None = 0) -> Any:
+    if not all(isinstance(x, QuantizedTensor) for x in arrays):
+        return decline("some of the matrices are not quantised")
+    if axis is None or any(x.axis != _axis("concat", axis) for x in arrays):
+        return decline("joined along the other axis the parts of a row have different scales")
+    data = ops.concat([x.data for x in arrays], axis=axis)
+    return QuantizedTensor(data, ops.concat([x.scale for x in arrays]), arrays[0].axis)

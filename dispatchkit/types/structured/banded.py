@@ -1,0 +1,309 @@
+"""`BandedTensor`: square matrices that are zero but for some diagonals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from typing_extensions import override
+
+from dispatchkit import autograd, linalg, ops
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor import Tensor
+from dispatchkit.types.structured.base import StructuredTensor, as_tensor, check_product, floating, slogdet_of_diagonal
+from dispatchkit.types.structured.diagonal import DiagonalTensor
+from dispatchkit.types.structured.elementwise import implement_pairs
+from dispatchkit.types.structured.lazy import implement_lazy_inverse
+from dispatchkit.types.structured.systems import scipy_linalg, solution
+
+__all__ = ["BandedTensor"]
+
+implements = tensor_protocol.implements
+
+
+@tensor_protocol.array_type(fields=("bands", "lower", "upper"))
+class BandedTensor(StructuredTensor):
+    """Square matrices with zeros but on `lower` diagonals below the main one and `upper` above it.
+
+    Parameters
+    ----------
+    bands : tensor of shape (..., lower + upper + 1, n), or what `asarray` makes one of, as SciPy's `solve_banded` takes
+        it: ``bands[upper + i - j, j]`` is the element in row i and column j; what lies outside the matrix is not read
+    lower, upper : number of diagonals below and above the main one
+
+    Raises
+    ------
+    ValueError : if `lower` or `upper` is negative, or `bands` has another number of rows
+
+    Notes
+    -----
+    For k diagonals a product with a vector takes O(n k) and a system O(n k²) (LAPACK's `gbsv` by SciPy). A sum has the
+    diagonals of both matrices, a product the sum of their numbers. The inverse has no zeros: `inv` gives an
+    `InverseTensor`. Source: SciPy, `scipy.linalg.solve_banded`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> t = dk.types.BandedTensor([[0.0, 1.0, 1.0], [4.0, 4.0, 4.0], [1.0, 1.0, 0.0]], lower=1, upper=1)
+    >>> t @ dk.ones(3), dk.linalg.solve(t, dk.asarray([5.0, 6.0, 5.0]))
+    (tensor([5., 6., 5.]), tensor([1., 1., 1.]))
+    >>> (t @ t).lower, type(dk.linalg.inv(t)).__name__
+    (2, 'InverseTensor')
+    """
+
+    def __init__(self, bands: Any, *, lower: int, upper: int) -> None:
+        self.bands = as_tensor("BandedTensor", "bands", bands, 2)
+        self.lower, self.upper = lower, upper
+        if lower < 0 or upper < 0 or self.bands.shape[-2] != lower + upper + 1:
+            raise ValueError(
+                f"BandedTensor: {lower} lower and {upper} upper diagonals are lower + upper + 1 rows of bands, found "
+                f"shape {self.bands.shape}"
+            )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes: (..., n, n)."""
+        return (*self.bands.shape[:-2], self.bands.shape[-1], self.bands.shape[-1])
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the elements."""
+        return self.bands.dtype
+
+    @property
+    def elements(self) -> Tensor:
+        """The bands, with zeros in the places outside the matrix."""
+        bands: Tensor = _inside(self.bands, self.lower, self.upper)
+        return bands
+
+    def to_dense(self) -> Tensor:
+        """Return the matrix as a plain tensor."""
+        return self.added_to(ops.zeros(self.shape, dtype=self.dtype, device=self.bands.device))
+
+    def map_elements(self, function: Callable[[Any], Any]) -> BandedTensor:
+        """Return the matrix with a function applied to the bands."""
+        return BandedTensor(function(self.elements), lower=self.lower, upper=self.upper)
+
+    def map_batch(self, function: Callable[[Any], Any]) -> BandedTensor:
+        """Return the matrix with a function of the axes of the batch applied."""
+        return BandedTensor(function(self.bands), lower=self.lower, upper=self.upper)
+
+    def zip_elements(self, other: BandedTensor, function: Callable[[Any, Any], Any]) -> BandedTensor:
+        """Return a function of two matrices, with the diagonals of both."""
+        lower, upper = max(self.lower, other.lower), max(self.upper, other.upper)
+        widened = [_widened(x.elements, lower - x.lower, upper - x.upper) for x in (self, other)]
+        return BandedTensor(function(*widened), lower=lower, upper=upper)
+
+    def restricted(self, x: Tensor) -> BandedTensor:
+        """Return the bands of a tensor."""
+        rows, columns, inside = _places(self.shape[-1], self.lower, self.upper)
+        bands = x[..., ops.asarray(np.where(inside, rows, columns)), ops.asarray(columns)]
+        return BandedTensor(bands, lower=self.lower, upper=self.upper)
+
+    def added_to(self, x: Tensor) -> Tensor:
+        """Return a tensor with the bands added."""
+        rows, columns, inside = _places(self.shape[-1], self.lower, self.upper)
+        index = (..., ops.asarray(np.where(inside, rows, columns)), ops.asarray(columns))
+        added: Tensor = ops.index_put(x, index, self.elements, accumulate=True)
+        return added
+
+    def elements_at(self, rows: Tensor, columns: Tensor) -> Tensor:
+        """Return the elements at indices."""
+        band = self.upper + rows - columns
+        inside = (band >= 0) & (band <= self.lower + self.upper)
+        chosen = self.bands[..., ops.where(inside, band, 0), columns + 0 * band]
+        here: Tensor = ops.where(inside, chosen, ops.zeros((), dtype=self.dtype))
+        return here
+
+    def times(self, columns: Tensor) -> Tensor:
+        """Return the product with a tensor, a diagonal at a time."""
+        product: Tensor = _times(self.elements, columns, self.lower, self.upper)
+        return product
+
+    def solve_columns(self, columns: Tensor) -> Tensor:
+        """Return the solution by factors with as many diagonals."""
+        return solution(_Bands(self.lower, self.upper), ops.astype(self.elements, columns.dtype), columns)
+
+    def principal(self, start: int, stop: int) -> BandedTensor:
+        """Return the matrix of some of the rows and columns."""
+        return BandedTensor(self.bands[..., start:stop], lower=self.lower, upper=self.upper)
+
+    def __repr__(self) -> str:
+        shown = repr(self.elements).replace("\n", "\n" + " " * len("BandedTensor("))
+        return f"BandedTensor({shown}, lower={self.lower}, upper={self.upper})"
+
+
+def _places(n: int, lower: int, upper: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return row and column of each place of the bands, and whether it lies inside the matrix."""
+    columns = np.broadcast_to(np.arange(n), (lower + upper + 1, n))
+    rows = columns + np.arange(-upper, lower + 1)[:, None]
+    return rows, columns, (rows >= 0) & (rows < n)
+
+
+def _inside(bands: Any, lower: int, upper: int) -> Any:
+    inside = _places(bands.shape[-1], lower, upper)[2]
+    return ops.where(ops.asarray(inside), bands, ops.zeros((), dtype=bands.dtype))
+
+
+def _widened(bands: Any, lower: int, upper: int) -> Any:
+    return ops.pad(bands, [*[(0, 0)] * (bands.ndim - 2), (upper, lower), (0, 0)])
+
+
+def _offsets(lower: int, upper: int) -> Sequence[int]:
+    """Return for each row of the bands how far the elements' rows lie below their columns."""
+    return range(-upper, lower + 1)
+
+
+def _moved(x: Any, offset: int, axis: int) -> Any:
+    """Return an array moved along an axis, with zeros where nothing moves in."""
+    length = x.shape[axis]
+    kept = max(length - abs(offset), 0)
+    index: list[Any] = [slice(None)] * -axis
+    index[0] = slice(0, kept) if offset >= 0 else slice(length - kept, length)
+    widths = [(0, 0)] * x.ndim
+    widths[axis] = (length - kept, 0) if offset >= 0 else (0, length - kept)
+    return ops.pad(x[(..., *index)], widths) if offset else x
+
+
+def _times(bands: Any, columns: Any, lower: int, upper: int) -> Any:
+    terms = [
+        _moved(bands[..., row, :, None] * columns, offset, -2) for row, offset in enumerate(_offsets(lower, upper))
+    ]
+    return sum(terms[1:], terms[0])
+
+
+def _transposed(bands: Any, lower: int, upper: int) -> Any:
+    rows = [_moved(bands[..., row, :], offset, -1) for row, offset in enumerate(_offsets(lower, upper))]
+    return ops.stack(rows[::-1], axis=-2)
+
+
+@dataclass(frozen=True)
+class _Bands:
+    """An array that holds bands, for `solution`."""
+
+    lower: int
+    upper: int
+
+    def solve(self, data: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        solve_banded = scipy_linalg("solve").solve_banded
+        found: np.ndarray = solve_banded((self.lower, self.upper), data, columns, check_finite=False)
+        return found
+
+    def log_determinant(self, data: np.ndarray) -> tuple[Any, Any]:
+        """Return sign and logarithm of the determinant, from LAPACK's factors."""
+        padded = np.concatenate([np.zeros((self.lower, data.shape[-1]), data.dtype), data])
+        (factor,) = scipy_linalg("slogdet").get_lapack_funcs(("gbtrf",), (padded,))
+        factors, swaps, _ = factor(padded, self.lower, self.upper)
+        diagonal = factors[self.lower + self.upper]
+        sizes = np.abs(diagonal)
+        if not sizes.all():
+            return 0, -np.inf
+        odd = np.count_nonzero(swaps != np.arange(diagonal.size)) % 2
+        return (-1) ** odd * np.prod(diagonal / sizes), np.sum(np.log(sizes))
+
+    def adjoint(self, data: Any) -> tuple[Any, _Bands]:
+        return ops.conj(_transposed(data, self.lower, self.upper)), _Bands(self.upper, self.lower)
+
+    def times(self, data: Any, columns: Any) -> Any:
+        return _times(_inside(data, self.lower, self.upper), columns, self.lower, self.upper)
+
+    def outer(self, left: Any, right: Any) -> Any:
+        rows = [ops.sum(_moved(left, -offset, -2) * right, axis=-1) for offset in _offsets(self.lower, self.upper)]
+        return ops.stack(rows, axis=-2)
+
+
+implement_pairs(BandedTensor)
+implement_lazy_inverse(BandedTensor)
+
+
+@tensor_protocol.converts()
+def banded_of_diagonal(x: DiagonalTensor) -> BandedTensor:
+    return BandedTensor(x.values[..., None, :], lower=0, upper=0)
+
+
+@implements(ops.matmul)
+def matmul_banded(x1: BandedTensor, x2: BandedTensor, /) -> BandedTensor:
+    check_product(x1.shape, x2.shape)
+    left, right = x1.elements, x2.elements
+    rows: dict[int, Any] = {}
+    for i, one in enumerate(_offsets(x1.lower, x1.upper)):
+        for j, other in enumerate(_offsets(x2.lower, x2.upper)):
+            product = _moved(left[..., i, :], -other, -1) * right[..., j, :]
+            rows[one + other] = rows[one + other] + product if one + other in rows else product
+    return BandedTensor(
+        ops.stack([rows[offset] for offset in sorted(rows)], axis=-2), lower=max(rows), upper=-min(rows)
+    )
+
+
+@implements(ops.matrix_transpose)
+def matrix_transpose_banded(x: BandedTensor, /) -> BandedTensor:
+    return BandedTensor(_transposed(x.elements, x.lower, x.upper), lower=x.upper, upper=x.lower)
+
+
+@implements(linalg.diagonal)
+def diagonal_banded(x: BandedTensor, /, *, offset: int = 0) -> Any:
+    n = x.shape[-1]
+    if not -x.lower <= offset <= x.upper or abs(offset) >= n:
+        return ops.zeros((*x.shape[:-2], max(n - abs(offset), 0)), dtype=x.dtype)
+    return +x.bands[..., x.upper - offset, max(offset, 0) : n + min(offset, 0)]
+
+
+@implements(linalg.slogdet)
+def slogdet_banded(x: BandedTensor, /) -> Any:
+    if not (x.lower and x.upper):
+        return slogdet_of_diagonal(linalg.diagonal(x))
+    return linalg.SlogdetResult(*_LogDeterminant.apply(floating(x.elements), _Bands(x.lower, x.upper)))
+
+
+@implements(linalg.det)
+def det_banded(x: BandedTensor, /) -> Any:
+    if not (x.lower and x.upper):
+        return ops.prod(floating(linalg.diagonal(x)), axis=-1)
+    sign, logarithm = linalg.slogdet(x)
+    return sign * ops.exp(logarithm)
+
+
+class _LogDeterminant(autograd.Function):
+    """Sign and logarithm of determinants; the cotangent of the bands takes the inverse in their places."""
+
+    @staticmethod
+    @override
+    def forward(bands: Tensor, form: _Bands) -> tuple[Tensor, Tensor]:
+        array = np.asarray(bands.detach())
+        pairs = [form.log_determinant(array[index]) for index in np.ndindex(array.shape[:-2])]
+        signs, logarithms = (np.array(one).reshape(array.shape[:-2]) for one in zip(*pairs, strict=True))
+        return ops.asarray(signs, dtype=bands.dtype), ops.asarray(logarithms, dtype=ops.real(bands).dtype)
+
+    @staticmethod
+    @override
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.form = inputs[1]
+        ctx.save_for_backward(inputs[0])
+        ctx.save_for_forward(inputs[0])
+        ctx.mark_non_differentiable(output[0])
+
+    @staticmethod
+    @override
+    def backward(ctx: Any, sign: Any, g: Tensor) -> Any:
+        return g[..., None, None] * _inverse_in_places(ctx), None
+
+    @staticmethod
+    @override
+    def jvp(ctx: Any, bands_t: Tensor, form: Any) -> Any:
+        weights = ops.conj(_inverse_in_places(ctx))
+        return None, ops.real(ops.sum(weights * bands_t, axis=(-2, -1)))
+
+    @staticmethod
+    @override
+    def vmap(info: Any, in_dims: Any, bands: Tensor, form: _Bands) -> Any:
+        return _LogDeterminant.apply(ops.moveaxis(bands, in_dims[0], 0), form), (0, 0)
+
+
+def _inverse_in_places(ctx: Any) -> Any:
+    """Return the elements of the inverse's conjugate transpose in the places of the bands."""
+    (bands,) = ctx.saved_tensors
+    unit = ops.eye(bands.shape[-1], dtype=bands.dtype)
+    adjoint, form = ctx.form.adjoint(bands)
+    return ctx.form.outer(solution(form, adjoint, unit), unit)

@@ -1,0 +1,191 @@
+"""`StructuredTensor`, what all structured matrices derive from: rules that hold whatever the structure is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dispatchkit import linalg, ops
+from dispatchkit.declare.wrapping import holds
+from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.fallbacks import fallback
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor import ArrayMethods, Tensor
+
+__all__ = [
+    "Number",
+    "StructuredTensor",
+    "as_tensor",
+    "axis_of",
+    "check_product",
+    "check_system",
+    "filled",
+    "floating",
+    "promoted",
+    "same_size",
+    "slogdet_of_diagonal",
+]
+
+Number = int | float | complex
+
+
+@tensor_protocol.array_type(fallback=fallback.convert | fallback.decompose | fallback.dense, fields=())
+class StructuredTensor(ArrayMethods):
+    """A matrix, or a batch of matrices, that is held by less than its elements.
+
+    A structure derives from this class and defines `shape`, `dtype`, `to_dense` and the methods below that it has a
+    way for. The products with tensors, systems of equations, slices, sums and scalings of all structures are written
+    on these methods; their operands come checked and of the right dtype.
+    """
+
+    def to_dense(self) -> Tensor:
+        """Return the matrix as a plain tensor."""
+        rows, columns = self.shape[-2:]
+        dense: Tensor = self.elements_at(ops.arange(rows)[:, None], ops.arange(columns)[None, :])
+        return dense
+
+    def map_elements(self, function: Callable[[Any], Any]) -> Any:
+        """Return the structure with a function that maps 0 to 0 applied to the elements."""
+        return decline(f"{type(self).__name__} holds no elements")
+
+    def map_linear(self, function: Callable[[Any], Any]) -> Any:
+        """Return the structure with a linear function, such as scaling, applied to the elements."""
+        return self.map_elements(function)
+
+    def zip_elements(self, other: Any, function: Callable[[Any, Any], Any]) -> Any:
+        """Return a function of two, which maps zeros to 0, of the elements of two matrices of this class and size."""
+        return decline(f"{type(self).__name__} holds no elements")
+
+    def restricted(self, x: Tensor) -> Any:
+        """Return the elements of a tensor of shape (..., M, N) in the places where this structure has its own."""
+        return decline(f"{type(self).__name__} holds no elements")
+
+    def added_to(self, x: Tensor) -> Any:
+        """Return a tensor of shape (..., M, N) with the matrix added."""
+        return decline(f"{type(self).__name__} cannot be added in place")
+
+    def map_batch(self, function: Callable[[Any], Any]) -> Any:
+        """Return the structure with a function of the axes of the batch applied, such as an index."""
+        return decline(f"{type(self).__name__} cannot be indexed along its batch")
+
+    def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
+        """Return the elements at indices, in range and of as many axes, which broadcast behind the batch."""
+        return decline(f"{type(self).__name__} computes no single elements")
+
+    def times(self, columns: Tensor) -> Any:
+        """Return the product with a tensor of shape (..., N, K)."""
+        return decline(f"{type(self).__name__} has no product with tensors")
+
+    def times_from_left(self, rows: Tensor) -> Any:
+        """Return the product of a tensor of shape (..., K, M) with the matrix."""
+        return ops.matrix_transpose(ops.matmul(ops.matrix_transpose(self), ops.matrix_transpose(rows)))
+
+    def solve_columns(self, columns: Tensor) -> Any:
+        """Return the solution of the system with right-hand sides of shape (..., N, K)."""
+        return decline(f"{type(self).__name__} has no direct way to solve a system")
+
+    def principal(self, start: int, stop: int) -> Any:
+        """Return the square submatrix of the rows and columns `start` to `stop`."""
+        return decline(f"a slice of a {type(self).__name__} has no structure")
+
+
+# Operands.
+
+
+def check_product(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    """Check that arrays of two shapes can be multiplied.
+
+    Raises
+    ------
+    ValueError : if not
+    """
+    inner = right[0] if len(right) == 1 else right[-2] if right else None
+    if not left or inner != left[-1]:
+        raise ValueError(f"matmul: arrays of shapes {left} and {right} cannot be multiplied")
+
+
+def check_system(matrix: tuple[int, ...], right: tuple[int, ...]) -> None:
+    """Check that a matrix is square and that a right-hand side, a vector or columns, has as many rows.
+
+    Raises
+    ------
+    ValueError : if not
+    """
+    if matrix[-1] != matrix[-2]:
+        raise ValueError(f"solve: the matrix must be square, found shape {matrix}")
+    rows = right[0] if len(right) == 1 else right[-2] if right else None
+    if rows != matrix[-1]:
+        raise ValueError(f"solve: matrix of shape {matrix} and right-hand side of shape {right} do not fit")
+
+
+def same_size(name: str, x1: StructuredTensor, x2: StructuredTensor) -> bool:
+    """Return whether the matrices of two operands have one size; False where axes of length 1 broadcast.
+
+    Raises
+    ------
+    ValueError : if the shapes do not broadcast
+    """
+    if x1.shape == x2.shape:
+        return True
+    for one, other in zip(reversed(x1.shape), reversed(x2.shape), strict=False):
+        if one != other and 1 not in (one, other):
+            types = f"{type(x1).__name__} and {type(x2).__name__}"
+            types = f"{type(x1).__name__}s" if type(x1) is type(x2) else types
+            raise ValueError(f"{name}: {types} of shapes {x1.shape} and {x2.shape} do not broadcast")
+    return x1.shape[-2:] == x2.shape[-2:]
+
+
+def promoted(x: Tensor, dtype: Any) -> Tensor:
+    """Return a tensor of the dtype that it has with elements of another."""
+    wanted = np.result_type(x.dtype, dtype)
+    return x if x.dtype == wanted else ops.astype(x, wanted)
+
+
+def filled(shape: tuple[int, ...], value: Any) -> Tensor:
+    """Return a tensor of a shape with one value, a number or a 0-D tensor, in every place."""
+    return ops.broadcast_to(value if isinstance(value, Tensor) else tensor_protocol.types.wrap(value), shape)
+
+
+def floating(value: Any) -> Tensor:
+    """Return a number or a tensor as a tensor of floating-point or complex numbers."""
+    tensor: Tensor = value if isinstance(value, Tensor) else tensor_protocol.types.wrap(value)
+    return tensor if tensor.dtype.kind in "fc" else ops.astype(tensor, np.float64)
+
+
+def as_tensor(cls: str, name: str, value: Any, ndim: int) -> Tensor:
+    """Return a field as a tensor.
+
+    Raises
+    ------
+    ValueError : if it has less axes than one matrix needs
+    """
+    tensor: Tensor = value if isinstance(value, Tensor) else ops.asarray(value)
+    if tensor.ndim < ndim:
+        axes = "an axis" if ndim == 1 else f"{ndim} axes"
+        raise ValueError(f"{cls}: {name} must have {axes} at least, found shape {tensor.shape}")
+    return tensor
+
+
+def slogdet_of_diagonal(values: Tensor) -> Any:
+    """Return what `slogdet` gives for matrices whose eigenvalues are given; a decline where some are singular."""
+    values = floating(values)
+    sizes = ops.abs(values)
+    if holds(sizes != 0, traced=True):
+        return linalg.SlogdetResult(ops.prod(values / sizes, axis=-1), ops.sum(ops.log(sizes), axis=-1))
+    if holds(ops.any(sizes == 0, axis=-1)):
+        return linalg.SlogdetResult(ops.prod(values * 0, axis=-1), ops.sum(sizes * 0, axis=-1) - float("inf"))
+    return decline("some matrices of the batch are singular")
+
+
+def axis_of(name: str, x: StructuredTensor, axis: int) -> int:
+    """Return an axis counted from the front.
+
+    Raises
+    ------
+    IndexError : if there is no such axis
+    """
+    if not -x.ndim <= axis < x.ndim:
+        raise IndexError(f"{name}: axis {axis} is out of range for a {type(x).__name__}, which has {x.ndim} axes")
+    return axis % x.ndim

@@ -1,0 +1,230 @@
+"""`BlockDiagonalTensor`: matrices along the diagonal of a larger one."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dispatchkit import linalg, ops
+from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor import Tensor
+from dispatchkit.types.structured.base import StructuredTensor, as_tensor, check_product
+from dispatchkit.types.structured.diagonal import DiagonalTensor
+from dispatchkit.types.structured.elementwise import implement_pairs
+from dispatchkit.types.structured.permutation import PermutationTensor
+
+__all__ = ["BlockDiagonalTensor"]
+
+implements = tensor_protocol.implements
+
+
+@tensor_protocol.array_type(fields=("blocks",))
+class BlockDiagonalTensor(StructuredTensor):
+    """Square matrices along the diagonal of a larger one, with zeros elsewhere.
+
+    Parameters
+    ----------
+    blocks : square matrices of any sizes, each a tensor of shape (..., b, b)
+
+    Raises
+    ------
+    ValueError : if there is no block, or one is not square
+
+    Notes
+    -----
+    All is done block by block, so that a system takes the sum of b³. Sums and products of matrices with blocks of the
+    same sizes, inverses and Cholesky factors have these blocks, too; eigenvectors are those of the blocks in another
+    order. Source: the block diagonal matrices of linear_operator, SciPy's `block_diag`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> m = dk.types.BlockDiagonalTensor([[[2.0, 1.0], [1.0, 2.0]], [[4.0]]])
+    >>> m @ dk.ones(3), dk.linalg.trace(m)
+    (tensor([3., 3., 4.]), tensor(8.))
+    >>> dk.linalg.inv(m).blocks[1]
+    tensor([[0.2500]])
+    """
+
+    def __init__(self, blocks: Sequence[Any]) -> None:
+        self.blocks = tuple(as_tensor("BlockDiagonalTensor", "a block", block, 2) for block in blocks)
+        shapes = [block.shape for block in self.blocks]
+        if not shapes or any(shape[-1] != shape[-2] for shape in shapes):
+            raise ValueError(f"BlockDiagonalTensor: the blocks must be square matrices, found shapes {shapes}")
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of rows of each block."""
+        return tuple(block.shape[-1] for block in self.blocks)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        batch = np.broadcast_shapes(*(block.shape[:-2] for block in self.blocks))
+        return (*batch, sum(self.sizes), sum(self.sizes))
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the elements."""
+        return np.result_type(*(block.dtype for block in self.blocks))
+
+    @property
+    def slices(self) -> list[slice]:
+        """The rows of each block."""
+        ends = list(itertools.accumulate(self.sizes, initial=0))
+        return [slice(start, stop) for start, stop in itertools.pairwise(ends)]
+
+    def to_dense(self) -> Tensor:
+        """Return the matrix as a plain tensor."""
+        return self.added_to(ops.zeros(self.shape, dtype=self.dtype, device=self.blocks[0].device))
+
+    def map_elements(self, function: Callable[[Any], Any]) -> BlockDiagonalTensor:
+        """Return the matrix with a function applied to each block."""
+        return BlockDiagonalTensor([function(block) for block in self.blocks])
+
+    def map_batch(self, function: Callable[[Any], Any]) -> Any:
+        """Return the matrix with a function of the axes of the batch applied to each block."""
+        if any(block.shape[:-2] != self.shape[:-2] for block in self.blocks):
+            return decline("a block broadcasts along the batch")
+        return self.map_elements(function)
+
+    def zip_elements(self, other: BlockDiagonalTensor, function: Callable[[Any, Any], Any]) -> Any:
+        """Return a function of two matrices with blocks of the same sizes."""
+        if self.sizes != other.sizes:
+            return decline("the blocks have different sizes")
+        return BlockDiagonalTensor([function(*pair) for pair in zip(self.blocks, other.blocks, strict=True)])
+
+    def restricted(self, x: Tensor) -> BlockDiagonalTensor:
+        """Return the blocks of a tensor."""
+        return BlockDiagonalTensor([x[..., place, place] for place in self.slices])
+
+    def added_to(self, x: Tensor) -> Tensor:
+        """Return a tensor with the blocks added."""
+        for place, block in zip(self.slices, self.blocks, strict=True):
+            index = ops.arange(place.start, place.stop)
+            x = ops.index_put(x, (..., index[:, None], index[None, :]), block, accumulate=True)
+        return x
+
+    def elements_at(self, rows: Tensor, columns: Tensor) -> Tensor:
+        """Return the elements at indices."""
+        found = ops.zeros((), dtype=self.dtype)
+        for place, block in zip(self.slices, self.blocks, strict=True):
+            if block.shape[-1]:
+                inside = (rows >= place.start) & (rows < place.stop) & (columns >= place.start) & (columns < place.stop)
+                index = tuple(ops.where(inside, one - place.start, 0) for one in (rows, columns))
+                found = ops.where(inside, block[(..., *index)], found)
+        return ops.broadcast_to(found, (*self.shape[:-2], *np.broadcast_shapes(rows.shape, columns.shape)))
+
+    def times(self, columns: Tensor) -> Any:
+        """Return the product with a tensor, block by block."""
+        parts = zip(self.slices, self.blocks, strict=True)
+        return self._stacked([block @ columns[..., place, :] for place, block in parts], columns)
+
+    def solve_columns(self, columns: Tensor) -> Any:
+        """Return the solution, block by block."""
+        batch = (*self.shape[:-2],)
+        found = []
+        for place, block in zip(self.slices, self.blocks, strict=True):
+            own = ops.astype(ops.broadcast_to(block, (*batch, *block.shape[-2:])), columns.dtype)
+            found.append(linalg.solve(own, columns[..., place, :]))
+        return self._stacked(found, columns)
+
+    def _stacked(self, parts: Sequence[Tensor], columns: Tensor) -> Any:
+        batch = np.broadcast_shapes(self.shape[:-2], columns.shape[:-2])
+        return ops.concat([ops.broadcast_to(part, (*batch, *part.shape[-2:])) for part in parts], axis=-2)
+
+    def __repr__(self) -> str:
+        return f"BlockDiagonalTensor([{', '.join(map(repr, self.blocks))}])"
+
+
+implement_pairs(BlockDiagonalTensor)
+
+
+def _with_diagonal(function: Any) -> None:
+    """Register a function of a block diagonal and a diagonal matrix, which is split into parts of the blocks' sizes."""
+
+    def split(x: BlockDiagonalTensor, d: DiagonalTensor) -> list[DiagonalTensor]:
+        return [DiagonalTensor(d.values[..., place]) for place in x.slices]
+
+    def right(x1: BlockDiagonalTensor, x2: DiagonalTensor, /) -> Any:
+        if x1.shape[-1] != x2.shape[-1]:
+            return decline("the sizes differ")
+        return BlockDiagonalTensor([function(*pair) for pair in zip(x1.blocks, split(x1, x2), strict=True)])
+
+    def left(x1: DiagonalTensor, x2: BlockDiagonalTensor, /) -> Any:
+        if x1.shape[-1] != x2.shape[-1]:
+            return decline("the sizes differ")
+        return BlockDiagonalTensor([function(*pair) for pair in zip(split(x2, x1), x2.blocks, strict=True)])
+
+    for handler, types in (
+        (right, (BlockDiagonalTensor, DiagonalTensor)),
+        (left, (DiagonalTensor, BlockDiagonalTensor)),
+    ):
+        handler.__name__ = handler.__qualname__ = f"{function.__name__}_of_blocks_and_diagonal"
+        implements(function, *types)(handler)
+
+
+for _function in (ops.add, ops.subtract, ops.matmul):
+    _with_diagonal(_function)
+
+
+@implements(ops.matmul)
+def matmul_block_diagonals(x1: BlockDiagonalTensor, x2: BlockDiagonalTensor, /) -> Any:
+    check_product(x1.shape, x2.shape)
+    return x1.zip_elements(x2, ops.matmul)
+
+
+@implements(ops.matrix_transpose)
+def matrix_transpose_block_diagonal(x: BlockDiagonalTensor, /) -> BlockDiagonalTensor:
+    return x.map_elements(ops.matrix_transpose)
+
+
+@implements(linalg.inv)
+def inv_block_diagonal(x: BlockDiagonalTensor, /) -> BlockDiagonalTensor:
+    return x.map_elements(linalg.inv)
+
+
+@implements(linalg.cholesky)
+def cholesky_block_diagonal(x: BlockDiagonalTensor, /, *, upper: bool = False) -> BlockDiagonalTensor:
+    return x.map_elements(lambda block: linalg.cholesky(block, upper=upper))
+
+
+@implements(linalg.det)
+def det_block_diagonal(x: BlockDiagonalTensor, /) -> Tensor:
+    first, *others = (linalg.det(block) for block in x.blocks)
+    return math.prod(others, start=first)
+
+
+@implements(linalg.slogdet)
+def slogdet_block_diagonal(x: BlockDiagonalTensor, /) -> Any:
+    signs, logarithms = zip(*(linalg.slogdet(block) for block in x.blocks), strict=True)
+    return linalg.SlogdetResult(math.prod(signs[1:], start=signs[0]), sum(logarithms[1:], logarithms[0]))
+
+
+@implements(linalg.eigvalsh)
+def eigvalsh_block_diagonal(x: BlockDiagonalTensor, /) -> Any:
+    return ops.sort(_along(x, [linalg.eigvalsh(block) for block in x.blocks]), axis=-1)
+
+
+@implements(linalg.eigh)
+def eigh_block_diagonal(x: BlockDiagonalTensor, /) -> Any:
+    values, vectors = zip(*(linalg.eigh(block) for block in x.blocks), strict=True)
+    joined = _along(x, values)
+    order = ops.argsort(joined, axis=-1)
+    vectors_in_order: Any = BlockDiagonalTensor(vectors) @ ops.matrix_transpose(PermutationTensor(order, dtype=x.dtype))
+    return linalg.EighResult(ops.take_along_axis(joined, order, axis=-1), vectors_in_order)
+
+
+@implements(linalg.svdvals)
+def svdvals_block_diagonal(x: BlockDiagonalTensor, /) -> Any:
+    return ops.sort(_along(x, [linalg.svdvals(block) for block in x.blocks]), axis=-1, descending=True)
+
+
+def _along(x: BlockDiagonalTensor, parts: Sequence[Any]) -> Any:
+    """Return vectors that belong to the blocks, one after the other."""
+    return ops.concat([ops.broadcast_to(part, (*x.shape[:-2], part.shape[-1])) for part in parts], axis=-1)

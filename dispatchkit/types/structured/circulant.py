@@ -1,0 +1,254 @@
+"""`CirculantTensor`: a matrix each row of which is the row above, moved on by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import NoneType
+from typing import Any
+
+import numpy as np
+from typing_extensions import override
+
+from dispatchkit import fft, linalg, ops
+from dispatchkit.declare.wrapping import holds
+from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.kinds import kinds
+from dispatchkit.tensor import Tensor
+from dispatchkit.types.structured.base import Number, StructuredTensor, filled, floating, promoted
+
+__all__ = ["CirculantTensor", "filtered", "fit_elementwise"]
+
+implements = tensor_protocol.implements
+
+
+@tensor_protocol.array_type(fields=("column",))
+class CirculantTensor(StructuredTensor):
+    """The n×n matrix with elements ``column[(i - j) % n]``.
+
+    Parameters
+    ----------
+    column : the first column, of shape (..., n); axes in front make a batch of matrices
+
+    Raises
+    ------
+    ValueError : if `column` is 0-D
+
+    Notes
+    -----
+    The vectors of the Fourier transform are eigenvectors of every circulant matrix, and the transform of its column
+    holds the eigenvalues. Products with vectors, systems of equations, determinants and functions of the matrix take
+    O(n log n); sums, products, inverses, transposes and functions applied to the elements are circulant again. Source:
+    G. H. Golub and C. F. Van Loan, Matrix Computations, 4th ed., section 4.8.2.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> c = dk.types.CirculantTensor([3.0, 1.0])
+    >>> c @ dk.asarray([1.0, 0.0])
+    tensor([3., 1.])
+    >>> c @ c
+    CirculantTensor([10., 6.])
+    >>> (c @ dk.linalg.inv(c)).column
+    tensor([1., 0.])
+    """
+
+    def __init__(self, column: Any) -> None:
+        self.column: Tensor = column if isinstance(column, Tensor) else ops.asarray(column)
+        if self.column.ndim == 0:
+            raise ValueError("CirculantTensor: column must have an axis, found a 0-D array")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes: (..., n, n)."""
+        return (*self.column.shape, self.column.shape[-1])
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the elements, that of the column."""
+        return self.column.dtype
+
+    @property
+    def spectrum(self) -> Tensor:
+        """The eigenvalues in the order of the frequencies: of a real matrix those of `rfft`, else those of `fft`."""
+        return _spectrum(floating(self.column), self.column.shape[-1])
+
+    def apply(self, function: Callable[[Tensor], Tensor]) -> CirculantTensor:
+        """Return a function of the matrix, such as its exponential: ``c.apply(dk.exp)``.
+
+        Parameters
+        ----------
+        function : is given the eigenvalues as complex numbers, and gives those of the result; of a real matrix it gets
+            one of each conjugate pair and must give conjugates for conjugates, as real power series do
+        """
+        return _from_spectrum(self, function(self.spectrum))
+
+    @override
+    def map_linear(self, function: Callable[[Any], Any]) -> CirculantTensor:
+        return CirculantTensor(function(self.column))
+
+    @override
+    def map_batch(self, function: Callable[[Any], Any]) -> CirculantTensor:
+        return CirculantTensor(function(self.column))
+
+    @override
+    def elements_at(self, rows: Tensor, columns: Tensor) -> Tensor:
+        found: Tensor = self.column[..., (rows - columns) % self.column.shape[-1]]
+        return found
+
+    @override
+    def times(self, columns: Tensor) -> Any:
+        return filtered(self, columns, self.column, self.column.shape[-1])
+
+    @override
+    def solve_columns(self, columns: Tensor) -> Any:
+        return linalg.inv(CirculantTensor(promoted(self.column, columns.dtype))).times(columns)
+
+    def __repr__(self) -> str:
+        return f"CirculantTensor({str(self.column).removeprefix('tensor(').removesuffix(')')})"
+
+
+# Fourier transforms along the last axis.
+
+
+def _spectrum(x: Tensor, n: int) -> Tensor:
+    """Return the Fourier transform of vectors with zeros appended to length n, of real ones the first half."""
+    if not n:
+        return ops.astype(x, np.complex128)
+    made: Tensor = fft.fft(x, n=n) if ops.isdtype(x.dtype, "complex floating") else fft.rfft(x, n=n)
+    return made
+
+
+def _back(spectrum: Tensor, n: int, dtype: Any) -> Tensor:
+    """Return the vectors of length n, real or complex as `dtype` is, that have a Fourier transform."""
+    if not n:
+        return ops.astype(ops.real(spectrum), dtype)
+    made: Tensor = fft.ifft(spectrum, n=n) if ops.isdtype(dtype, "complex floating") else fft.irfft(spectrum, n=n)
+    return made
+
+
+def filtered(matrix: StructuredTensor, columns: Tensor, kernel: Tensor, n: int) -> Any:
+    """Return columns of shape (..., N, K), convolved with kernels of shape (..., n) around a circle of length n.
+
+    The first rows of the matrix are kept.
+    """
+    if np.result_type(matrix.dtype, columns.dtype).kind not in "fc":
+        return decline("Fourier transforms give floating-point numbers")
+    if not holds(ops.isfinite(columns), traced=True) or not holds(ops.isfinite(kernel), traced=True):
+        return decline("a Fourier transform spreads inf and nan over all elements")
+    dtype = np.result_type(matrix.dtype, columns.dtype)
+    lines = ops.astype(ops.matrix_transpose(columns), dtype, copy=False)
+    product = _spectrum(lines, n) * _spectrum(ops.astype(kernel, dtype, copy=False), n)[..., None, :]
+    return ops.matrix_transpose(_back(product, n, dtype)[..., : matrix.shape[-2]])
+
+
+def _from_spectrum(x: CirculantTensor, spectrum: Tensor) -> CirculantTensor:
+    return CirculantTensor(_back(spectrum, x.column.shape[-1], floating(x.column).dtype))
+
+
+def _all_eigenvalues(x: CirculantTensor) -> Tensor:
+    found: Tensor = fft.fft(floating(x.column)) if x.column.shape[-1] else _spectrum(floating(x.column), 0)
+    return found
+
+
+# Functions of the elements, and of pairs of elements in the same place.
+
+
+@implements(kinds.elementwise, CirculantTensor)
+def elementwise_circulant(op: Any, /, *args: Any, **kwargs: Any) -> Any:
+    found: list[Any] = []
+
+    def opened(name: str, value: Any) -> Any:
+        found.append(value)
+        return value.column if isinstance(value, CirculantTensor) else value
+
+    args, kwargs = tensor_protocol.map_arguments(op, args, kwargs, opened)
+    if not fit_elementwise(found, CirculantTensor):
+        return decline("the elements of another array are not those of a circulant matrix")
+    return CirculantTensor(op(*args, **kwargs))
+
+
+def fit_elementwise(arguments: Iterable[Any], structure: type) -> bool:
+    """Return whether all arguments are numbers, 0-D tensors, or matrices of one size and structure."""
+    matrices: list[Any] = []
+    others: list[Any] = []
+    for x in arguments:
+        (matrices if isinstance(x, structure) else others).append(x)
+    return len({x.shape[-2:] for x in matrices}) == 1 and all(
+        x.ndim == 0 if isinstance(x, (Tensor, np.ndarray)) else isinstance(x, (Number, np.generic, NoneType))
+        for x in others
+    )
+
+
+@implements(ops.add)
+def add_circulants(x1: CirculantTensor, x2: CirculantTensor, /) -> Any:
+    return elementwise_circulant(ops.add, x1, x2)
+
+
+# Products and linear algebra.
+
+
+@implements(ops.matmul)
+def matmul_circulants(x1: CirculantTensor, x2: CirculantTensor, /) -> Any:
+    if x1.shape[-1] != x2.shape[-1]:
+        return decline("the sizes differ")
+    product = filtered(x1, x2.column[..., None], x1.column, x1.shape[-1])
+    return product if product is NotImplemented else CirculantTensor(product[..., 0])
+
+
+@implements(ops.matrix_transpose)
+def matrix_transpose_circulant(x: CirculantTensor, /) -> CirculantTensor:
+    return CirculantTensor(ops.roll(ops.flip(x.column, axis=-1), 1, axis=-1))
+
+
+@implements(linalg.inv)
+def inv_circulant(x: CirculantTensor, /) -> Any:
+    if not holds(ops.isfinite(x.column), traced=True):
+        return decline("a Fourier transform spreads inf and nan over all elements")
+    if not holds(x.spectrum != 0, traced=True):
+        raise np.linalg.LinAlgError("inv: singular matrix: a CirculantTensor with the eigenvalue 0")
+    return x.apply(ops.reciprocal)
+
+
+@implements(linalg.matrix_power)
+def matrix_power_circulant(x: CirculantTensor, n: int, /) -> Any:
+    if x.dtype.kind not in "fc" or not holds(ops.isfinite(x.column), traced=True):
+        return decline("Fourier transforms take finite floating-point numbers")
+    return x.apply(lambda spectrum: spectrum**n) if n >= 0 else linalg.matrix_power(linalg.inv(x), -n)
+
+
+@implements(linalg.slogdet)
+def slogdet_circulant(x: CirculantTensor, /) -> Any:
+    eigenvalues = _all_eigenvalues(x)
+    if not holds(eigenvalues != 0, traced=True):
+        return decline("some matrix is singular")
+    magnitudes = ops.abs(eigenvalues)
+    sign = ops.prod(eigenvalues / magnitudes, axis=-1)
+    if x.dtype.kind != "c":
+        sign = ops.round(ops.real(sign))
+    return linalg.SlogdetResult(sign, ops.sum(ops.log(magnitudes), axis=-1))
+
+
+@implements(linalg.det)
+def det_circulant(x: CirculantTensor, /) -> Tensor:
+    found: Tensor = ops.prod(_all_eigenvalues(x), axis=-1)
+    return found if x.dtype.kind == "c" else ops.real(found)
+
+
+@implements(linalg.svdvals)
+def svdvals_circulant(x: CirculantTensor, /) -> Tensor:
+    return ops.sort(ops.abs(_all_eigenvalues(x)), axis=-1, descending=True)
+
+
+@implements(linalg.eigvals)
+def eigvals_circulant(x: CirculantTensor, /) -> Tensor:
+    return _all_eigenvalues(x)
+
+
+@implements(ops.sum)
+def sum_circulant(x: CirculantTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if x.ndim != 2 or axis not in (None, 0, 1, -1, -2):
+        return decline("the sums of a batch are not one number each")
+    n, line = x.shape[-1], ops.sum(x.column)
+    shape = {True: (1, 1), False: ()} if axis is None else {True: (1, n) if axis % 2 == 0 else (n, 1), False: (n,)}
+    return filled(shape[keepdims], line * n if axis is None else line)

@@ -1,0 +1,205 @@
+"""`ShiftedKroneckerTensor`: a Kronecker product of symmetric matrices and a multiple of the identity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from typing_extensions import override
+
+from dispatchkit import linalg, ops
+from dispatchkit.declare.wrapping import holds
+from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor import Tensor
+from dispatchkit.types.structured.base import StructuredTensor, floating
+from dispatchkit.types.structured.kronecker import KroneckerTensor, is_finite, is_hermitian, plain, products_of
+from dispatchkit.types.structured.scalar import ScalarTensor
+
+__all__ = ["ShiftedKroneckerTensor"]
+
+implements = tensor_protocol.implements
+STEPS = 2  # to which order derivatives of solutions are computed
+
+
+@tensor_protocol.array_type(fields=("product", "shift"))
+class ShiftedKroneckerTensor(StructuredTensor):
+    """The matrix ``product + shift * I``, as the sum of a `KroneckerTensor` and a `ScalarTensor` gives it.
+
+    Parameters
+    ----------
+    product : Kronecker product of square matrices
+    shift : number or 0-D tensor
+
+    Raises
+    ------
+    ValueError : if the product is not square
+
+    Notes
+    -----
+    The eigenvectors are those of the product, whatever the shift is, so that systems and determinants take O(Σ m_i³)
+    for the eigenvectors of the factors of m_i rows, which must be symmetric or Hermitian, and O(n Σ m_i) for n = Π m_i.
+    Derivatives of solutions and determinants are computed to the second order. They do not pass through those of the
+    eigenvectors, and are right where eigenvalues are equal, too. Sources: as for `KroneckerTensor`.
+    """
+
+    def __init__(self, product: KroneckerTensor, shift: Any) -> None:
+        if any(f.shape[-1] != f.shape[-2] for f in product.factors):
+            raise ValueError(
+                f"ShiftedKroneckerTensor: the factors must be square, found {[f.shape for f in product.factors]}"
+            )
+        self.product, self.shift = product, shift
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes: (..., n, n)."""
+        return self.product.shape
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the elements."""
+        return self._diagonal.dtype if not self.shape[-1] else np.result_type(self.product.dtype, self._diagonal.dtype)
+
+    @property
+    def _diagonal(self) -> ScalarTensor:
+        return ScalarTensor(self.shape[-1], self.shift)
+
+    def to_dense(self) -> Tensor:
+        """Return the matrix as a plain tensor."""
+        dense: Tensor = self.product.to_dense() + self._diagonal
+        return dense
+
+    @override
+    def map_linear(self, function: Callable[[Any], Any]) -> ShiftedKroneckerTensor:
+        return ShiftedKroneckerTensor(self.product.map_linear(function), function(self.shift))
+
+    @override
+    def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
+        return self.product.elements_at(rows, columns) + ops.where(rows == columns, self.shift, 0)
+
+    @override
+    def times(self, columns: Tensor) -> Any:
+        product = self.product.times(columns)
+        return product if product is NotImplemented else product + self.shift * columns
+
+    @override
+    def solve_columns(self, columns: Tensor) -> Any:
+        if not _by_eigenvectors(self) or not is_finite(self.product, columns):
+            return decline("some factor is not symmetric, or there are inf or nan")
+        vectors, values = _eigen(self)
+        back = ops.conj(ops.matrix_transpose(vectors))
+
+        def solved(right: Tensor) -> Tensor:
+            solution: Tensor = vectors @ ((back @ right) / values[..., None])
+            return solution
+
+        # Steps of the chord method from the solution, which keep the value: each makes one more order of derivatives
+        # right without one of the eigenvectors, which have none where eigenvalues are equal.
+        solution = solved(columns.detach())
+        for _ in range(STEPS):
+            residual = columns - self @ solution
+            if not _in_graph(residual):
+                break
+            solution = solution + solved(residual)
+        return solution
+
+    def __repr__(self) -> str:
+        return f"ShiftedKroneckerTensor({self.product!r}, shift={self.shift!r})"
+
+
+def _by_eigenvectors(x: ShiftedKroneckerTensor) -> bool:
+    return x.shape[-1] > 0 and is_finite(x.product) and is_hermitian(x.product)
+
+
+def _in_graph(x: Tensor) -> bool:
+    return bool(x.requires_grad or x.is_tracer)
+
+
+def _eigen(x: ShiftedKroneckerTensor) -> tuple[KroneckerTensor, Tensor]:
+    """Return eigenvectors, and eigenvalues in their order, outside the graph."""
+    found = [linalg.eigh(plain(f).detach()) for f in x.product.factors]
+    values = products_of([f.eigenvalues for f in found]) + floating(x.shift).detach()
+    return KroneckerTensor(*(f.eigenvectors for f in found)), values
+
+
+# Sums.
+
+
+@implements(ops.add)
+def add_kronecker_and_scalar(x1: KroneckerTensor, x2: ScalarTensor, /) -> Any:
+    if any(f.shape[-1] != f.shape[-2] for f in x1.factors) or x1.shape[-2:] != x2.shape:
+        return decline("some factor is not square, or the sizes differ")
+    return ShiftedKroneckerTensor(x1, x2.value)
+
+
+@implements(ops.add)
+def add_scalar_and_kronecker(x1: ScalarTensor, x2: KroneckerTensor, /) -> Any:
+    return add_kronecker_and_scalar(x2, x1)
+
+
+@implements(ops.add)
+def add_shifted_and_scalar(x1: ShiftedKroneckerTensor, x2: ScalarTensor, /) -> Any:
+    if x1.shape[-2:] != x2.shape:
+        return decline("the sizes differ")
+    return ShiftedKroneckerTensor(x1.product, x1.shift + x2.value)
+
+
+@implements(ops.add)
+def add_scalar_and_shifted(x1: ScalarTensor, x2: ShiftedKroneckerTensor, /) -> Any:
+    return add_shifted_and_scalar(x2, x1)
+
+
+# Linear algebra.
+
+
+@implements(ops.matrix_transpose)
+def matrix_transpose_shifted(x: ShiftedKroneckerTensor, /) -> ShiftedKroneckerTensor:
+    return ShiftedKroneckerTensor(ops.matrix_transpose(x.product), x.shift)
+
+
+@implements(linalg.eigvalsh)
+def eigvalsh_shifted(x: ShiftedKroneckerTensor, /) -> Any:
+    if not _by_eigenvectors(x):
+        return decline("some factor is not symmetric, or there are inf or nan")
+    return ops.sort(products_of([linalg.eigvalsh(plain(f)) for f in x.product.factors]) + x.shift, axis=-1)
+
+
+@implements(linalg.slogdet)
+def slogdet_shifted(x: ShiftedKroneckerTensor, /) -> Any:
+    if not _by_eigenvectors(x):
+        return decline("some factor is not symmetric, or there are inf or nan")
+    vectors, values = _eigen(x)
+    if not holds(values != 0, traced=True):
+        return decline("some eigenvalue is 0")
+    sign = ops.astype(ops.prod(ops.sign(values), axis=-1), floating(ops.zeros((), dtype=x.dtype)).dtype)
+    return linalg.SlogdetResult(sign, ops.sum(ops.log(ops.abs(values)), axis=-1) + _change(x, vectors, values))
+
+
+def _change(x: ShiftedKroneckerTensor, vectors: KroneckerTensor, values: Tensor) -> Any:
+    """Return 0, with the first and second derivatives of the logarithm of the determinant.
+
+    In the basis of the eigenvectors the matrix is diagonal, A = Λ; of a change E the logarithm of the determinant is
+    ``tr(Λ⁻¹ E) - tr(Λ⁻¹ E Λ⁻¹ E) / 2`` to the second order, where E is made of the factors in that basis.
+    """
+    factors = [plain(f) for f in x.product.factors]
+    if not any(_in_graph(floating(f)) for f in (*factors, x.shift)):
+        return 0.0
+    turned = [
+        ops.matmul(ops.conj(ops.matrix_transpose(q)), ops.matmul(f, q))
+        for f, q in zip(factors, vectors.factors, strict=True)
+    ]
+    diagonal = products_of([linalg.diagonal(f) for f in turned])
+    change = diagonal + x.shift - values
+    squares = KroneckerTensor(*(f * ops.matrix_transpose(f) for f in turned))
+    weights = (1 / values)[..., None]
+    second = (squares @ weights)[..., 0] * weights[..., 0] + (change * change - diagonal * diagonal) / values**2
+    found = ops.sum(change / values - second / 2, axis=-1)
+    real = ops.real(found) if found.dtype.kind == "c" else found
+    return real - real.detach()
+
+
+@implements(linalg.det)
+def det_shifted(x: ShiftedKroneckerTensor, /) -> Any:
+    found = slogdet_shifted(x)
+    return found if found is NotImplemented else found.sign * ops.exp(found.logabsdet)

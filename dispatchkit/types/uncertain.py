@@ -1,0 +1,258 @@
+"""`UncertainTensor`: numbers with standard deviations, whose correlations are kept."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from dispatchkit import func, linalg, ops, random
+from dispatchkit.errors import TransformError
+from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.fallbacks import fallback
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.kinds import kinds
+from dispatchkit.types.levels import Wrapper, arguments, as_array, level
+
+__all__ = ["UncertainTensor", "covariance", "samples"]
+
+
+class Sources:
+    """The independent quantities of variance 1 that numbers depend on, by number."""
+
+    def __init__(self, ids: Any) -> None:
+        self.ids = ids
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Sources) and np.array_equal(self.ids, other.ids))
+
+    def __hash__(self) -> int:
+        return hash(self.ids.tobytes())
+
+
+@tensor_protocol.array_type(
+    fallback=fallback.refuse, priority=level("uncertainty"), fields=("data", "factor", "sources")
+)
+class UncertainTensor(Wrapper):
+    """Numbers with standard deviations.
+
+    Parameters
+    ----------
+    value : array of real numbers, or what `asarray` makes one of
+    std : standard deviations, of a shape that broadcasts to that of `value`; each element is independent of all others
+
+    Raises
+    ------
+    ValueError : if the shapes do not fit
+    TypeError : if `value` holds no real numbers
+
+    Attributes
+    ----------
+    value, std : the numbers, and their standard deviations
+    factor : derivatives by the independent sources, each in units of its standard deviation. Shape ``(k, *shape)``
+
+    Notes
+    -----
+    To first order: an operation with derivative D gives numbers with the factor D·F, and F·Fᵀ is their covariance. D is
+    the library's own, so that every function that has a derivative is known, linear algebra and fits included. So
+    ``x - x`` has the standard deviation 0, and copies and pickles stay correlated with what they are copies of. Where
+    the first derivative vanishes, first order says 0, as of ``UncertainTensor(0.0, 0.1)**2``; `samples` shows what it
+    leaves out. Memory grows as the number of sources times that of elements.
+
+    Comparisons compare the values. Source: JCGM 100:2008, Guide to the expression of uncertainty in measurement, 5.2.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.types.UncertainTensor([1.0, 2.0], 0.1)
+    >>> x * x
+    UncertainTensor(tensor([1., 4.]), std=tensor([0.2000, 0.4000]))
+    >>> x - x
+    UncertainTensor(tensor([0., 0.]), std=tensor([0., 0.]))
+    >>> dk.sum(x).std
+    tensor(0.1414)
+    """
+
+    factor: Any
+    sources: Sources
+
+    def __init__(self, value: Any, std: Any = 0.0) -> None:
+        if isinstance(value, UncertainTensor):
+            raise TypeError("UncertainTensor: the value has a standard deviation already")
+        value = as_array(value)
+        if value.dtype.kind not in "fiu":
+            raise TypeError(f"UncertainTensor: the value must hold real numbers, not {value.dtype}")
+        self.data = value if value.dtype.kind == "f" else ops.astype(value, ops.float64)
+        std = ops.broadcast_to(ops.asarray(std, dtype=self.data.dtype), self.data.shape)
+        count = self.data.size
+        spread = ops.eye(count, dtype=self.data.dtype) * ops.reshape(std, (-1,))
+        self.factor = ops.reshape(spread, (count, *self.data.shape))
+        # At random, so that what processes make is independent.
+        self.sources = Sources(secrets.randbits(62) + np.arange(count, dtype=np.int64))
+
+    @property
+    def value(self) -> Any:
+        """The numbers, without their uncertainty."""
+        return self.data
+
+    @property
+    def std(self) -> Any:
+        """Standard deviations, of the shape of the value."""
+        return linalg.vector_norm(self.factor, axis=0)
+
+    def to_dense(self) -> Any:
+        """Raise: a plain array would lose the standard deviations.
+
+        Raises
+        ------
+        ValueError : always
+        """
+        raise ValueError("a plain array of an UncertainTensor would lose the standard deviations; take .value")
+
+    def item(self) -> Any:
+        """Raise, as `to_dense` does."""
+        return self.to_dense()
+
+    def __repr__(self) -> str:
+        return f"UncertainTensor({self.data!r}, std={self.std!r})"
+
+
+def _made(value: Any, factor: Any, sources: Sources) -> UncertainTensor:
+    made: UncertainTensor = object.__new__(UncertainTensor)
+    made.data, made.factor, made.sources = value, factor, sources
+    return made
+
+
+def _joined(arrays: Sequence[UncertainTensor]) -> tuple[Sources, list[Any]]:
+    """Return the sources of several arrays, and the factors with respect to all of them."""
+    first = arrays[0].sources
+    if all(array.sources == first for array in arrays):
+        return first, [array.factor for array in arrays]
+    ids = np.unique(np.concatenate([array.sources.ids for array in arrays]))
+    factors = []
+    for array in arrays:
+        zeros = ops.zeros((len(ids), *array.factor.shape[1:]), dtype=array.factor.dtype)
+        places = ops.asarray(np.searchsorted(ids, array.sources.ids))
+        factors.append(ops.index_put(zeros, places, array.factor))
+    return Sources(ids), factors
+
+
+@tensor_protocol.implements(kinds.all, UncertainTensor)
+def propagate(op: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Compute on the values, and the factor of the result by the derivative of the operation."""
+    kind = tensor_protocol.operation(op).kind
+    if op is ops.setitem or kind is kinds.random or op.__name__ == "dropout":
+        return decline("the derivative of what is written or random has no rule; write where(condition, x1, x2)")
+    if op is ops.where and isinstance(args[0], UncertainTensor):
+        args = (args[0].data, *args[1:])
+    arrays = [value for _, value in arguments(op, args, kwargs) if isinstance(value, UncertainTensor)]
+    if not arrays:
+        return op(*args, **kwargs)
+    values = tuple(array.data for array in arrays)
+
+    def call(*values: Any) -> Any:
+        given = iter(values)
+        inner, options = tensor_protocol.map_arguments(
+            op, args, kwargs, lambda _, value: next(given) if isinstance(value, UncertainTensor) else value
+        )
+        return op(*inner, **options)
+
+    result = call(*values)
+    if getattr(getattr(result, "dtype", None), "kind", "f") in "biu":
+        return result
+    if any(not tensor_protocol.types.participates(type(one)) for one in _listed(result)):
+        return result
+    sources, factors = _joined(arrays)
+    if kinds.elementwise in kind.lineage() or op is ops.where:
+        parts = [_scaled(slope, f, result.ndim) for slope, f in zip(_slopes(call, values), factors, strict=True)]
+        return _made(result, reduce(ops.add, parts), sources)
+
+    def push(*tangents: Any) -> Any:
+        return _listed(func.jvp(call, values, tangents)[1])
+
+    try:
+        pushed = func.vmap(push)(*factors)
+    except (TransformError, TypeError, ValueError):  # what batches cannot do is done source by source
+        pushed = [ops.stack(rows) for rows in zip(*map(push, *factors), strict=True)]
+    given = iter(pushed)
+    return tensor_protocol.types.map_arrays(result, lambda value: _with_factor(value, next(given), sources))
+
+
+def _with_factor(value: Any, factor: Any, sources: Sources) -> Any:
+    return _made(value, factor, sources) if value.dtype.kind in "fc" else value
+
+
+def _slopes(call: Any, values: tuple[Any, ...]) -> list[Any]:
+    """Return the derivatives of an elementwise function by each of its arguments."""
+    steps = [(ops.zeros_like(value), ops.ones_like(value)) for value in values]
+    return [
+        func.jvp(call, values, tuple(step[i == place] for place, step in enumerate(steps)))[1]
+        for i in range(len(values))
+    ]
+
+
+def _scaled(slope: Any, factor: Any, ndim: int) -> Any:
+    """Return a factor times the slopes; where it is zero it stays so, however steep the slope."""
+    shape = (factor.shape[0], *(1,) * (ndim - factor.ndim + 1), *factor.shape[1:])
+    factor = ops.reshape(factor, shape)
+    steep = ops.where(factor == 0, ops.zeros((), dtype=slope.dtype), slope)
+    return steep * factor
+
+
+def _listed(result: Any) -> list[Any]:
+    return [one for part in result for one in _listed(part)] if isinstance(result, (list, tuple)) else [result]
+
+
+def covariance(x1: UncertainTensor, x2: UncertainTensor | None = None) -> Any:
+    """Return the covariances of the elements of an array, or of those of two arrays.
+
+    Parameters
+    ----------
+    x1, x2 : uncertain numbers, of n and m elements; `x1` again by default
+
+    Returns
+    -------
+    Shape ``(n, m)``, elements in the order of the flattened arrays
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> from dispatchkit.types.uncertain import covariance
+    >>> x = dk.types.UncertainTensor([1.0, 2.0], [0.1, 0.2])
+    >>> covariance(x, x + x[0])
+    tensor([[0.0200, 0.0100],
+            [0.0000, 0.0400]])
+    """
+    _, factors = _joined([x1, x1 if x2 is None else x2])
+    left, right = (ops.reshape(factor, (factor.shape[0], -1)) for factor in factors)
+    return ops.matmul(ops.matrix_transpose(left), right)
+
+
+def samples(arrays: Sequence[UncertainTensor], n: int, *, generator: Any = None) -> list[Any]:
+    """Draw the sources from normal distributions, and return what the arrays are there: a plain array for each.
+
+    Parameters
+    ----------
+    arrays : uncertain numbers, which stay correlated
+    n : number of draws
+    generator : of random numbers
+
+    Returns
+    -------
+    an array of shape ``(n, *shape)`` for each
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> from dispatchkit.types.uncertain import samples
+    >>> x = dk.types.UncertainTensor(0.0, 0.1)
+    >>> (drawn,) = samples([x], 10_000, generator=dk.Generator(0))
+    >>> (x**2).std, round(float(dk.std(drawn**2)), 3)
+    (tensor(0.), 0.014)
+    """
+    sources, factors = _joined(list(arrays))
+    drawn = random.normal(shape=(n, len(sources.ids)), generator=generator)
+    return [array.data + ops.tensordot(drawn, f, axes=1) for array, f in zip(arrays, factors, strict=True)]

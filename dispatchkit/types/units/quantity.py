@@ -1,0 +1,291 @@
+"""`QuantityTensor`: numbers in a unit, checked by every operation."""
+
+from __future__ import annotations
+
+import weakref
+from contextvars import ContextVar
+from typing import Any
+
+from dispatchkit.errors import UnitError
+from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.fallbacks import fallback
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.types.fields import field
+from dispatchkit.tensor import Tensor
+from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
+from dispatchkit.types.units.laws import BY_ARGUMENTS, KEPT, Call, Law, law_of
+from dispatchkit.types.units.unit import ONE, Conversion, Unit
+
+__all__ = ["QuantityTensor"]
+
+DEVICES = ("cpu", "cuda", "gpu", "mps", "tpu", "xpu", "meta")
+
+
+def unit_of_gradient(unit: Unit, outputs: list[Unit | None]) -> Unit:
+    """Return the unit of derivatives: that of what is differentiated by that of what it is differentiated by."""
+    units = {ONE if one is None else one.delta for one in outputs}
+    if len(units) > 1:
+        raise UnitError(
+            f"grad: outputs in {' and '.join(sorted(f'{one!s:}' for one in units))} have no common gradient"
+        )
+    return units.pop() / unit.delta
+
+
+@tensor_protocol.array_type(
+    fallback=fallback.decompose, priority=level("unit"), fields={"data": field(), "unit": field(grad=unit_of_gradient)}
+)
+class QuantityTensor(Wrapper):
+    """An array of numbers in a unit.
+
+    Parameters
+    ----------
+    data : array, or what `asarray` makes one of; inside an array type, such as `NamedTensor`, that is outside of units,
+        the quantity is put inside of it
+    unit : text such as ``"m/s"``, a `Unit`, or a unit of Pint; a plain number by default
+
+    Raises
+    ------
+    UnitError : if the unit is none. From operations, if units do not go together
+
+    Notes
+    -----
+    Each operation follows a law: sums need one dimension, and are in the unit of the first argument; products multiply
+    units; `exp` and its like take plain numbers; comparisons need one dimension and give plain booleans; `floor` and
+    its like round numbers as they are written. What is plain counts as a number without a unit, whatever its values,
+    so that ``q + 0`` is refused as ``q + 1`` is. Angles may stand where numbers may. Temperatures in ``degC`` and
+    ``degF`` are points on a scale: they have differences (``delta_degC``) and means, but no sums and no products.
+    Gradients are in the quotient of the units.
+
+    There is no dense form, which would lose the unit: `magnitude` gives the numbers, ``to(unit).magnitude`` those in a
+    unit of your choice. A plain number, an angle included, has one.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> way, time = dk.types.QuantityTensor([3.0, 5.0], "km"), dk.types.QuantityTensor(2.0, "h")
+    >>> way / time, (way / time).to("m/s")
+    (QuantityTensor(tensor([1.5000, 2.5000]), 'km/h'), QuantityTensor(tensor([0.4167, 0.6944]), 'm/s'))
+    >>> way + time
+    Traceback (most recent call last):
+        ...
+    dispatchkit.errors.UnitError: add: 'h' and 'km' measure different things
+    >>> dk.func.grad(lambda t: (way / t).sum())(time)
+    QuantityTensor(tensor(-2.), 'km/h**2')
+    """
+
+    unit: Unit
+
+    def __init__(self, data: Any, unit: Any = "") -> None:
+        if isinstance(data, QuantityTensor):
+            raise UnitError(f"QuantityTensor: the array is in '{data.unit}' already; write x.to({str(unit)!r})")
+        self.data = as_array(data)
+        self.unit = Unit(unit)
+
+    @property
+    def magnitude(self) -> Any:
+        """The numbers, without the unit."""
+        return self.data
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the quantity in another unit; with a dtype or a device, as `Tensor.to` does.
+
+        Raises
+        ------
+        UnitError : if it does not convert
+        """
+        if args and not kwargs and _is_unit(args[0]):
+            unit = Unit(args[0])
+            return QuantityTensor(_by_step(self, _conversion("to", self.unit, unit)), unit)
+        return super().to(*args, **kwargs)
+
+    def to_dense(self) -> Any:
+        """Return a plain array of the numbers of what has no dimension.
+
+        Raises
+        ------
+        UnitError : if it has one
+        """
+        if self.unit.dimension:
+            raise UnitError(
+                f"a plain array of a QuantityTensor in '{self.unit}' would lose the unit; take .magnitude, or "
+                f".to(unit).magnitude"
+            )
+        data = _by_step(self, _conversion("to_dense", self.unit, ONE))
+        return data if isinstance(data, Tensor) else data.to_dense()
+
+    def item(self) -> Any:
+        """Return the one element of what has no dimension as a Python number."""
+        return self.to_dense().item()
+
+    def fitted(self, value: Any) -> Any:
+        """Return an argument for a type inside: what has a unit in the unit of this quantity."""
+        return value.to(self.unit.delta).data if isinstance(value, QuantityTensor) else value
+
+    @property
+    def grad(self) -> Any:
+        """The gradient that backward passes have accumulated, in the unit of the loss by that of this quantity."""
+        found = self.data.grad
+        if found is None:
+            return None
+        note = _notes.get(id(self.data))
+        return QuantityTensor(found, unit_of_gradient(self.unit, [note.unit if note else None]))
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        self.data.grad = value.data if isinstance(value, QuantityTensor) else value
+
+    def backward(self, gradient: Any = None, **kwargs: Any) -> None:
+        """Compute gradients; those of quantities that it was computed from are in the quotient of the units.
+
+        Raises
+        ------
+        UnitError : if gradients of a loss in another unit were accumulated before
+        """
+        token = _loss.set(self.unit)
+        try:
+            self.data.backward(gradient, **kwargs)
+        finally:
+            _loss.reset(token)
+
+    def __repr__(self) -> str:
+        return f"QuantityTensor({self.data!r}, {str(self.unit)!r})"
+
+
+def _is_unit(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.partition(":")[0] not in DEVICES
+    return isinstance(value, Unit) or type(value).__module__.partition(".")[0] == "pint"
+
+
+SIMPLE = frozenset((QuantityTensor, Tensor, int, float))
+
+
+@tensor_protocol.implements(kinds.all, QuantityTensor)
+def compute_on_quantities(op: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Convert the arguments as the law of the operation says, compute on the numbers, and give results their unit."""
+    # What most calls give: arrays and numbers by position, whose plan depends on the units alone.
+    if not kwargs and all(type(value) in SIMPLE for value in args):
+        key = (op, *[id(value.unit) if type(value) is QuantityTensor else None for value in args])
+        plan = _plans.get(key)
+        if plan is not None:
+            steps, unit = plan
+            result = op(*[_by_step(value, step) for value, step in zip(args, steps, strict=True)])
+            return result if unit is None else _with_units(result, unit)
+    law = law_of(op)
+    if law is None:
+        return decline(f"there is no law of units for {op.__name__}")
+    units: dict[str, list[Unit]] = {}
+    for name, value in arguments(op, args, kwargs):
+        if value is not None:
+            units.setdefault(name, []).append(value.unit if isinstance(value, QuantityTensor) else ONE)
+    try:
+        return _computed(op, law, units, args, kwargs)
+    except UnitError as error:
+        if _meets_another_type(op, args, kwargs):
+            return decline(str(error))
+        raise
+
+
+def _computed(op: Any, law: Law, units: dict[str, list[Unit]], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the result of a call whose law is known, and remember what was done where the units alone decide it."""
+    targets, unit = law(Call(op, units, args, kwargs))
+    steps: list[Any] = []
+
+    def numbers(name: str, value: Any) -> Any:
+        target, own = targets.get(name, ONE), value.unit if isinstance(value, QuantityTensor) else ONE
+        steps.append(None if value is None or target is KEPT else _conversion(op.__name__, own, target))
+        return _by_step(value, steps[-1])
+
+    opened, options = tensor_protocol.map_arguments(op, args, kwargs, numbers)
+    result = op(*opened, **options)
+    if law not in BY_ARGUMENTS and not kwargs and len(steps) == len(args) and all(type(v) in SIMPLE for v in args):
+        _plans[op, *[id(v.unit) if type(v) is QuantityTensor else None for v in args]] = tuple(steps), unit
+    return _with_units(result, unit)
+
+
+def _meets_another_type(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return whether an argument is of a type that may know units of its own."""
+    known = (Wrapper, Tensor)
+    types = (type(value) for _, value in arguments(op, args, kwargs))
+    return any(tensor_protocol.types.participates(cls) and not issubclass(cls, known) for cls in types)
+
+
+# Of calls whose arguments are arrays and numbers alone: how each is converted, and the unit of the result.
+_plans: dict[Any, tuple[tuple[Any, ...], Any]] = {}
+
+
+def _conversion(name: str, unit: Unit, target: Unit) -> Conversion | None:
+    """Return how numbers in a unit become numbers in another, None where they are.
+
+    Raises
+    ------
+    UnitError : if they do not convert, naming the operation
+    """
+    if unit is target:
+        return None
+    try:
+        found = unit.conversion(target)
+    except UnitError as error:
+        raise UnitError(f"{name}: {error}") from None
+    return None if found == (1.0, 1.0, 0.0) else found
+
+
+def _by_step(value: Any, step: Conversion | None) -> Any:
+    """Return the numbers of an argument, converted."""
+    if type(value) is QuantityTensor:
+        value = value.data
+        if type(value) is not Tensor or value.requires_grad:
+            _watch(value)
+    if step is None:
+        return value
+    factor, divisor, shift = step
+    if divisor != 1:
+        value = value / divisor
+    elif factor != 1:
+        value = value * factor
+    return value + shift if shift else value
+
+
+def _with_units(result: Any, unit: Unit | list[Unit | None] | None) -> Any:
+    if type(result) is Tensor and type(unit) is Unit:
+        made = object.__new__(QuantityTensor)
+        made.data, made.unit = result, unit
+        return made
+    if unit is None:
+        return result
+    if isinstance(unit, list):
+        given = iter(unit)
+        return map_results(result, lambda one: one if (own := next(given)) is None else QuantityTensor(one, own))
+    return map_results(result, lambda one: QuantityTensor(one, unit))
+
+
+# The unit of the loss whose backward pass is under way, and what is noted of leaves, by their ids.
+_loss: ContextVar[Unit | None] = ContextVar("dispatchkit.types.loss", default=None)
+_notes: dict[int, _Note] = {}
+
+
+class _Note:
+    """Which unit the loss has whose gradient a leaf holds."""
+
+    def __init__(self, leaf: Tensor) -> None:
+        key = id(leaf)
+        self.leaf = weakref.ref(leaf, lambda _: _notes.pop(key, None) and None)
+        self.unit: Unit | None = None
+        leaf.register_hook(self.enter)
+
+    def enter(self, gradient: Tensor) -> None:
+        """Note the unit of the loss whose gradient arrives."""
+        leaf, unit = self.leaf(), _loss.get()
+        if leaf is not None and leaf.grad is not None and self.unit != unit:
+            raise UnitError(
+                f"backward: the gradient of a loss in '{unit or ''}' would be added to that of a loss in "
+                f"'{self.unit or ''}'; set grad to None first"
+            )
+        self.unit = unit
+
+
+def _watch(data: Any) -> None:
+    """Have the unit of the loss noted when a leaf gets a gradient."""
+    if getattr(data, "requires_grad", False) and id(data) not in _notes and isinstance(data, Tensor) and data.is_leaf:
+        _notes[id(data)] = _Note(data)

@@ -1,0 +1,314 @@
+"""`Unit`: a product of powers of named units."""
+
+from __future__ import annotations
+
+import ast
+import re
+from fractions import Fraction
+from functools import cache, cached_property
+from importlib import import_module
+from typing import Any
+
+from dispatchkit.errors import UnitError
+from dispatchkit.types.units.definitions import (
+    ALIASES,
+    BASES,
+    DEFINITIONS,
+    IN_FULL,
+    LOGARITHMIC,
+    PREFIXABLE,
+    PREFIXES,
+)
+
+__all__ = ["ONE", "Conversion", "Unit"]
+
+Exponents = tuple[tuple[str, Fraction], ...]
+
+
+class Unit:
+    """A product of powers of named units, such as ``km/h``.
+
+    Parameters
+    ----------
+    text : such as ``"m/s"``, ``"kg m^2"``, ``"N*m"`` or ``"1/s"``; another unit; one of Pint
+
+    Raises
+    ------
+    UnitError : for a name that is unknown, or text that is no product of powers
+
+    Notes
+    -----
+    Names are SI's, in short (with prefixes) and in full. What is not among them is looked up in Pint's application
+    registry where Pint is installed. Sizes are exact fractions of the SI base units. The radian is a base unit here:
+    an angle may stand where a number may, and yet a rate in Hz does not become one in rad/s. A unit of points on a
+    scale, ``degC`` or ``degF``, has an origin; ``delta_degC`` is the unit of differences.
+
+    Examples
+    --------
+    >>> from dispatchkit.types import Unit
+    >>> Unit("km/h"), Unit("m") * Unit("s") ** -1 == Unit("m/s")
+    (Unit('km/h'), True)
+    """
+
+    __slots__ = ("__dict__", "parts")
+
+    parts: Exponents
+
+    def __new__(cls, text: Any = "") -> Unit:
+        """Return the unit that a text means, the same object each time."""
+        if isinstance(text, Unit):
+            return text
+        if isinstance(text, str):
+            return _parsed(text)
+        if type(text).__module__.partition(".")[0] == "pint":
+            return _parsed(f"{getattr(text, 'units', text):D}")
+        raise UnitError(f"a unit is written as text, such as 'm/s', or is one of Pint; found {text!r}")
+
+    @cached_property
+    def _base(self) -> tuple[Fraction, Exponents]:
+        """Size in base units, and their exponents."""
+        size, exponents = Fraction(1), dict[str, Fraction]()
+        for name, power in self.parts:
+            own, bases, _ = _defined(name)
+            size *= own ** int(power) if power.denominator == 1 else Fraction(float(own) ** float(power))
+            for base, exponent in bases:
+                exponents[base] = exponents.get(base, Fraction(0)) + exponent * power
+        return size, _sorted(exponents)
+
+    @cached_property
+    def origin(self) -> Fraction:
+        """Where the zero of a scale of points stands in base units; 0 for all other units."""
+        return _defined(self.parts[0][0])[2] if len(self.parts) == 1 else Fraction(0)
+
+    @cached_property
+    def dimension(self) -> Exponents:
+        """Exponents of the base units but the radian."""
+        return tuple(one for one in self._base[1] if one[0] != "rad")
+
+    @cached_property
+    def delta(self) -> Unit:
+        """The unit of differences: itself, but for points on a scale."""
+        return Unit(f"delta_{self.parts[0][0]}") if self.origin else self
+
+    def __mul__(self, other: Unit) -> Unit:
+        return _product(self, other)
+
+    def __truediv__(self, other: Unit) -> Unit:
+        return _product(self, other**-1)
+
+    def __pow__(self, exponent: Any) -> Unit:
+        return _power(self, Fraction(exponent).limit_denominator(1000))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Unit) and self._base == other._base and self.origin == other.origin)
+
+    def __hash__(self) -> int:
+        return hash(self._base)
+
+    def __reduce__(self) -> Any:
+        return Unit, (str(self),)
+
+    def __copy__(self) -> Unit:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Unit:
+        return self
+
+    def __str__(self) -> str:
+        above = [_shown(name, power) for name, power in self.parts if power > 0]
+        below = [_shown(name, -power) for name, power in self.parts if power < 0]
+        text = "*".join(above) or ("1" if below else "")
+        return "/".join([text, *below])
+
+    def __repr__(self) -> str:
+        return f"Unit({str(self)!r})"
+
+    def conversion(self, target: Unit) -> Conversion:
+        """Return what numbers in this unit are multiplied with, divided by and moved by to be in another.
+
+        Raises
+        ------
+        UnitError : if the dimensions differ, or one is an angle in a rate and the other is not
+        """
+        return _conversion(self, target)
+
+
+Conversion = tuple[float, float, float]
+
+
+@cache
+def _conversion(unit: Unit, target: Unit) -> Conversion:
+    (size, bases), (other, others) = unit._base, target._base
+    if unit.dimension != target.dimension:
+        raise UnitError(f"{_named(unit)} and {_named(target)} measure different things")
+    if bases != others and unit.dimension:
+        raise UnitError(
+            f"{_named(unit)} and {_named(target)} differ by the radian; multiply or divide by "
+            f"QuantityTensor(1.0, 'rad'), or by 'turn', whichever is meant"
+        )
+    if (unit.origin and _is_difference(target)) or (target.origin and _is_difference(unit)):
+        raise UnitError(f"{_named(unit)} and {_named(target)}: a point on a scale is no difference")
+    scale = size / other
+    shift = float((unit.origin - target.origin) / other)
+    if scale.numerator == 1:
+        return 1.0, float(scale.denominator), shift
+    return float(scale), 1.0, shift
+
+
+def _is_difference(unit: Unit) -> bool:
+    return len(unit.parts) == 1 and unit.parts[0][0].startswith("delta_")
+
+
+def _named(unit: Unit) -> str:
+    return f"'{unit}'" if unit.parts else "a plain number"
+
+
+def _sorted(exponents: dict[str, Fraction]) -> Exponents:
+    return tuple(sorted((name, power) for name, power in exponents.items() if power))
+
+
+_units: dict[Exponents, Unit] = {}
+
+
+def _made(exponents: dict[str, Fraction]) -> Unit:
+    """Return the unit of some parts, the same object each time."""
+    parts = tuple((name, power) for name, power in exponents.items() if power)
+    found = _units.get(parts)
+    if found is None:
+        found = object.__new__(Unit)
+        found.parts = parts
+        scales = [name for name, _ in parts if _defined(name)[2]]
+        if scales and (len(parts) > 1 or parts[0][1] != 1):
+            raise UnitError(
+                f"'{scales[0]}' is of points on a scale, which have no products; convert to 'K', or take differences, "
+                f"'delta_{scales[0]}'"
+            )
+        found = _units.setdefault(parts, found)
+    return found
+
+
+@cache
+def _product(unit: Unit, other: Unit) -> Unit:
+    exponents = dict(unit.parts)
+    for name, power in other.parts:
+        exponents[name] = exponents.get(name, Fraction(0)) + power
+    return _made(exponents)
+
+
+@cache
+def _power(unit: Unit, exponent: Fraction) -> Unit:
+    return _made({name: power * exponent for name, power in unit.parts})
+
+
+def _shown(name: str, power: Fraction) -> str:
+    if power == 1:
+        return name
+    return f"{name}**{power}" if power.denominator == 1 else f"{name}**({power})"
+
+
+@cache
+def _defined(name: str) -> tuple[Fraction, Exponents, Fraction]:
+    """Return the size of a named unit in base units, their exponents, and its origin.
+
+    Raises
+    ------
+    UnitError : if the name is unknown
+    """
+    if name in BASES:
+        return Fraction(1), ((name, Fraction(1)),), Fraction(0)
+    if name in DEFINITIONS:
+        size, text, origin = DEFINITIONS[name]
+        own, bases = _parsed(text)._base
+        return Fraction(size) * own, bases, origin
+    if name in LOGARITHMIC:
+        raise UnitError(f"'{name}' is logarithmic: its sums would be products; convert to what it is the level of")
+    for prefix, power in PREFIXES.items():
+        if name.startswith(prefix) and name.removeprefix(prefix) in PREFIXABLE:
+            size, bases, _ = _defined(name.removeprefix(prefix))
+            return size * Fraction(10) ** power, bases, Fraction(0)
+    return _of_pint(name)
+
+
+def _of_pint(name: str) -> tuple[Fraction, Exponents, Fraction]:
+    """Return what Pint's application registry says of a name."""
+    try:
+        pint = import_module("pint")
+    except ImportError:
+        raise UnitError(f"unknown unit '{name}'; Pint, which knows more, is not installed") from None
+    try:
+        size, root = pint.get_application_registry().get_root_units(name)
+    except Exception as error:
+        raise UnitError(f"unknown unit '{name}', also to Pint: {error}") from error
+    product = _parsed(f"{root:D}") if f"{root:D}" not in ("", "dimensionless", name) else None
+    if product is None:
+        return Fraction(size), ((name, Fraction(1)),) if f"{root:D}" == name else (), Fraction(0)
+    own, bases = product._base
+    return Fraction(size) * own, bases, Fraction(0)
+
+
+@cache
+def _parsed(text: str) -> Unit:
+    """Return the unit that a text means."""
+    source = text
+    for name, meant in ALIASES.items():
+        if not name.isascii() or name in "^%":
+            source = source.replace(name, meant)
+    source = re.sub(r"(?<=[\w)])\s+(?=[A-Za-z(])", "*", re.sub(r"([A-Za-z])(-?\d)", r"\1**\2", source.strip()))
+    try:
+        found = _evaluated(ast.parse(source, mode="eval").body) if source else Fraction(1)
+    except (SyntaxError, ValueError, TypeError, ZeroDivisionError) as error:
+        if isinstance(error, UnitError):
+            raise
+        raise UnitError(f"'{text}' is no unit; write a product of powers, such as 'kg*m/s**2'") from error
+    if isinstance(found, Fraction):
+        if found != 1:
+            raise UnitError(f"'{text}' is a number; a unit is a product of powers of named units")
+        return _made({})
+    return found
+
+
+def _evaluated(node: ast.AST) -> Unit | Fraction:
+    """Return the unit or number that a part of an expression stands for."""
+    if isinstance(node, ast.Name):
+        name = _in_short(node.id)
+        if not name:
+            return _made({})
+        _defined(name)
+        return _made({name: Fraction(1)})
+    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+        return Fraction(node.value)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_number(node.operand)
+    if isinstance(node, ast.BinOp):
+        left = _evaluated(node.left)
+        if isinstance(node.op, ast.Pow):
+            exponent = _number(node.right)
+            return left**exponent if isinstance(left, Unit) else Fraction(left**exponent)
+        right = _evaluated(node.right)
+        if isinstance(node.op, (ast.Mult, ast.Div)):
+            if isinstance(left, Fraction) and isinstance(right, Fraction):
+                return left * right if isinstance(node.op, ast.Mult) else left / right
+            first, second = (_made({}) if isinstance(one, Fraction) and one == 1 else one for one in (left, right))
+            if isinstance(first, Unit) and isinstance(second, Unit):
+                return first * second if isinstance(node.op, ast.Mult) else first / second
+    raise ValueError("neither a unit nor a number")
+
+
+def _in_short(name: str) -> str:
+    """Return the short name of a unit that is written in full, such as ``km`` for ``kilometre``."""
+    if name in ALIASES:
+        return ALIASES[name]
+    for prefix, short in IN_FULL.items():
+        if name.startswith(prefix) and (rest := ALIASES.get(name.removeprefix(prefix))) in PREFIXABLE:
+            return f"{short}{rest}"
+    return name
+
+
+def _number(node: ast.AST) -> Fraction:
+    found = _evaluated(node)
+    if isinstance(found, Unit):
+        raise TypeError("an exponent is a number")
+    return found
+
+
+ONE = _made({})

@@ -1,0 +1,67 @@
+"""`BlockDiagonalTensor`: the values of the dense matrix, at the cost of what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.types import BlockDiagonalTensor
+from tests.types.structured.support import conforms, same
+
+BLOCKS = [[[2.0, 1.0], [1.0, 3.0]], [[4.0]], [[2.0, 0.5], [0.5, 1.0]]]
+
+
+def blocks() -> Any:
+    return BlockDiagonalTensor(BLOCKS)
+
+
+def test_it_gives_what_the_dense_matrix_gives() -> None:
+    conforms(lambda: [BlockDiagonalTensor(BLOCKS[:2]), BlockDiagonalTensor([dk.asarray([BLOCKS[0], BLOCKS[2]])])])
+
+
+CLOSED: dict[str, Callable[[Any], Any]] = {
+    "sum": lambda x: x + x,
+    "product": lambda x: x @ x,
+    "multiple": lambda x: -2 * x,
+    "inverse": dk.linalg.inv,
+    "factor": dk.linalg.cholesky,
+    "transpose": lambda x: x.mT,
+    "with a diagonal": lambda x: dk.types.DiagonalTensor(dk.arange(5.0)) @ x + dk.types.ScalarTensor(5, 2.0),
+    "product with a tensor's elements": lambda x: x * dk.ones((5, 5)),
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_blocks_stay_blocks(name: str) -> None:
+    with dk.densify(on="error"):
+        found = CLOSED[name](blocks())
+    assert type(found) is BlockDiagonalTensor
+    with dk.densify(on="allow"):
+        same(found, CLOSED[name](blocks().to_dense()))
+
+
+def test_eigenvectors_are_those_of_the_blocks() -> None:
+    with dk.densify(on="error"):
+        values, vectors = dk.linalg.eigh(blocks())
+        found = vectors @ dk.types.DiagonalTensor(values) @ vectors.mT @ dk.eye(5)
+    same(values, dk.linalg.eigvalsh(blocks().to_dense()))
+    same(found, blocks().to_dense())
+    np.testing.assert_allclose(dk.linalg.svdvals(blocks()).numpy(), dk.linalg.svdvals(blocks().to_dense()).numpy())
+
+
+def test_gradients_reach_each_block() -> None:
+    def function(*parts: Any) -> Any:
+        x = BlockDiagonalTensor(parts)
+        return dk.linalg.solve(x, dk.ones(3)) * dk.linalg.slogdet(x).logabsdet
+
+    parts = [dk.tensor(block, requires_grad=True) for block in BLOCKS[:2]]
+    assert dk.autograd.gradcheck(function, parts)
+
+
+def test_blocks_are_square() -> None:
+    with pytest.raises(ValueError, match=r"^BlockDiagonalTensor: the blocks must be square matrices, found shapes"):
+        BlockDiagonalTensor([[[1.0, 2.0]]])

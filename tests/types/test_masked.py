@@ -1,0 +1,203 @@
+"""`MaskedTensor`: what is missing has no influence on values or gradients, and none of numpy.ma's surprises."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dispatchkit as dk
+from dispatchkit.types import MaskedTensor
+
+x: Any = MaskedTensor([1.0, -5.0, 4.0], [True, False, True])
+matrix: Any = MaskedTensor([[1.0, 2.0], [3.0, 4.0]], [[True, False], [True, True]])
+nothing = MaskedTensor([1.0, 2.0], False)
+
+
+def shown(found: Any) -> Any:
+    """Return the elements, None for those that are missing."""
+    assert type(found) is MaskedTensor
+    made: Any = np.where(found.valid.numpy(), found.data.numpy().astype(object), None)
+    return made.tolist()
+
+
+RESULTS: dict[str, tuple[Callable[[], Any], Any]] = {
+    "sum": (lambda: x.sum(), 5.0),
+    "sum along an axis": (lambda: matrix.sum(1), [1.0, 7.0]),
+    "sum of nothing": (lambda: nothing.sum(), None),
+    "mean": (lambda: x.mean(), 2.5),
+    "mean of nothing": (lambda: nothing.mean(), None),
+    "var": (lambda: x.var(), 2.25),
+    "std": (lambda: dk.std(matrix, axis=1), [0.0, 0.5]),
+    "var with one degree of freedom": (lambda: dk.var(matrix, axis=1, correction=1), [None, 0.5]),
+    "prod": (lambda: dk.prod(x), 4.0),
+    "max": (lambda: dk.max(-x), -1.0),
+    "min of nothing": (lambda: dk.min(nothing), None),
+    "all": (lambda: dk.all(x > 0), True),
+    "any": (lambda: dk.any(x < 0), False),
+    "count_nonzero": (lambda: dk.count_nonzero(x), 2),
+    "median": (lambda: dk.median(x), 2.5),
+    "median along an axis": (lambda: dk.median(matrix, axis=1), [1.0, 3.5]),
+    "median of nothing": (lambda: dk.median(nothing), None),
+    "quantile": (lambda: dk.quantile(x, 0.25), 1.75),
+    "sort": (lambda: dk.sort(MaskedTensor([3.0, -9.0, np.inf], [True, False, True])), [3.0, np.inf, None]),
+    "sort downwards": (lambda: dk.sort(x, descending=True), [4.0, 1.0, None]),
+    "cumulative sum": (lambda: dk.cumulative_sum(x), [1.0, None, 5.0]),
+    "diff": (lambda: dk.diff(MaskedTensor([1.0, 2.0, 4.0, 0.0], [True, True, True, False])), [1.0, 2.0, None]),
+    "second diff": (lambda: dk.diff(MaskedTensor([1.0, 2.0, 4.0, 0.0], [True, True, True, False]), n=2), [1.0, None]),
+    "softmax": (lambda: dk.softmax(MaskedTensor([0.0, 9.0, 0.0], [True, False, True])), [0.5, None, 0.5]),
+    "softmax of nothing": (lambda: dk.softmax(nothing), [None, None]),
+    "union": (lambda: x + MaskedTensor([1.0, 1.0, 1.0], [False, True, True]), [None, None, 5.0]),
+    "number": (lambda: 2 * x, [2.0, None, 8.0]),
+    "column by row": (lambda: matrix[:, 1:] * dk.ones((1, 2)), [[None, None], [4.0, 4.0]]),
+    "comparison": (lambda: x > 2, [False, None, True]),
+    "where": (lambda: dk.where(x > 2, x, -x), [-1.0, None, 4.0]),
+    "where, plain condition": (lambda: dk.where(dk.asarray([True, False, True]), x, 7.0), [1.0, 7.0, 4.0]),
+    "concat": (lambda: dk.concat([x, dk.ones(1)]), [1.0, None, 4.0, 1.0]),
+    "transposed": (lambda: matrix.T, [[1.0, 3.0], [None, 4.0]]),
+    "row": (lambda: matrix[0], [1.0, None]),
+    "zeros above": (lambda: dk.tril(matrix), [[1.0, 0.0], [3.0, 4.0]]),
+    "padded": (lambda: dk.pad(x, 1), [0.0, 1.0, None, 4.0, 0.0]),
+    "trace": (lambda: dk.linalg.trace(matrix), 5.0),
+    "norm": (lambda: dk.linalg.vector_norm(MaskedTensor([3.0, 4.0, 9.0], [True, True, False])), 5.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_what_is_missing_has_no_influence(name: str) -> None:
+    call, expected = RESULTS[name]
+    found = shown(call())
+    np.testing.assert_equal(np.asarray(found, dtype=object), np.asarray(expected, dtype=object))
+
+
+@st.composite
+def arrays(draw: st.DrawFn) -> tuple[Any, Any]:
+    shape = draw(st.sampled_from([(4,), (2, 3), (3, 1)]))
+    size = int(np.prod(shape))
+    numbers = draw(st.lists(st.sampled_from([-2.0, -0.0, 0.5, 1.0, 3.0]), min_size=size, max_size=size))
+    flags = draw(st.lists(st.booleans(), min_size=len(numbers), max_size=len(numbers)))
+    return np.reshape(numbers, shape), np.reshape(flags, shape)
+
+
+REDUCTIONS: dict[Any, Any] = {
+    dk.sum: np.sum,
+    dk.mean: np.mean,
+    dk.max: np.max,
+    dk.var: np.var,
+    dk.median: np.median,
+    dk.prod: np.prod,
+}
+
+
+@given(arrays(), st.sampled_from(list(REDUCTIONS)))
+def test_reductions_are_those_of_what_is_left(made: tuple[Any, Any], op: Any) -> None:
+    data, valid = made
+    for axis in range(data.ndim):
+        found = op(MaskedTensor(data, valid), axis=axis)
+        for place in np.ndindex(*found.shape):
+            line = np.moveaxis(data, axis, -1)[place][np.moveaxis(valid, axis, -1)[place]]
+            assert bool(found.valid[place]) == (line.size > 0)
+            if line.size:
+                assert float(found.data[place]) == pytest.approx(REDUCTIONS[op](line), abs=1e-12)
+
+
+@given(arrays(), st.sampled_from([dk.sqrt, dk.log, dk.exp, dk.reciprocal, dk.acosh, dk.abs]))
+def test_values_and_gradients_do_not_depend_on_what_is_missing(made: tuple[Any, Any], op: Any) -> None:
+    data, valid = made
+
+    def both(filler: float) -> Any:
+        array = MaskedTensor(np.where(valid, np.abs(data) + 1.5, filler), valid)
+        value, gradient = dk.func.value_and_grad(lambda x: op(x).sum())(array)
+        return value.filled(0.0).numpy(), gradient.data.numpy()
+
+    for found, expected in zip(both(np.nan), both(-1.0), strict=True):
+        np.testing.assert_array_equal(found, expected)
+        assert np.isfinite(found).all()
+    assert (both(np.nan)[1][~valid] == 0).all()
+
+
+def test_no_nan_comes_through_where() -> None:
+    data = dk.tensor([0.0, 4.0], requires_grad=True)
+    (dk.sqrt(MaskedTensor(data, [False, True])) / MaskedTensor(data, [False, True])).sum().backward()
+    assert data.grad is not None
+    assert data.grad.tolist() == [0.0, -0.0625]
+
+
+# What surprises people who use numpy.ma.
+
+
+def test_a_product_has_the_mask_of_its_shape() -> None:
+    row, column = MaskedTensor([[1.0, 2.0]], [[True, False]]), dk.asarray([[3.0], [4.0]])
+    assert shown(row @ column) == [[3.0]]
+    assert shown(MaskedTensor([[1.0, 2.0]], False) @ column) == [[None]]
+    assert shown(dk.einsum("ij,ij->j", matrix, matrix)) == [10.0, 16.0]
+    assert shown(dk.linalg.outer(x, x))[1] == [None, None, None]
+
+
+def test_the_place_of_the_largest_of_nothing_is_an_error() -> None:
+    with pytest.raises(ValueError, match=r"^argmax: every element is missing, so there is no place to give$"):
+        dk.argmax(nothing)
+    assert dk.argmax(-x).item() == 0
+    assert dk.argmin(MaskedTensor([np.inf, np.inf], [False, True])).item() == 1
+
+
+def test_values_do_not_become_missing_by_themselves() -> None:
+    with np.errstate(all="ignore"):
+        found = dk.log(MaskedTensor([-1.0, 1.0]))
+    assert found.valid.tolist() == [True, True]
+    assert np.isnan(found.data.numpy()[0])
+    assert MaskedTensor([np.nan]).valid.tolist() == [True]
+
+
+def test_small_integers_are_filled_by_what_is_asked_for() -> None:
+    found = MaskedTensor(dk.asarray([1, 2], dtype=dk.uint8), [True, False]).filled(7)
+    assert (found.dtype, found.tolist()) == (dk.uint8, [1, 7])
+
+
+def test_a_view_shares_data_and_validity_and_a_result_neither() -> None:
+    whole: Any = MaskedTensor([1.0, 2.0, 3.0], [True, False, True])
+    view, result = whole[:2], -whole
+    view[1] = 5.0
+    assert shown(whole) == [1.0, 5.0, 3.0]
+    assert shown(result) == [-1.0, None, -3.0]
+
+
+def test_writing_makes_valid_and_writing_what_is_missing_makes_missing() -> None:
+    changed: Any = x.clone()
+    changed[1] = 2.0
+    assert shown(changed) == [1.0, 2.0, 4.0]
+    changed[0] = MaskedTensor(9.0, False)
+    assert shown(changed) == [None, 2.0, 4.0]
+    assert shown(x) == [1.0, None, 4.0]
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "inv": (lambda: dk.linalg.inv(matrix), TypeError, "it needs every element, and some may be"),
+    "fft": (lambda: dk.fft.fft(x), TypeError, "it needs every element"),
+    "NumPy": (lambda: np.asarray(x), ValueError, "would hold values that are missing; write x"),
+    "item": (lambda: float(x[1]), ValueError, "^item: the element is missing$"),
+    "numbers as validity": (lambda: MaskedTensor([1.0], [1]), TypeError, "valid must hold booleans"),
+    "shapes": (lambda: MaskedTensor([1.0, 2.0], [True, False, True]), ValueError, r"\(3,\).*\(2,\)"),
+    "into a tensor": (lambda: dk.setitem(dk.ones(3), slice(None), x), TypeError, "cannot be written into a plain"),
+    "index": (lambda: dk.ones(5)[MaskedTensor([1, 2], [True, False])], TypeError, "what is missing cannot be an index"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_and_why(name: str) -> None:
+    call, error, message = REFUSED[name]
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_copies_and_printing() -> None:
+    for made in (copy.deepcopy(x), pickle.loads(pickle.dumps(x)), x.clone(), MaskedTensor(x)):
+        assert shown(made) == [1.0, None, 4.0]
+    assert shown(MaskedTensor(x, [True, True, False])) == [1.0, None, None]
+    assert repr(x[:1]) == "MaskedTensor(tensor([1.]), valid=tensor([ True]))"

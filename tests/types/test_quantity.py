@@ -1,0 +1,410 @@
+"""`QuantityTensor`: every operation has a law, results do not depend on the units that arguments are written in."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dispatchkit as dk
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.errors import UnitError
+from dispatchkit.types import QuantityTensor, Unit
+from dispatchkit.types.units.laws import law_of
+
+way, time = QuantityTensor([3.0, 5.0], "km"), QuantityTensor(2.0, "h")
+celsius = QuantityTensor([20.0, 25.0], "degC")
+matrix = QuantityTensor([[2.0, 1.0], [1.0, 3.0]], "m")
+
+LIBRARY = {
+    name: entry
+    for name, entry in dk.tensor_protocol.operations.items()
+    if isinstance(entry, DeclaredOperation) and name.startswith("dispatchkit.")
+}
+
+
+def agree(found: Any, unit: str, values: Any) -> None:
+    assert type(found) is QuantityTensor
+    assert found.unit == Unit(unit), f"{found.unit} in place of {unit}"
+    np.testing.assert_allclose(found.magnitude.numpy(), values, rtol=1e-12)
+
+
+# Every operation.
+
+
+def test_every_operation_of_the_library_has_a_law() -> None:
+    creating = {name for name, entry in LIBRARY.items() if not entry.parameters.arrays}
+    missing = [name for name, entry in LIBRARY.items() if name not in creating and law_of(entry.function) is None]
+    assert not missing
+
+
+# Rounding is of the numbers as they are written; what is random, or made of nothing, is not the same twice.
+AS_WRITTEN = {"floor", "ceil", "trunc", "round", "nextafter", "empty", "empty_like", "ones_like"}
+CALLS = [
+    pytest.param(entry, index, id=f"{name.removeprefix('dispatchkit.')}-{index}")
+    for name, entry in LIBRARY.items()
+    for index in range(len(entry.samples))
+    if entry.name not in AS_WRITTEN and entry.kind is not dk.kinds.random and "dropout" not in entry.name
+]
+
+
+def in_unit(entry: Any, sample: Any, unit: str, scale: float) -> Any:
+    """Return the result of a sample call of which each floating array is that many times 1 km."""
+    args, kwargs = sample.make(np.random.default_rng(0))
+
+    def measured(name: str, value: Any) -> Any:
+        if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
+            return QuantityTensor(value * scale, unit)
+        return value
+
+    own, options = dk.tensor_protocol.map_arguments(entry.function, args, kwargs, measured)
+    return entry.function(*own, **options)
+
+
+def outputs(value: Any) -> list[Any]:
+    return [one for part in value for one in outputs(part)] if isinstance(value, (list, tuple)) else [value]
+
+
+@pytest.mark.parametrize(("entry", "index"), CALLS)
+def test_results_do_not_depend_on_the_units_that_arguments_are_in(entry: Any, index: int) -> None:
+    sample = entry.samples[index]
+    try:
+        inside = in_unit(entry, sample, "km", 1.0)
+    except UnitError:
+        with pytest.raises(UnitError):
+            in_unit(entry, sample, "m", 1000.0)
+        return
+    for one, other in zip(outputs(inside), outputs(in_unit(entry, sample, "m", 1000.0)), strict=True):
+        if isinstance(one, QuantityTensor):
+            found, expected = other.to(one.unit).magnitude, one.magnitude
+        else:
+            assert not isinstance(other, QuantityTensor)
+            found, expected = other, one
+        if isinstance(expected, dk.Tensor):
+            np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-7, atol=1e-12)
+        else:
+            assert found == expected
+
+
+UNITS: dict[str, tuple[Callable[[], Any], str, Any]] = {
+    "quotient": (lambda: way / time, "km/h", [1.5, 2.5]),
+    "sum of two units": (lambda: way + QuantityTensor([1.0, 2.0], "m"), "km", [3.001, 5.002]),
+    "difference from the left": (lambda: QuantityTensor(1000.0, "m") - way, "m", [-2000.0, -4000.0]),
+    "number times": (lambda: 2 * way, "km", [6.0, 10.0]),
+    "NumPy times": (lambda: np.array([2.0, 3.0]) * way, "km", [6.0, 15.0]),
+    "number by": (lambda: 6 / way, "1/km", [2.0, 1.2]),
+    "power": (lambda: way**2, "km**2", [9.0, 25.0]),
+    "third root": (lambda: QuantityTensor([8.0], "m**3") ** (1 / 3), "m", [2.0]),
+    "root": (lambda: dk.sqrt(QuantityTensor([4.0], "m")), "m**(1/2)", [2.0]),
+    "prod": (lambda: dk.prod(matrix), "m**4", 6.0),
+    "prod along an axis": (lambda: dk.prod(matrix, axis=0), "m**2", [2.0, 3.0]),
+    "var": (lambda: dk.var(way), "km**2", 1.0),
+    "std": (lambda: dk.std(way), "km", 1.0),
+    "cumulative sum": (lambda: dk.cumulative_sum(way), "km", [3.0, 8.0]),
+    "sort": (lambda: dk.sort(-way), "km", [-5.0, -3.0]),
+    "concat": (lambda: dk.concat([way, QuantityTensor([7.0], "m")]), "km", [3.0, 5.0, 0.007]),
+    "where": (lambda: dk.where(way > QuantityTensor(4000.0, "m"), way, -way), "km", [-3.0, 5.0]),
+    "clip": (lambda: dk.clip(way, max=QuantityTensor(4000.0, "m")), "km", [3.0, 4.0]),
+    "maximum": (lambda: dk.maximum(way, QuantityTensor(4000.0, "m")), "km", [4.0, 5.0]),
+    "inv": (lambda: dk.linalg.inv(matrix), "1/m", [[0.6, -0.2], [-0.2, 0.4]]),
+    "det": (lambda: dk.linalg.det(matrix), "m**2", 5.0),
+    "solve": (lambda: dk.linalg.solve(matrix, QuantityTensor([5.0, 5.0], "s")), "s/m", [2.0, 1.0]),
+    "eigenvalues": (lambda: dk.linalg.eigvalsh(matrix), "m", [(5 - 5**0.5) / 2, (5 + 5**0.5) / 2]),
+    "einsum": (lambda: dk.einsum("i,i", way, way), "km**2", 34.0),
+    "tensordot": (lambda: dk.tensordot(matrix, matrix), "m**2", 15.0),
+    "fft": (lambda: dk.fft.fft(way), "km", [8.0, -2.0]),
+    "zeros_like": (lambda: dk.zeros_like(way), "km", [0.0, 0.0]),
+    "interp": (lambda: dk.interp(QuantityTensor([3500.0], "m"), way, QuantityTensor([0.0, 4.0], "s")), "s", [1.0]),
+    "linear": (
+        lambda: dk.nn.functional.linear(way, matrix, QuantityTensor([1.0, 1.0], "m**2")),
+        "km*m",
+        [11.001, 18.001],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_units_of_results(name: str) -> None:
+    call, unit, values = UNITS[name]
+    agree(call(), unit, values)
+
+
+def test_several_results_have_units_of_their_own() -> None:
+    u, s, vh = dk.linalg.svd(matrix)
+    assert (type(u), type(vh)) == (dk.Tensor, dk.Tensor)
+    assert s.unit == Unit("m")
+    found = dk.linalg.eigh(matrix)
+    assert found.eigenvalues.unit == Unit("m")
+    assert type(found.eigenvectors) is dk.Tensor
+    q, r = dk.linalg.qr(matrix)
+    assert (type(q), r.unit) == (dk.Tensor, Unit("m"))
+    assert [one.unit for one in dk.meshgrid(way, time[None])] == [Unit("km"), Unit("h")]
+    assert dk.unique_counts(way).values.unit == Unit("km")
+
+
+def test_questions_give_plain_tensors() -> None:
+    for found in (way > QuantityTensor(1.0, "m"), dk.isnan(way), dk.sign(way), dk.argmax(way), dk.argsort(way)):
+        assert type(found) is dk.Tensor
+    assert type(dk.sin(QuantityTensor([90.0], "deg"))) is dk.Tensor
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "dimensions": (lambda: way + time, r"^add: 'h' and 'km' measure different things$"),
+    "comparison": (lambda: way < time, r"^less: 'h' and 'km'"),
+    "a plain number": (lambda: way + 1, r"^add: a plain number and 'km'"),
+    "zero, as one": (lambda: way + 0, r"^add: a plain number and 'km'"),
+    "zeros, as ones": (lambda: way + dk.zeros(2), r"^add: a plain number and 'km'"),
+    "equality with a number": (lambda: way == 3, r"^equal: a plain number"),
+    "exp": (lambda: dk.exp(way), r"^exp: 'km' and a plain number"),
+    "maximum": (lambda: dk.maximum(way, 0), r"^maximum: a plain number"),
+    "assignment": (lambda: way.clone().__setitem__(0, 1.0), r"^setitem: a plain number"),
+    "powers": (lambda: way ** dk.tensor([1.0, 2.0]), "would have several units"),
+    "cumulative product": (lambda: dk.cumulative_prod(way), r"^cumulative_prod: 'km' and a plain number"),
+    "quotient as it is written": (lambda: way // time, r"^floor_divide: 'h' and 'km'"),
+    "padding by value": (lambda: dk.pad(way, 1, constant_values=1.0), r"^pad: 'km' and a plain number"),
+    "unit of another": (lambda: way.to("s"), r"^to: 'km' and 's' measure different things$"),
+    "NumPy": (lambda: np.asarray(way), r"would lose the unit; take \.magnitude, or \.to\(unit\)\.magnitude$"),
+    "float": (lambda: float(time), "would lose the unit"),
+    "item": (lambda: time.item(), "would lose the unit"),
+    "unit twice": (
+        lambda: QuantityTensor(way, "m"),
+        r"^QuantityTensor: the array is in 'km' already; write x\.to\('m'\)$",
+    ),
+    "unknown": (lambda: Unit("blub"), r"^unknown unit 'blub'"),
+    "number as unit": (lambda: Unit("3"), r"'3' is a number; a unit is a product"),
+    "sum as unit": (lambda: Unit("m+s"), r"'m\+s' is no unit; write a product of powers"),
+    "no text": (lambda: Unit(3), r"a unit is written as text, such as 'm/s', or is one of Pint; found 3"),
+    "decibels": (lambda: QuantityTensor(1.0, "dBm") + QuantityTensor(1.0, "dBm"), "'dBm' is logarithmic"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_and_why(name: str) -> None:
+    call, message = REFUSED[name]
+    with pytest.raises(UnitError, match=message):
+        call()
+
+
+def test_a_refusal_is_no_type_error_that_operators_swallow() -> None:
+    assert not issubclass(UnitError, TypeError)
+    assert pickle.loads(pickle.dumps(UnitError("text"))).args == ("text",)
+
+
+# Angles.
+
+
+def test_hertz_do_not_become_rounds_per_minute_nine_and_a_half_times_as_many() -> None:
+    rate = QuantityTensor(1.0, "Hz")
+    with pytest.raises(UnitError, match="differ by the radian; multiply or divide by QuantityTensor"):
+        rate.to("rpm")
+    with pytest.raises(UnitError, match="differ by the radian"):
+        QuantityTensor(60.0, "rpm").to("Hz")
+    agree((rate * QuantityTensor(1.0, "turn")).to("rpm"), "rpm", 60.0)
+
+
+def test_an_angle_may_stand_where_a_number_may() -> None:
+    right = QuantityTensor([90.0], "deg")
+    np.testing.assert_allclose(dk.sin(right).numpy(), [1.0])
+    agree(right + math.pi / 2, "deg", [180.0])
+    assert float(QuantityTensor(180.0, "deg")) == pytest.approx(math.pi)
+    with pytest.warns(dk.DensifyWarning, match="made QuantityTensor dense"):
+        np.testing.assert_allclose(np.asarray(right), [math.pi / 2])
+
+
+# Temperatures.
+
+
+def test_points_on_a_scale_have_differences_and_means() -> None:
+    agree(celsius - QuantityTensor(68.0, "degF"), "delta_degC", [0.0, 5.0])
+    agree(celsius.mean(), "degC", 22.5)
+    agree(celsius + QuantityTensor(9.0, "delta_degF"), "degC", [25.0, 30.0])
+    agree(QuantityTensor(1.0, "delta_degC") + celsius, "degC", [21.0, 26.0])
+    agree(celsius - QuantityTensor(1.0, "K"), "degC", [19.0, 24.0])
+    agree(dk.diff(celsius), "delta_degC", [5.0])
+    agree(dk.std(celsius), "delta_degC", 2.5)
+    agree(celsius.to("K"), "K", [293.15, 298.15])
+    agree(celsius.to("degF"), "degF", [68.0, 77.0])
+    agree(dk.max(celsius), "degC", 25.0)
+    assert (celsius > QuantityTensor(70.0, "degF")).tolist() == [False, True]
+
+
+POINTS: dict[str, tuple[Callable[[], Any], str]] = {
+    "sum": (
+        lambda: celsius.sum(),
+        r"^sum: numbers in 'degC' are points on a scale, of which there is none; convert to 'K'",
+    ),
+    "two points": (lambda: celsius + celsius, r"^add: points on a scale, in 'degC' and 'degC', have no sum"),
+    "twice": (lambda: 2 * celsius, r"^multiply: points on a scale, in 'degC', have no products"),
+    "25 times": (lambda: 25 * QuantityTensor(1.0, "degC"), "have no products"),
+    "a number": (lambda: celsius + 1, r"^add: a plain number and 'delta_degC'"),
+    "from a vector": (lambda: QuantityTensor(1.0, "K") - celsius, r"^subtract: a point on a scale, in 'degC'"),
+    "difference as point": (
+        lambda: QuantityTensor(1.0, "delta_degC").to("degC"),
+        "a point on a scale is no difference",
+    ),
+    "zeros and points": (lambda: dk.tril(celsius[None]), "^tril: numbers in 'degC' are points"),
+    "in a product": (lambda: Unit("degC/m"), "'degC' is of points on a scale, which have no products"),
+    "with a prefix": (lambda: Unit("mdegC"), "^unknown unit 'mdegC'"),
+}
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_what_points_on_a_scale_do_not_have(name: str) -> None:
+    call, message = POINTS[name]
+    with pytest.raises(UnitError, match=message):
+        call()
+
+
+# Numbers and types.
+
+
+def test_numbers_stay_what_they_are() -> None:
+    whole = QuantityTensor(dk.asarray([1, 2]), "m")
+    assert whole.dtype == dk.int64
+    assert (whole + whole).dtype == dk.int64
+    assert dk.prod(whole).dtype == dk.int64
+    single = QuantityTensor(dk.asarray([1.0], dtype=dk.float32), "km")
+    assert single.to("m").dtype == dk.float32
+    agree(QuantityTensor([0.3], "m").to("cm"), "cm", [30.0])
+    assert QuantityTensor(7.0, "mm").to("m").magnitude.item() == 0.007
+
+
+def test_it_casts_and_moves_as_other_arrays_do() -> None:
+    assert way.to(dk.float32).dtype == dk.float32
+    assert way.to(dk.float32).unit == way.unit
+    assert way.to("cpu").unit == way.unit
+
+
+def test_copies_and_pickles_keep_the_unit() -> None:
+    for made in (copy.copy(way), copy.deepcopy(way), pickle.loads(pickle.dumps(way)), way.clone()):
+        agree(made, "km", [3.0, 5.0])
+    assert pickle.loads(pickle.dumps(way.unit)) is way.unit
+    assert copy.deepcopy(way.unit) is way.unit
+
+
+def test_changes_in_place() -> None:
+    x: Any = QuantityTensor([1.0, 2.0], "m")
+    x += QuantityTensor(1.0, "km")
+    agree(x, "m", [1001.0, 1002.0])
+    x[0] = QuantityTensor(1.0, "km")
+    agree(x, "m", [1000.0, 1002.0])
+    with pytest.raises(UnitError):
+        x += 1.0
+    agree(x, "m", [1000.0, 1002.0])
+
+
+def test_printing() -> None:
+    assert repr(way) == "QuantityTensor(tensor([3., 5.]), 'km')"
+    assert str(Unit("m") / Unit("s") ** 2) == "m/s**2"
+
+
+# Gradients.
+
+
+def test_gradients_are_in_the_quotient_of_the_units() -> None:
+    agree(dk.func.grad(lambda t: (way / t).sum())(time), "km/h**2", -2.0)
+    value, gradient = dk.func.value_and_grad(lambda x: (x * x).sum())(way)
+    agree(value, "km**2", 34.0)
+    agree(gradient, "km", [6.0, 10.0])
+    agree(dk.func.grad(lambda x: (x * x).sum().to("m**2").magnitude)(way), "1/km", [6e6, 10e6])
+    agree(dk.func.grad(dk.mean)(celsius), "", [0.5, 0.5])
+    nested = dk.func.grad(lambda p: (p["way"] / p["time"]).sum())({"way": way, "time": time})
+    agree(nested["way"], "1/h", [0.5, 0.5])
+
+
+def test_second_derivatives_are_in_the_quotient_again() -> None:
+    agree(dk.func.grad(dk.func.grad(lambda x: x**3))(QuantityTensor(2.0, "m")), "m", 12.0)
+
+
+@pytest.mark.parametrize("jacobian", [dk.func.jacrev, dk.func.jacfwd])
+def test_jacobians_are_in_the_quotient(jacobian: Any) -> None:
+    found = jacobian(lambda x: x**3)(way)
+    assert found.unit == Unit("")
+    agree(found.magnitude, "km**2", [[27.0, 0.0], [0.0, 75.0]])
+
+
+def test_tangents_are_in_the_unit_of_what_they_are_tangents_of() -> None:
+    y, t = dk.func.jvp(lambda x: x * x, (way,), (way,))
+    agree(y, "km**2", [9.0, 25.0])
+    agree(t, "km**2", [18.0, 50.0])
+
+
+def test_outputs_of_several_units_have_no_common_gradient() -> None:
+    _, pull = dk.func.vjp(lambda x: (x, x * x), way)
+    with pytest.raises(UnitError, match=r"^grad: outputs in km and km\*\*2 have no common gradient$"):
+        pull((dk.ones(2), dk.ones(2)))
+
+
+def test_backward_accumulates_in_the_quotient() -> None:
+    x = QuantityTensor(dk.tensor([1.0, 2.0], requires_grad=True), "m")
+    assert x.requires_grad
+    assert x.grad is None
+    (x**3).sum().backward()
+    agree(x.grad, "m**2", [3.0, 12.0])
+    (x**3).sum().backward()
+    agree(x.grad, "m**2", [6.0, 24.0])
+    with pytest.raises(
+        UnitError, match=r"^backward: the gradient of a loss in 'm\*\*2' would be added to that of a loss"
+    ):
+        (x * x).sum().backward()
+    agree(x.grad, "m**2", [6.0, 24.0])
+    x.grad = None
+    (x * x).sum().backward()
+    agree(x.grad, "m", [2.0, 4.0])
+
+
+def test_a_parameter_is_trained() -> None:
+    x: Any = dk.nn.Parameter(QuantityTensor([1.0, 2.0], "m"))
+    target = QuantityTensor([300.0, 100.0], "cm")
+    optimizer = dk.optim.SGD([x], lr=0.5)
+    loss = ((x - target) ** 2).sum()
+    loss.backward()
+    agree(x.grad, "m", [-4.0, 2.0])
+    optimizer.step()
+    agree(x.detach(), "m", [3.0, 1.0])
+
+
+def test_batches_keep_the_unit() -> None:
+    agree(dk.func.vmap(lambda x: x * x)(way), "km**2", [9.0, 25.0])
+
+
+# Units.
+
+NAMES = st.sampled_from(["m", "km", "s", "h", "kg", "N", "J", "rad", "K"])
+
+
+@given(st.lists(st.tuples(NAMES, st.integers(-3, 3)), max_size=4))
+def test_units_read_what_they_print(parts: list[tuple[str, int]]) -> None:
+    unit = Unit("")
+    for name, power in parts:
+        unit = unit * Unit(name) ** power
+    assert Unit(str(unit)) == unit
+    assert unit / unit == Unit("")
+    assert hash(Unit(str(unit))) == hash(unit)
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        *(("kg m^2 s^-2", "J"), ("m s-1", "m/s"), ("kilometre/hour", "km/h"), ("µm", "um"), ("m²", "m*m")),
+        *(("N·m", "J"), ("%", "percent"), ("1/s", "Hz"), ("W/(m^2 K)", "W/m**2/K"), ("°C", "degC"), ("", "m/m")),
+        *(("m^(1/2)", "m**0.5"), ("milligram", "mg"), ("degree_Celsius", "degC")),
+    ],
+)
+def test_ways_to_write_a_unit(text: str, same: str) -> None:
+    assert Unit(text) == Unit(same)
+
+
+def test_units_of_pint() -> None:
+    pint = pytest.importorskip("pint")
+    registry = pint.UnitRegistry()
+    agree(QuantityTensor([1.0], registry.meter / registry.second**2), "m/s**2", [1.0])
+    agree(QuantityTensor([1.0], "m").to(registry.centimeter), "cm", [100.0])
+    assert Unit("furlong").conversion(Unit("m"))[0] == pytest.approx(201.168, rel=1e-5)

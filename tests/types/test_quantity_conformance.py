@@ -1,0 +1,42 @@
+"""`QuantityTensor` passes every check, with a unit and without one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+import dispatchkit as dk
+from dispatchkit.testing import TypeConformance, tensors
+from dispatchkit.types import QuantityTensor
+
+# Other tests declare operations.
+LIBRARY = [o.function for name, o in dk.tensor_protocol.operations.items() if name.startswith("dispatchkit.")]
+
+
+class TestWithAUnit(TypeConformance):
+    operations = LIBRARY
+    depth = 1
+    refuses = (dk.errors.UnitError,)
+
+    def samples(self) -> Any:
+        shapes = st.sampled_from([(), (1,), (3,), (2, 2), (0, 2)])
+        data = tensors(shape=shapes, dtype=st.sampled_from(["float64", "float32", "int64"]))
+        return st.builds(QuantityTensor, data, st.just("m"))
+
+    def from_dense(self, x: Any) -> Any:
+        return QuantityTensor(x, "m")
+
+    def to_dense(self, x: Any) -> Any:
+        return x.magnitude
+
+
+class TestWithoutAUnit(TypeConformance):
+    operations = LIBRARY
+    depth = 1
+
+    def samples(self) -> list[Any]:
+        return [QuantityTensor([1.0, 2.0]), QuantityTensor([[2.0, 1.0], [1.0, 3.0]])]
+
+    def from_dense(self, x: Any) -> Any:
+        return QuantityTensor(x)

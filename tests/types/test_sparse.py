@@ -1,0 +1,233 @@
+"""`SparseTensor`: values as SciPy's, patterns that stay, gradients on the stored elements, and what is refused."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.types import SparsePattern, SparseTensor
+
+sparse = pytest.importorskip("scipy.sparse")
+
+DRAW = np.random.default_rng(0)
+SCIPY = sparse.random_array((5, 7), density=0.3, format="csr", rng=DRAW)
+OTHER = sparse.random_array((5, 7), density=0.3, format="coo", rng=DRAW)
+X, SQUARE = dk.asarray(DRAW.normal(size=(7, 3))), dk.asarray(DRAW.normal(size=(5, 7)))
+FORMS: dict[str, Callable[[], SparseTensor]] = {
+    "coo": lambda: SparseTensor.from_scipy(SCIPY.tocoo()),
+    "csr": lambda: SparseTensor.from_scipy(SCIPY),
+    "csc": lambda: SparseTensor.from_scipy(SCIPY.tocsc()),
+    "transposed": lambda: SparseTensor.from_scipy(SCIPY.T).mT,
+}
+forms = pytest.mark.parametrize("form", FORMS)
+B = SparseTensor.from_scipy(OTHER)
+
+KEPT: dict[str, Callable[[Any, Any], Any]] = {
+    "transpose": lambda a, b: a.mT,
+    "T": lambda a, b: a.T,
+    "negative": lambda a, b: -a,
+    "scaled": lambda a, b: 2 * a / 4 * dk.asarray(0.5),
+    "root": lambda a, b: dk.sqrt(dk.abs(a)),
+    "times dense": lambda a, b: a * SQUARE,
+    "dense row times": lambda a, b: SQUARE[0] * a,
+    "sum": lambda a, b: a + b,
+    "difference": lambda a, b: a - b,
+    "sum of one pattern": lambda a, b: a + 2 * a,
+    "elementwise": lambda a, b: a * b,
+    "product": lambda a, b: a @ b.mT,
+    "product of the transposes": lambda a, b: b.mT @ a,
+}
+DENSE: dict[str, Callable[[Any, Any], Any]] = {
+    "matrix": lambda a, b: a @ X,
+    "vector": lambda a, b: a @ X[:, 0],
+    "stack": lambda a, b: a @ dk.stack([X, 2 * X]),
+    "from the left": lambda a, b: X[:5].mT @ a,
+    "vector from the left": lambda a, b: X[:5, 0] @ a,
+    "linear": lambda a, b: dk.nn.functional.linear(X.mT, a),
+    "total": lambda a, b: a.sum(),
+    "columns": lambda a, b: a.sum(0),
+    "rows": lambda a, b: a.sum(axis=-1, keepdims=True),
+    "mean": lambda a, b: a.mean(),
+    "mean of rows": lambda a, b: a.mean(1),
+    "plus dense": lambda a, b: a + SQUARE,
+    "dense minus": lambda a, b: SQUARE - a,
+    "minus dense": lambda a, b: a - SQUARE,
+}
+
+
+def dense(x: Any) -> Any:
+    return x.to_dense() if isinstance(x, SparseTensor) else x
+
+
+@forms
+@pytest.mark.parametrize("name", KEPT)
+def test_what_stays_sparse_has_the_values_of_the_dense_matrices(name: str, form: str) -> None:
+    a = FORMS[form]()
+    with dk.densify(on="error"):
+        found = KEPT[name](a, B)
+    assert type(found) is SparseTensor
+    np.testing.assert_allclose(dense(found).numpy(), KEPT[name](a.to_dense(), B.to_dense()).numpy(), atol=1e-14)
+
+
+@forms
+@pytest.mark.parametrize("name", DENSE)
+def test_what_becomes_dense_by_a_rule(name: str, form: str) -> None:
+    a = FORMS[form]()
+    with dk.densify(on="error"):
+        found = DENSE[name](a, B)
+    np.testing.assert_allclose(found.numpy(), DENSE[name](a.to_dense(), B.to_dense()).numpy(), atol=1e-14)
+
+
+@pytest.mark.parametrize("name", [*KEPT, *DENSE])
+def test_gradients_are_those_of_the_stored_elements(name: str) -> None:
+    a = FORMS["csr"]()
+    function = {**KEPT, **DENSE}[name]
+    values, other = (x.values.clone().requires_grad_() for x in (a, B))
+
+    def of_values(v: Any, w: Any) -> Any:
+        found = function(SparseTensor(v, a.pattern), SparseTensor(w, B.pattern))
+        return found.values if isinstance(found, SparseTensor) else found
+
+    assert dk.autograd.gradcheck(of_values, (values, other))
+    assert dk.autograd.gradgradcheck(of_values, (values, other))
+    gradient = dk.func.grad(lambda a: dk.sum(dense(function(a, B)) ** 2))(a)
+    assert type(gradient) is SparseTensor
+    assert gradient.pattern is a.pattern
+
+
+def test_products_in_all_transformations() -> None:
+    a = FORMS["csr"]()
+
+    def loss(x: Any, matrix: Any) -> Any:
+        return dk.sum((matrix @ x) ** 3)
+
+    for found, expected in (
+        (dk.func.vmap(lambda x, m=m: dk.func.grad(loss)(x, m), in_dims=1)(X) for m in (a, a.to_dense())),
+        (dk.func.hessian(loss)(X[:, 0], m) for m in (a, a.to_dense())),
+        (dk.func.jvp(lambda x, m=m: loss(x, m), (X,), (X,))[1] for m in (a, a.to_dense())),
+    ):
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-10, atol=1e-12)
+    batch = dk.func.vmap(lambda v: SparseTensor(v, a.pattern) @ X)(dk.stack([a.values, 2 * a.values]))
+    np.testing.assert_allclose(batch[1].numpy(), 2 * (a @ X).numpy())
+
+
+def test_copies_and_pickles() -> None:
+    a = FORMS["csr"]()
+    for made in (copy.deepcopy(a), pickle.loads(pickle.dumps(a)), a.clone()):
+        assert made.format == "csr"
+        np.testing.assert_array_equal(made.to_dense().numpy(), SCIPY.toarray())
+
+
+def test_patterns_are_static() -> None:
+    a = FORMS["csr"]()
+    assert (a - a).nnz == a.nnz  # SciPy drops the zeros
+    assert (a + 2 * a).pattern is a.pattern
+    assert (a * 0).nnz == a.nnz
+
+
+@forms
+def test_a_round_trip_through_scipy_shares_memory(form: str) -> None:
+    a = FORMS[form]()
+    back = a.to_scipy()
+    assert back.format == a.format
+    np.testing.assert_array_equal(back.toarray(), SCIPY.toarray())
+    assert np.shares_memory(back.data, a.values.numpy())
+    lil = SparseTensor.from_scipy(SCIPY.tolil())
+    assert lil.format == "csr"
+    twice = SparseTensor.from_scipy(sparse.coo_array(([1.0, 2.0], ([0, 0], [1, 1])), shape=(2, 2)))
+    assert twice.values.tolist() == [3.0]
+
+
+@forms
+def test_without_scipy_products_are_the_same(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    a = FORMS[form]()
+    expected = (a @ X).numpy()
+    monkeypatch.setitem(sys.modules, "scipy.sparse", None)
+    np.testing.assert_allclose((a @ X).numpy(), expected, rtol=1e-13)
+    with pytest.raises(ImportError, match=r"^SparseTensor.to_scipy needs SciPy: pip install scipy$"):
+        a.to_scipy()
+
+
+def test_infinity_times_what_is_not_stored() -> None:
+    a = SparseTensor.coo([1.0], [0], [0], shape=(2, 2))
+    assert (a @ dk.asarray([1.0, np.inf])).tolist() == [1.0, 0.0]
+    with dk.densify(on="allow"), np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal((a * np.inf).numpy(), [[np.inf, np.nan], [np.nan, np.nan]])
+    with dk.densify(on="error"), pytest.raises(dk.DensifyError, match="SparseTensor"):
+        a * np.inf
+
+
+def test_what_fills_the_zeros_becomes_dense_and_says_why() -> None:
+    a = FORMS["csr"]()
+    with pytest.warns(dk.DensifyWarning, match="'dispatchkit.add' made SparseTensor dense"):
+        a + 1
+    assert "what is not stored does not stay zero" in str(dk.explain(dk.add, a, 1, run=True))
+    with dk.densify(on="allow"):
+        np.testing.assert_allclose((1 - a).numpy(), 1 - SCIPY.toarray())
+        np.testing.assert_allclose((a - True).numpy(), SCIPY.toarray() - 1)
+
+
+def test_it_is_the_weight_of_a_trained_and_saved_layer(tmp_path: Path) -> None:
+    layer: Any = dk.nn.Linear(7, 5)
+    layer.weight = dk.nn.Parameter(FORMS["csr"]())
+    assert "weight=SparseTensor(nnz=10, shape=(5, 7))" in repr(layer)
+    optimizer = dk.optim.Adam(layer.parameters(), lr=0.1)
+    with dk.densify(on="error"):
+        for _ in range(3):
+            optimizer.zero_grad()
+            (layer(X.mT) ** 2).mean().backward()
+            optimizer.step()
+    assert type(layer.weight.grad) is SparseTensor
+    dk.save(layer.state_dict(), tmp_path / "layer.npz")
+    other: Any = dk.nn.Linear(7, 5)
+    other.weight = dk.nn.Parameter(FORMS["csr"]())
+    other.load_state_dict(dk.load(tmp_path / "layer.npz"))
+    assert other(X.mT).tolist() == layer(X.mT).tolist()
+    other.load_state_dict(dk.nn.Linear(7, 5).state_dict())
+    assert other.weight.nnz == 10
+
+
+def coo(rows: Any, columns: Any) -> SparseTensor:
+    return SparseTensor.coo([1.0, 2.0], rows, columns, shape=(2, 3))
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "twice": (
+        lambda: coo([0, 0], [1, 1]),
+        ValueError,
+        "^SparseTensor: an element is stored twice; add its",
+    ),
+    "range": (lambda: coo([0, 2], [1, 1]), ValueError, "a row index is out of range for an axis of length 2$"),
+    "negative": (lambda: coo([0, 1], [1, -1]), ValueError, "a column index is out of range for an axis of length 3$"),
+    "lengths": (lambda: coo([0], [1, 1]), ValueError, "there are 1 row indices and 2 column indices$"),
+    "floats": (lambda: coo([0.0, 1.0], [1, 1]), TypeError, "vectors of integers, found shape .2,. of float64$"),
+    "pointers": (
+        lambda: SparseTensor.csr([1.0], [0], [0, 1], shape=(2, 3)),
+        ValueError,
+        "pointers of csr must rise from 0 to the number of elements, 1, in 3 steps$",
+    ),
+    "format": (lambda: SparsePattern([0], [0], (1, 1), "dia"), ValueError, "must be 'coo', 'csr' or 'csc', not 'dia'$"),
+    "values": (lambda: SparseTensor([1.0], B.pattern), ValueError, r"elements, values have shape \(1,\)$"),
+    "booleans": (lambda: SparseTensor([True], B.pattern), TypeError, "must be numbers, not of dtype bool$"),
+    "product": (
+        lambda: B @ X[:5],
+        ValueError,
+        r"^matmul: arrays of shapes \(5, 7\) and \(5, 3\) cannot be multiplied$",
+    ),
+    "axis": (lambda: B.sum(2), IndexError, "^sum: axis 2 is out of range for a SparseTensor, which has 2 axes$"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_and_why(name: str) -> None:
+    call, error, message = REFUSED[name]
+    with pytest.raises(error, match=message):
+        call()

@@ -1,0 +1,149 @@
+"""`UncertainTensor`: correlations are kept through every operation, copies and pickles."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dispatchkit as dk
+from dispatchkit.types import QuantityTensor, UncertainTensor
+from dispatchkit.types.uncertain import covariance, samples
+
+x = UncertainTensor([1.0, 2.0], [0.1, 0.2])
+matrix = UncertainTensor([[2.0, 1.0], [1.0, 3.0]], 0.1)
+
+
+def agree(found: Any, value: Any, std: Any) -> None:
+    assert type(found) is UncertainTensor
+    np.testing.assert_allclose(found.value.numpy(), value, atol=1e-14)
+    np.testing.assert_allclose(found.std.numpy(), std, atol=1e-14)
+
+
+def test_what_depends_on_the_same_source_is_correlated() -> None:
+    agree(x - x, [0.0, 0.0], [0.0, 0.0])
+    agree(x + x, [2.0, 4.0], [0.2, 0.4])
+    agree(x + UncertainTensor([1.0, 2.0], [0.1, 0.2]), [2.0, 4.0], [0.1 * 2**0.5, 0.2 * 2**0.5])
+    agree(x / x, [1.0, 1.0], [0.0, 0.0])
+    agree(dk.sin(x) ** 2 + dk.cos(x) ** 2, [1.0, 1.0], [0.0, 0.0])
+    agree(x[0] + x[1] - dk.sum(x), 0.0, 0.0)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, dk.clone, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_stay_correlated(copied: Any) -> None:
+    agree(copied(x) - x, [0.0, 0.0], [0.0, 0.0])
+
+
+def test_arrays_made_apart_are_independent() -> None:
+    assert covariance(x, UncertainTensor([1.0, 2.0], [0.1, 0.2])).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    np.testing.assert_allclose(covariance(x).numpy(), np.diag([0.01, 0.04]))
+    np.testing.assert_allclose(covariance(x, x + x[0]).numpy(), [[0.02, 0.01], [0.0, 0.04]])
+
+
+FUNCTIONS: dict[str, Any] = {
+    "inv": dk.linalg.inv,
+    "det": dk.linalg.det,
+    "solve": lambda m: dk.linalg.solve(m, m[0]),
+    "eigenvalues": lambda m: dk.linalg.eigvalsh(m + m.T),
+    "exp": dk.exp,
+    "softmax": lambda m: dk.softmax(m, axis=1),
+    "cumulative sum": lambda m: dk.cumulative_sum(m, axis=0),
+    "product": lambda m: m @ m,
+    "broadcast": lambda m: m * m[0] + m[:, :1],
+    "std": dk.std,
+    "median": dk.median,
+    "sort": lambda m: dk.sort(m, axis=1),
+    "concat": lambda m: dk.concat([m, 2 * m]),
+    "where": lambda m: dk.where(m > 1.5, m, -m),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_with_a_derivative_is_known(name: str) -> None:
+    function = FUNCTIONS[name]
+    found = function(matrix)
+    jacobian = dk.func.jacrev(function)(matrix.value)
+    rows = jacobian.numpy().reshape(found.size, matrix.size)
+    np.testing.assert_allclose(covariance(found).numpy(), 0.01 * rows @ rows.T, atol=1e-12)
+    np.testing.assert_allclose(found.value.numpy(), function(matrix.value).numpy())
+
+
+STEPS = [lambda x: x * x, dk.sin, lambda x: x + 1, lambda x: x[::-1] * x, dk.cumulative_sum, lambda x: x - dk.mean(x)]
+
+
+@given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=5))
+def test_an_expression_has_the_covariance_of_its_jacobian(steps: list[Any]) -> None:
+    def expression(x: Any) -> Any:
+        for step in steps:
+            x = step(x)
+        return x
+
+    x = UncertainTensor([0.5, -1.0, 0.25], [0.1, 0.2, 0.05])
+    rows = dk.func.jacrev(expression)(x.value).numpy()
+    np.testing.assert_allclose(
+        covariance(expression(x)).numpy(), rows @ np.diag([0.01, 0.04, 0.0025]) @ rows.T, atol=1e-12
+    )
+
+
+def test_numbers_without_uncertainty_do_not_become_nan() -> None:
+    with np.errstate(divide="ignore"):
+        found = dk.sqrt(UncertainTensor([0.0, 1.0], [0.1, 0.1]))
+        assert found.std.tolist() == [np.inf, 0.05]
+        assert dk.sqrt(UncertainTensor([0.0, 1.0])).std.tolist() == [0.0, 0.0]
+
+
+def test_samples_show_what_first_order_leaves_out() -> None:
+    y = UncertainTensor(0.0, 0.1)
+    assert (y**2).std.item() == 0.0
+    drawn, twice = samples([y, 2 * y], 20_000, generator=dk.Generator(0))
+    assert float(dk.std(drawn**2)) == pytest.approx(0.1**2 * 2**0.5, rel=0.05)
+    np.testing.assert_allclose(twice.numpy(), 2 * drawn.numpy())
+
+
+def test_comparisons_compare_values() -> None:
+    assert type(x > 1.5) is dk.Tensor
+    assert (x > 1.5).tolist() == [False, True]
+    assert int(dk.argmax(x)) == 1
+
+
+REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
+    "NumPy": (lambda: np.asarray(x), ValueError, r"would lose the standard deviations; take \.value$"),
+    "float": (lambda: float(x[0]), ValueError, "would lose the standard deviations"),
+    "assignment": (lambda: x.clone().__setitem__(0, 1.0), TypeError, r"write where\(condition, x1, x2\)"),
+    "twice": (lambda: UncertainTensor(x, 0.1), TypeError, "has a standard deviation already"),
+    "complex": (lambda: UncertainTensor([1j], 0.1), TypeError, "must hold real numbers, not complex128"),
+    "shapes": (lambda: UncertainTensor([1.0, 2.0], [0.1, 0.1, 0.1]), ValueError, r"\(3,\).*\(2,\)"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_and_why(name: str) -> None:
+    call, error, message = REFUSED[name]
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_an_uncertain_quantity() -> None:
+    for made in (
+        QuantityTensor(UncertainTensor([1.0, 2.0], 0.01), "m"),
+        UncertainTensor(QuantityTensor([1.0, 2.0], "m"), QuantityTensor(1.0, "cm")),
+    ):
+        area: Any = made * made
+        assert repr(area.unit) == "Unit('m**2')"
+        agree(area.magnitude, [1.0, 4.0], [0.02, 0.04])
+    with pytest.raises(dk.errors.UnitError):
+        UncertainTensor(QuantityTensor([1.0, 2.0], "m"), QuantityTensor(1.0, "s"))
+
+
+def test_standard_deviations_can_be_differentiated() -> None:
+    found = dk.func.grad(lambda s: dk.sum(UncertainTensor([1.0, 2.0], s) * 3.0).std)(dk.asarray([0.3, 0.4]))
+    np.testing.assert_allclose(found.numpy(), [3 * 0.6, 3 * 0.8])
+
+
+def test_printing() -> None:
+    assert repr(x) == "UncertainTensor(tensor([1., 2.]), std=tensor([0.1000, 0.2000]))"

@@ -1,0 +1,23 @@
+"""`UncertainTensor` passes every check."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dispatchkit as dk
+from dispatchkit.testing import TypeConformance
+from dispatchkit.types import UncertainTensor
+
+# Other tests declare operations.
+LIBRARY = [o.function for name, o in dk.tensor_protocol.operations.items() if name.startswith("dispatchkit.")]
+
+
+class TestUncertainTensor(TypeConformance):
+    operations = LIBRARY
+    depth = 1
+
+    def samples(self) -> list[Any]:
+        return [UncertainTensor([1.0, 2.0], 0.1), UncertainTensor([[2.0, 1.0], [1.0, 3.0]], 0.1)]
+
+    def to_dense(self, x: Any) -> Any:
+        return x.value
