@@ -23,6 +23,7 @@ extensions = [
     "sphinx_design",
     "api_pages",
     "docstrings",
+    "notebooks",
     "pictures",
 ]
 exclude_patterns = ["_build", "_ext", "changelog.d", "template"]
@@ -41,18 +42,20 @@ numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 numpydoc_attributes_as_param_list = True
 # What the docstrings of public functions have; the build fails where one has not.
-numpydoc_validation_checks = {"GL08", "PR01", "PR02", "PR03", "PR07"}
+numpydoc_validation_checks = {"EX01", "GL08", "PR01", "PR02", "PR03", "PR07", "SS03", "SS06", "YD01"}
 # Values and classes are left out, and functions whose first parameter is `cls`, which numpydoc takes for a class.
 numpydoc_validation_exclude = {
     r"\.[A-Z]\w*",
     r"\.(kinds|fallback|tensor_protocol|default_generator|disable_dispatch)\b",
-    r"\.(check_type|coverage|register_type)$",
+    r"\.(check_type|coverage|register_type|required)$",
 }
 
 html_theme = "pydata_sphinx_theme"
 html_title = "dispatchkit"
 html_static_path = ["_static"]
 html_css_files = ["dispatchkit.css"]
+html_favicon = "_static/favicon.svg"
+html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
