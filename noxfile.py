@@ -84,13 +84,6 @@ def clients(session: nox.Session) -> None:
     session.run("pytest", "tests/interop", *session.posargs)
 
 
-SHIPPED = (
-    "dispatchkit.types:ScalarTensor",
-    "dispatchkit.types:MetadataTensor",
-    "--samples=tests.report.shipped:samples",
-)
-
-
 @nox.session
 def docs(session: nox.Session) -> None:
     """Run the code of the pages, build the site in docs/_build/html, and open each of its pages in a browser.
@@ -101,7 +94,7 @@ def docs(session: nox.Session) -> None:
     install(session, "test", "docs")
     if "--write" in session.posargs:
         session.posargs.remove("--write")
-        session.run("python", "-m", "dispatchkit", "coverage", *SHIPPED, "--markdown", "docs/coverage-of-types.md")
+        session.run("python", "-m", "tests.report.shipped", "docs/coverage-of-types.md")
     session.run("pytest", "tests/test_markdown.py", *session.posargs)
     site = Path("docs/_build/html").absolute()
     session.run("sphinx-build", "-W", "--keep-going", "-j", "auto", "-b", "html", "docs", str(site))

@@ -29,6 +29,7 @@ from dispatchkit import ops as _ops
 from dispatchkit import random as random
 from dispatchkit import special as special
 from dispatchkit import tensor as _tensor  # noqa: F401  # loaded before the function `tensor` takes its name
+from dispatchkit.backends.libraries import arrays_of as arrays_of
 from dispatchkit.declare.decorators import operation as operation
 from dispatchkit.declare.namespace import make_home as _make_home
 from dispatchkit.declare.namespace import publish as _publish
@@ -37,7 +38,7 @@ from dispatchkit.errors import *  # noqa: F403
 from dispatchkit.graph.recording import enable_grad as enable_grad
 from dispatchkit.graph.recording import no_grad as no_grad
 from dispatchkit.graph.recording import set_grad_enabled as set_grad_enabled
-from dispatchkit.interop import torch_calls as _torch_calls  # noqa: F401
+from dispatchkit.interop import members as _members  # noqa: F401
 from dispatchkit.interop.on_import import register_on_import as _register_on_import
 from dispatchkit.ops import *  # noqa: F403
 from dispatchkit.ops.info import __array_namespace_info__ as __array_namespace_info__
@@ -75,6 +76,7 @@ if _TYPE_CHECKING:
     from dispatchkit import testing as testing
     from dispatchkit import types as types
     from dispatchkit.autograd import is_grad_enabled as is_grad_enabled
+    from dispatchkit.interop.compiling import compile as compile
     from dispatchkit.report import audit as audit
     from dispatchkit.report import coverage as coverage
     from dispatchkit.report import draw as draw
@@ -86,12 +88,13 @@ if _TYPE_CHECKING:
     from dispatchkit.saving import save as save
 else:
     # What many programs do not use loads when it is first asked for.
-    _LATER = {
+    _LATER: dict[str, str | None] = {
         **dict.fromkeys(
             ("autograd", "data", "func", "nn", "optim", "overrides", "report", "saving", "testing", "types")
         ),
         **dict.fromkeys(("audit", "coverage", "draw", "explain", "record_calls", "rules", "which"), "report"),
         **dict.fromkeys(("load", "save"), "saving"),
+        "compile": "interop.compiling",
         "is_grad_enabled": "autograd",
     }
 
@@ -122,9 +125,11 @@ vars()["__all__"] = [
     "Tensor",
     "TensorFunctionMode",
     "array_type",
+    "arrays_of",
     "audit",
     "autograd",
     "clear_densify_ledger",
+    "compile",
     "converts",
     "coverage",
     "data",

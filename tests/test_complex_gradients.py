@@ -66,7 +66,7 @@ def test_gradients_agree_with_differences(
         outputs = function(*inputs)
     except (TypeError, np.exceptions.ComplexWarning):
         # What is real cannot take in complex values, and weights are real; NumPy drops imaginary parts with a warning.
-        assert entry.name in ("index_put", "astype", "full_like", "cov")
+        assert entry.name in ("index_put", "astype", "full_like", "cov", "scatter_add", "masked_fill")
         return
     assert any(y.requires_grad for y in outputs)
     assert dk.autograd.gradcheck(function, inputs)

@@ -61,7 +61,6 @@ DEPARTURES: dict[str, tuple[set[str], str]] = {
         {"zeros", "signs", "infinities"},
         "where weights sum to 0 or are infinite, the rule makes places that do not count NaN, too",
     ),
-    "nn.functional.embedding": (ALL, "the row for padding gets no gradient, which only the rule can say"),
 }
 CALLS = [
     case

@@ -22,6 +22,23 @@ def test_what_a_program_does_not_use_is_not_loaded() -> None:
     assert not {f"dispatchkit.{name}" for name in LATER} & set(loaded)
 
 
+def test_what_explains_calls_loads_with_the_first_explanation() -> None:
+    program = """
+import sys, dispatchkit as dk
+later = ("dispatchkit.protocol.explain", "dispatchkit.protocol.prediction")
+before = [name for name in later if name in sys.modules]
+dk.tensor_protocol.explain(dk.exp, dk.ones(2))
+print(before, [name for name in later if name not in sys.modules])
+"""
+    assert run(program) == "[] []"
+
+
+def test_the_standard_library_and_numpy_load_what_is_needed_alone() -> None:
+    program = "import sys, numpy; before = {*sys.modules}; import dispatchkit; print(*{*sys.modules} - before)"
+    costly = {"importlib.resources", "numpy.random", "pathlib", "shutil", "tempfile", "urllib.parse"}
+    assert not costly & set(run(program).split())
+
+
 @pytest.mark.parametrize("name", [*LATER, "audit", "coverage", "draw", "record_calls", "load", "save"])
 def test_it_loads_when_it_is_first_asked_for(name: str) -> None:
     assert run(f"import dispatchkit as dk; dk.{name}; print('{name}' in vars(dk))") == "True"

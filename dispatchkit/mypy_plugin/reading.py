@@ -37,7 +37,7 @@ from mypy.nodes import (
     WhileStmt,
     WithStmt,
 )
-from mypy.types import CallableType, Instance, get_proper_type
+from mypy.types import CallableType, Instance, TypeType, get_proper_type
 
 from dispatchkit.mypy_plugin import fit
 from dispatchkit.mypy_plugin.annotations import annotated
@@ -258,7 +258,7 @@ class Reader:
         """Record a handler, and what is wrong with it."""
         function = handler if isinstance(handler, FuncDef) else _function(handler)
         kind, target = self.kind(call.args[0]), self.target(call.args[0])
-        explicit = len(call.args) > 1
+        explicit = len(_positional(call)) > 1
         method = tensor_protocol.method if target is None else target.method
         declared = self.facts.types.keys() | self.program.declared_before(self.tree)
         found = self._signatures(call, function, kind, target)
@@ -289,7 +289,7 @@ class Reader:
         self, call: CallExpr, function: FuncDef | None, kind: str | None, target: Target | None
     ) -> list[list[TypeInfo | None]]:
         """Return the types that a handler is for, one signature for each choice; none where it is not known."""
-        given = [_class(arg) for arg in call.args[1:]]
+        given = [_class(arg) for arg in _positional(call)[1:]]
         if given:
             return [] if None in given else [given]
         if function is None or (target is None and kind is None):
@@ -324,6 +324,10 @@ def _blocks(statement: Statement) -> list[Block]:
     return []
 
 
+def _positional(call: CallExpr) -> list[Expression]:
+    return [arg for name, arg in zip(call.arg_names, call.args, strict=True) if name is None]
+
+
 def _keywords(call: CallExpr) -> dict[str, Expression]:
     return {name: arg for name, arg in zip(call.arg_names, call.args, strict=True) if name is not None}
 
@@ -337,8 +341,11 @@ def _is_none(expr: Expression) -> bool:
 
 
 def _class(expr: Expression) -> TypeInfo | None:
-    """Return the class that an expression names, None where it is not known."""
+    """Return the class that an expression names, C of a variable annotated ``type[C]``; None where it is not known."""
     node: SymbolNode | None = expr.node if isinstance(expr, RefExpr) else None
+    declared = get_proper_type(node.type) if isinstance(node, Var) and node.type is not None else None
+    if isinstance(declared, TypeType) and isinstance(declared.item, Instance):
+        return declared.item.type
     if isinstance(node, TypeAlias):
         target = get_proper_type(node.target)
         return target.type if isinstance(target, Instance) else None

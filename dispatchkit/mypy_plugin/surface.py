@@ -57,7 +57,9 @@ def give_surface(info: TypeInfo, lookup: Lookup) -> None:
     for member in tensor_protocol.surface:
         if _defined(info, member.name):
             continue
-        if member.operation is None:
+        if inspect.isdatadescriptor(member.value) and member.operation is None:
+            _add_property(info, member.name, _any(), settable=True)
+        elif member.operation is None:
             _add_function(info, member, lookup)
         elif member.name in PROPERTIES:
             _add_property(info, member.name, _any())
@@ -85,10 +87,11 @@ def _any() -> AnyType:
     return AnyType(TypeOfAny.explicit)
 
 
-def _add_property(info: TypeInfo, name: str, typ: Type) -> None:
+def _add_property(info: TypeInfo, name: str, typ: Type, *, settable: bool = False) -> None:
     var = Var(name, typ)
     var.info = info
     var.is_property = True
+    var.is_settable_property = settable
     var._fullname = f"{info.fullname}.{name}"
     info.names[name] = SymbolTableNode(MDEF, var, plugin_generated=True)
 

@@ -63,6 +63,11 @@ class Call:
 
         return self.operation.parameters.replace(args, kwargs, seated)
 
+    def given(self, subject: Subject) -> Iterator[Any]:
+        """Yield the array arguments of the call."""
+        for _, value in self.operation.parameters.values(*self.make(subject)):
+            yield value
+
     def _instance(self, subject: Subject, value: Any) -> Any:
         if self.index is not None:
             found = subject.sample(self.index)

@@ -136,14 +136,10 @@ def _files(subject: Subject, operation: Overridable) -> set[str]:
     library = __name__.partition(".")[0]
     own = [c for c in subject.cls.__mro__ if c is subject.cls or c.__module__.partition(".")[0] != library]
     functions = [value for c in own for value in vars(c).values() if getattr(value, "__module__", "") == c.__module__]
-    rules = [rule for reference in _rules(operation) if (rule := reference()) is not None]
+    rules = tensor_protocol.handlers.for_calls(operation)
     functions += [rule.handler for rule in rules if not {*rule.types}.isdisjoint(own)]
     codes = [getattr(function, "__code__", None) for function in functions]
     return {code.co_filename for code in codes if code is not None}
-
-
-def _rules(operation: Overridable) -> list[Any]:
-    return [*operation.rules, *(ref for kind in operation.kind.lineage() for ref in tensor_protocol.handlers.of(kind))]
 
 
 class _Turns:

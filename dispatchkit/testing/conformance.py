@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.protocol.densify import densify
+from dispatchkit.protocol.densify import unbounded
 from dispatchkit.testing.attribution import gathered
 from dispatchkit.testing.checks import CHECKS, Check
 from dispatchkit.testing.entered import rules_of
@@ -186,6 +186,6 @@ def _skipped(failure: Failure, left_out: set[tuple[str, str]]) -> bool:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Let calls densify, warn and overflow: what is checked is what they give."""
-    with densify(on="allow"), np.errstate(all="ignore"), warnings.catch_warnings():
+    with unbounded(), np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

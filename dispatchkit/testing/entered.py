@@ -70,9 +70,7 @@ def rules_of(subject: Subject) -> list[Rule]:
     """
     targets: set[Any] = set(subject.operations)
     targets |= {kind for operation in subject.operations for kind in operation.kind.lineage()}
-    rules = [
-        r for r in (*tensor_protocol.operations.rules(), *tensor_protocol.handlers.of_kinds()) if r.target in targets
-    ]
+    rules = [rule for rule in tensor_protocol.rules() if rule.target in targets]
     found: list[Rule] = []
     for cls in subject.cls.__mro__:
         if cls in (tensor_protocol.types.base, object):

@@ -6,7 +6,6 @@ companions) pass over what is wrong already, so that a fault is reported under i
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing.calls import Arguments, Call, calls_of, variations_of
 from dispatchkit.testing.entered import entering, noting
 from dispatchkit.testing.findings import Failure, described, different, same, shown
+from dispatchkit.testing.instances import copied
 from dispatchkit.testing.invariants import comparable, is_determined
 from dispatchkit.testing.subject import Subject, members
 
@@ -191,7 +191,7 @@ def _fault(subject: Subject, call: Call, result: Any, expected: Any) -> Failure 
     """Return in what a result differs from the right one."""
     if _form_of(result) != _form_of(expected):
         return _failure("container", subject, call, _form_of(result), _form_of(expected))
-    found = _difference(subject, call.operation, result, expected)
+    found = _difference(subject, call, result, expected)
     if found is None:
         return None
     for name in call.options():
@@ -199,7 +199,7 @@ def _fault(subject: Subject, call: Call, result: Any, expected: Any) -> Failure 
         if not bare.is_valid(subject):
             continue
         without = subject.dense_call(call.operation, *bare.make(subject))
-        if _difference(subject, call.operation, result, without) is None:
+        if _difference(subject, call, result, without) is None:
             return _failure("keywords", subject, call, f"what a call without '{name}' gives", f"'{name}' honoured")
     return _failure(found[0], subject, call, *found[1:])
 
@@ -209,7 +209,8 @@ def _form_of(result: Any) -> str:
     return f"a {type_name(type(result))}" if isinstance(result, (tuple, list)) else "one result"
 
 
-def _difference(subject: Subject, operation: Overridable, result: Any, expected: Any) -> tuple[str, str, str] | None:
+def _difference(subject: Subject, call: Call, result: Any, expected: Any) -> tuple[str, str, str] | None:
+    operation = call.operation
     if not is_determined(operation):
         result, expected = ([np.zeros_like(subject.array(one)) for one in members(r)] for r in (result, expected))
         return different(subject, result, expected)
@@ -217,7 +218,7 @@ def _difference(subject: Subject, operation: Overridable, result: Any, expected:
         result, expected = (comparable(subject, operation, one) for one in (result, expected))
     except Exception as error:  # noqa: BLE001  # a result of the wrong form, shown with what it led to
         return "value", f"{shown(result)}, whose dense form raises {described(error)}", shown(expected)
-    return different(subject, result, expected)
+    return different(subject, result, expected, call.given(subject))
 
 
 def lost_metadata(check: str, subject: Subject, call: Call, arguments: Arguments, result: Any) -> Iterator[Failure]:
@@ -256,7 +257,7 @@ class Snapshot:
 
     def _state(self, value: Any) -> tuple[Any, dict[str, Any]]:
         carried = self.subject.carried(value) if isinstance(value, self.subject.cls) else {}
-        return self.subject.array(value), {name: _copied(one) for name, one in carried.items()}
+        return self.subject.array(value), {name: copied(one) for name, one in carried.items()}
 
     def changed(self) -> tuple[str, str] | None:
         """Return what has changed since, as found and expected; None where nothing has."""
@@ -268,10 +269,3 @@ class Snapshot:
                 if not same(now_carried[key], one):
                     return f"'{key}' of '{name}' became {now_carried[key]!r}", f"still {one!r}"
         return None
-
-
-def _copied(value: Any) -> Any:
-    try:
-        return copy.deepcopy(value)
-    except Exception:  # noqa: BLE001  # what cannot be copied is compared by identity
-        return value

@@ -50,7 +50,8 @@ def _with_other_elements(subject: Subject, call: Call) -> Failure | None:
         except Exception:  # noqa: BLE001, S112  # what plain tensors refuse is not asked of the type
             continue
         try:
-            found = different(subject, comparable(subject, call.operation, _again(subject, other)), expected)
+            result = comparable(subject, call.operation, _again(subject, other))
+            found = different(subject, result, expected, other.given(subject))
         except Exception:  # noqa: BLE001  # other elements may be refused
             return None
         if found is not None:

@@ -21,6 +21,7 @@ __all__ = [
     "SPECIAL",
     "Samples",
     "anew",
+    "copied",
     "drawn",
     "first",
     "from_fields",
@@ -53,10 +54,11 @@ def anew(value: Any) -> Any:
         made = object.__new__(cls)
         vars(made).update({name: anew(one) for name, one in vars(value).items()})
         return made
-    return _deep(value)
+    return copied(value)
 
 
-def _deep(value: Any) -> Any:
+def copied(value: Any) -> Any:
+    """Return a deep copy of a value, or the value where it cannot be copied."""
     try:
         return copy.deepcopy(value)
     except Exception:  # noqa: BLE001  # what cannot be copied, such as a lock, is shared

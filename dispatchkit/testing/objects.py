@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.errors import NoImplementationError
 from dispatchkit.func.containers import arrays_of
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.findings import Failure, alike, described, different, readings, same, shown
@@ -210,7 +209,7 @@ def assignment(subject: Subject, x: Any) -> Iterator[Failure | None]:
     text = f"{subject.name}[{', '.join(map(str, key)) or '()'}] = {value}"
     try:
         x[key] = value
-    except (NoImplementationError, TypeError):
+    except (TypeError, *subject.refusals):  # type: ignore[misc]  # a tuple of them, with one more
         untouched = different(subject, x, before)
         yield None if untouched is None else Failure("assignment", "dispatchkit.setitem", text, *untouched[1:])
     except Exception as error:  # noqa: BLE001  # what the type's own method raises is what is looked for

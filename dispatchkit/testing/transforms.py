@@ -17,6 +17,7 @@ from dispatchkit.errors import TransformError
 from dispatchkit.func import jvp, vjp, vmap
 from dispatchkit.func.containers import arrays_of, is_floating, mapped
 from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.tensor import Tensor
 from dispatchkit.testing.calls import Call
 from dispatchkit.testing.examination import examination, fails
 from dispatchkit.testing.findings import Failure, close, described, shown
@@ -154,7 +155,8 @@ def _floating(function: Function) -> Function:
 
 
 def _numbers(value: Any) -> list[Any]:
-    return [np.array(one.detach().numpy()) for one in arrays_of(value) if is_floating(one)]
+    arrays = [one for one in arrays_of(value) if is_floating(one)]
+    return [np.array(one.detach().numpy() if isinstance(one, Tensor) else one) for one in arrays]
 
 
 def _gradients(function: Function, instances: list[Any]) -> list[Any]:

@@ -109,7 +109,7 @@ def follow_the_gradient(steps: int = 12, rate: float = 60.0) -> list[tuple[float
 
 def show_the_regression() -> None:
     """Print how the penalty improves."""
-    print("\n2. Its value learns: ridge regression on 442 diabetes patients (100 to fit, 342 to validate)\n")
+    print("\n2. A gradient finds its value: ridge regression on 442 diabetes patients (100 to fit, 342 to validate)\n")
     print("   step    penalty   validation loss   d loss / d log penalty")
     path = follow_the_gradient()
     for step, (penalty, error, slope) in enumerate(path):
@@ -127,7 +127,9 @@ def show_the_decisions() -> None:
     print("\n3. Who answers, and why\n")
     print(indented(dk.explain(dk.add, dk.ones((10, 10)), ScaledIdentity(10, 2.0)), 3, first=True))
     print("\n4. What the type covers\n")
-    print(indented(dk.coverage(ScaledIdentity), 3, first=True))
+    totals = str(dk.coverage(ScaledIdentity)).partition("\n\n  by namespace")[0]
+    print(indented(totals, 3, first=True))
+    print("\n   print(dk.coverage(ScaledIdentity)) goes on with the functions of each bucket.")
 
 
 def indented(value: object, by: int, first: bool = False) -> str:

@@ -13,6 +13,7 @@ import dispatchkit as dk
 
 from . import (
     fast_paths,
+    kernels,
     layers,
     memory,
     mlp,
@@ -126,6 +127,7 @@ def main(arguments: Sequence[str]) -> None:
         (scaling.TOPIC, lambda: scaling.slope_lines(effort)),
         (memory.TOPIC, memory.memory_lines),
         (fast_paths.TOPIC, lambda: fast_paths.fast_path_lines(effort)),
+        (kernels.TOPIC, lambda: kernels.kernel_lines(effort)),
         (operations.TOPIC, lambda: operations.operation_lines(effort)),
     ):
         if wanted in topic:

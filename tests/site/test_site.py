@@ -19,7 +19,8 @@ SITE = Path(os.environ.get("DISPATCHKIT_SITE", ""))
 if not (SITE / "index.html").is_file():
     pytest.skip("no site is built; nox -s docs builds one", allow_module_level=True)
 
-PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html") if "_modules" not in path.parts)
+NO_PAGES = {"_modules", "_static"}  # sources, and what the theme's templates were made of
+PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html") if NO_PAGES.isdisjoint(path.parts))
 # Attributes by which a page loads something at once.
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src"}
 
@@ -93,6 +94,7 @@ def address() -> Iterator[str]:
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
+    server.server_close()
 
 
 @pytest.fixture(scope="module")

@@ -436,3 +436,27 @@ def test_a_program_names_a_class_that_cannot_be_imported() -> None:
         found = failing(Local, dk.exp, skip=["pickle"])
     program = found.failures[0].program
     assert "Local is defined inside tests.testing.test_check_type; put its definition here" in program
+
+
+@dk.array_type(fallback=dk.fallback.dense)
+class Halved:
+    """Numbers in single precision that are halved twice, once in the precision of what they are added to."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+    def to_dense(self) -> Any:
+        return self.data * np.float32(0.1)
+
+
+@dk.implements(dk.add)
+def add_halved(x1: Halved, x2: dk.Tensor, /) -> Any:
+    return dk.astype(x1.data, x2.dtype) * 0.1 + x2
+
+
+def test_a_result_is_compared_to_the_digits_of_what_went_in() -> None:
+    x = dk.asarray([1.0, 3.0], dtype="float32")
+    found = check_type(Halved, lambda: [Halved(x)], operations=[dk.add], checks=["value", "dtype", "repeat"])
+    assert not found.failures
+    with pytest.raises(ConformanceError, match="value"):
+        check_type(Halved, lambda: [Halved(dk.astype(x, "float64") * (1 + 1e-6))], operations=[dk.add])

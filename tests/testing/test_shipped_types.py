@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pytest
+
 import dispatchkit as dk
 from dispatchkit.testing import TypeConformance, Wrapper
-from dispatchkit.types import MetadataTensor, ScalarTensor
+from dispatchkit.types import LazyTensor, LoraTensor, MetadataTensor, QuantizedTensor, ScalarTensor, SparseTensor, lazy
 
 # Other tests declare operations, with wrong derivatives too.
 LIBRARY = [o.function for name, o in dk.tensor_protocol.operations.items() if name.startswith("dispatchkit.")]
@@ -24,7 +27,7 @@ class TestWrapper(TypeConformance):
 
 class TestMetadataTensor(TypeConformance):
     operations = LIBRARY
-    metadata = ("metadata", "merge")
+    metadata = ("metadata", "merge", "laws")
 
     def samples(self) -> list[Any]:
         return [self.from_dense([1.0, 2.0])]
@@ -38,6 +41,46 @@ class TestScalarTensor(TypeConformance):
 
     def samples(self) -> list[Any]:
         return [ScalarTensor(3, dk.tensor(2.0)), ScalarTensor(2, 3)]
+
+
+QUANTISED = QuantizedTensor.from_dense(dk.asarray([[1.0, -2.0], [0.25, 3.0]]))
+
+
+class TestQuantizedTensor(TypeConformance):
+    operations = LIBRARY
+
+    def samples(self) -> list[Any]:
+        return [QUANTISED, dk.astype(QUANTISED, dk.float32).mT]
+
+
+class TestLoraTensor(TypeConformance):
+    operations = LIBRARY
+
+    def samples(self) -> list[Any]:
+        left, right = dk.asarray([[1.0], [2.0]]), dk.asarray([[0.5, 1.0]])
+        return [LoraTensor(QUANTISED, left, right, 0.5), LoraTensor(dk.ones((2, 3)), left, dk.ones((1, 3)))]
+
+
+class TestSparseTensor(TypeConformance):
+    operations = LIBRARY
+
+    def samples(self) -> list[Any]:
+        made = SparseTensor.coo([2.0, 3.0, -1.0], [0, 1, 1], [1, 0, 2], shape=(2, 3))
+        return [made, SparseTensor.csr(np.asarray([2.0, 3.0], "f"), [1, 0], [0, 1, 2], shape=(2, 2)).mT]
+
+
+class TestLazyTensor(TypeConformance):
+    operations = LIBRARY
+
+    @pytest.fixture(autouse=True)
+    def _blocks_of_two_elements(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(lazy, "BLOCK", 2)
+
+    def samples(self) -> list[Any]:
+        return [self.from_dense([[1.0, 2.0, 0.5], [0.25, 3.0, -1.0]])]
+
+    def from_dense(self, x: Any) -> Any:
+        return LazyTensor(x) * 1 if dk.asarray(x).dtype.kind in "fc" else LazyTensor(x)
 
 
 class Named(dk.Tensor):
