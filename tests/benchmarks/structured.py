@@ -106,7 +106,7 @@ def ratios() -> list[tuple[str, str, float]]:
     )
     try:
         import torch
-        from linear_operator.operators import DiagLinearOperator  # type: ignore[import-untyped, unused-ignore]
+        from linear_operator.operators import DiagLinearOperator
     except ImportError:
         return found
     torch.set_num_threads(1)
