@@ -206,9 +206,9 @@ class LowRankUpdateTensor(StructuredTensor):
     Notes
     -----
     Systems are solved by Woodbury's formula with one step of refinement, because the formula cancels where the base is
-    small compared with the update; determinants follow from ``det(I + right @ base⁻¹ @ left) det(base)``. Both take what the
-    base takes for r columns, O(N r²) and O(r³). Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 4th ed.,
-    section 2.1.4.
+    small compared with the update; determinants follow from ``det(I + right @ base⁻¹ @ left) det(base)``. Both take
+    what the base takes for r columns, O(N r²) and O(r³). Source: G. H. Golub and C. F. Van Loan, Matrix Computations,
+    4th ed., section 2.1.4.
 
     Examples
     --------
