@@ -56,7 +56,7 @@ class Program:
     def __init__(self, modules: dict[str, MypyFile]) -> None:
         self.modules = modules
         self._facts: dict[str, tuple[MypyFile, Facts]] = {}
-        self._edges: dict[str, tuple[MypyFile, set[str]]] = {}
+        self._edges: dict[str, tuple[MypyFile, int, set[str]]] = {}
         self._views: dict[str, tuple[MypyFile, View]] = {}
         self._targets: dict[str, Target] = {}
         # The modules that a module was found to see when one of its calls was resolved.
@@ -196,8 +196,9 @@ class Program:
     def _neighbours(self, name: str, tree: MypyFile) -> set[str]:
         """Return the modules that a module's names come from, and the packages around it."""
         known = self._edges.get(name)
-        if known is not None and known[0] is tree:
-            return known[1]
+        # A package around a module may be analysed after it: it has more names then.
+        if known is not None and known[0] is tree and known[1] == len(tree.names):
+            return known[2]
         found = {imported for node in tree.imports for imported, _ in getattr(node, "ids", ())}
         parent = name.rpartition(".")[0]
         if parent:
@@ -209,7 +210,7 @@ class Program:
             elif node is not None and not symbol.plugin_generated:
                 found.add(self._module_of(node.fullname))
         found.discard(name)
-        self._edges[name] = (tree, found)
+        self._edges[name] = (tree, len(tree.names), found)
         return found
 
     def _module_of(self, fullname: str) -> str:

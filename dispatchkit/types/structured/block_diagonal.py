@@ -151,22 +151,17 @@ def _with_diagonal(function: Any) -> None:
     def split(x: BlockDiagonalTensor, d: DiagonalTensor) -> list[DiagonalTensor]:
         return [DiagonalTensor(d.values[..., place]) for place in x.slices]
 
-    def right(x1: BlockDiagonalTensor, x2: DiagonalTensor, /) -> Any:
+    @implements(function, BlockDiagonalTensor, DiagonalTensor)
+    def of_blocks_and_diagonal(x1: BlockDiagonalTensor, x2: DiagonalTensor, /) -> Any:
         if x1.shape[-1] != x2.shape[-1]:
             return decline("the sizes differ")
         return BlockDiagonalTensor([function(*pair) for pair in zip(x1.blocks, split(x1, x2), strict=True)])
 
-    def left(x1: DiagonalTensor, x2: BlockDiagonalTensor, /) -> Any:
+    @implements(function, DiagonalTensor, BlockDiagonalTensor)
+    def of_diagonal_and_blocks(x1: DiagonalTensor, x2: BlockDiagonalTensor, /) -> Any:
         if x1.shape[-1] != x2.shape[-1]:
             return decline("the sizes differ")
         return BlockDiagonalTensor([function(*pair) for pair in zip(split(x2, x1), x2.blocks, strict=True)])
-
-    for handler, types in (
-        (right, (BlockDiagonalTensor, DiagonalTensor)),
-        (left, (DiagonalTensor, BlockDiagonalTensor)),
-    ):
-        handler.__name__ = handler.__qualname__ = f"{function.__name__}_of_blocks_and_diagonal"
-        implements(function, *types)(handler)
 
 
 for _function in (ops.add, ops.subtract, ops.matmul):
