@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from dispatchkit.backends.arrays import is_complex
 from dispatchkit.declare.inplace import touch
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.optim.groups import check_not_negative, number_of
-from dispatchkit.optim.optimizer import Closure, Group, Optimizer, Params
-from dispatchkit.optim.updating import directed, evaluated, factor, number, pending, update
+from dispatchkit.optim.optimizer import Group, Optimizer, Params
+from dispatchkit.optim.updating import directed, factor, number, update
 from dispatchkit.tensor import Tensor
 
 __all__ = ["Adam", "AdamW"]
@@ -111,35 +113,19 @@ class Adam(Optimizer):
         if state:
             number_of(state["step"], "number of steps", f"of {where}")
 
-    def step(self, closure: Closure | None = None) -> Any:
-        """Change the parameters by their gradients.
-
-        Parameters
-        ----------
-        closure : computes the loss and its gradients anew and returns the loss
-
-        Returns
-        -------
-        what `closure` gave, None without one
-
-        Raises
-        ------
-        ValueError : if a parameter cannot be changed, naming it and its group; none is changed then
-        """
-        loss = evaluated(closure)
-        for group, parameters in pending(self):
-            beta1, beta2 = map(float, group["betas"])
-            options = {name: number(group[name]) for name in ("lr", "eps", "weight_decay")}
-            options.update(beta1=beta1, beta2=beta2, maximize=group["maximize"])
-            options["decoupled"] = group["decoupled_weight_decay"]
-            for p in parameters:
-                state = self._state_of(p, group)
-                step = state["step"]
-                step.array += 1
-                touch(step)
-                moments = [state[name] for name in (BUFFERS if group["amsgrad"] else BUFFERS[:2])]
-                update(adapt, p, moments, {**options, "step": number(step)})
-        return loss
+    @override
+    def _change(self, group: Group, parameters: list[Tensor]) -> None:
+        beta1, beta2 = map(float, group["betas"])
+        options = {name: number(group[name]) for name in ("lr", "eps", "weight_decay")}
+        options.update(beta1=beta1, beta2=beta2, maximize=group["maximize"])
+        options["decoupled"] = group["decoupled_weight_decay"]
+        for p in parameters:
+            state = self._state_of(p, group)
+            step = state["step"]
+            step.array += 1
+            touch(step)
+            moments = [state[name] for name in (BUFFERS if group["amsgrad"] else BUFFERS[:2])]
+            update(adapt, p, moments, {**options, "step": number(step)})
 
     def _state_of(self, p: Tensor, group: Group) -> dict[str, Any]:
         """Return what is kept for a parameter, made in its first step."""

@@ -6,12 +6,13 @@ import copy
 import functools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from dispatchkit.declare.variables import variables_in
-from dispatchkit.graph.recording import no_grad
+from dispatchkit.graph.recording import enable_grad, no_grad
 from dispatchkit.optim.groups import as_entries, is_structured, tensors_of
 from dispatchkit.optim.loading import fitted
+from dispatchkit.optim.updating import problem_of
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.gradients import RemovableHandle
 
@@ -20,6 +21,7 @@ __all__ = ["Closure", "Group", "Optimizer", "Params", "required"]
 Closure = Callable[[], Any]
 Group = dict[str, Any]
 Params = Iterable[Any]
+Step = TypeVar("Step", bound=Callable[..., Any])
 Hook = Callable[["Optimizer", tuple[Any, ...], dict[str, Any]], Any]
 
 
@@ -36,7 +38,7 @@ class _Required:
 required = _Required()
 
 
-def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
+def _with_hooks(step: Step) -> Step:
     """Return a `step` that calls the hooks around it; not where a subclass calls it from a `step` of its own."""
 
     @functools.wraps(step)
@@ -59,7 +61,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             after(self, given, kwargs)
         return result
 
-    return hooked
+    return cast("Step", hooked)
 
 
 class Optimizer:
@@ -321,6 +323,7 @@ class Optimizer:
                     with no_grad():
                         p.grad.detach_().zero_()
 
+    @_with_hooks
     def step(self, closure: Closure | None = None) -> Any:
         """Change the parameters by their gradients.
 
@@ -331,8 +334,44 @@ class Optimizer:
         Returns
         -------
         what `closure` gave, None without one
+
+        Raises
+        ------
+        ValueError : if a parameter cannot be changed, naming it and its group; none is changed then
         """
+        loss = self._loss_of(closure)
+        for group, parameters in self._pending():
+            self._change(group, parameters)
+        return loss
+
+    def _change(self, group: Group, parameters: list[Tensor]) -> None:
+        """Change parameters of a group, each of which has a gradient; for subclasses that define no `step`."""
         raise NotImplementedError(f"{self._name} does not define step()")
+
+    def _loss_of(self, closure: Closure | None) -> Any:
+        """Return the loss that a closure computes, with a graph recorded; None without a closure."""
+        if closure is None:
+            return None
+        with enable_grad():
+            return closure()
+
+    def _pending(self) -> list[tuple[Group, list[Tensor]]]:
+        """Return each group with those of its parameters that have a gradient, once all of them can be changed.
+
+        Raises
+        ------
+        ValueError : if the memory of one cannot be written, or its gradient or state has another shape
+        """
+        found = []
+        for number, group in enumerate(self.param_groups):
+            parameters = [p for p in group["params"] if p.grad is not None]
+            for p in parameters:
+                problem = problem_of(p, self.state.get(p, {}), self._buffers)
+                if problem:
+                    index = next(index for index, other in enumerate(group["params"]) if other is p)
+                    raise ValueError(f"{self._name}.step: parameter {index} of group {number} {problem}")
+            found.append((group, parameters))
+        return found
 
     def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Have ``hook(optimizer, args, kwargs)`` called before each step.

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.optim.groups import check_not_negative
-from dispatchkit.optim.optimizer import Closure, Optimizer, Params
-from dispatchkit.optim.updating import directed, evaluated, factor, number, pending, update
+from dispatchkit.optim.optimizer import Group, Optimizer, Params
+from dispatchkit.optim.updating import directed, factor, number, update
+from dispatchkit.tensor import Tensor
 
 __all__ = ["RMSprop"]
 
@@ -87,34 +90,18 @@ class RMSprop(Optimizer):
             momentum="momentum value",
         )
 
-    def step(self, closure: Closure | None = None) -> Any:
-        """Change the parameters by their gradients.
-
-        Parameters
-        ----------
-        closure : computes the loss and its gradients anew and returns the loss
-
-        Returns
-        -------
-        what `closure` gave, None without one
-
-        Raises
-        ------
-        ValueError : if a parameter cannot be changed, naming it and its group; none is changed then
-        """
-        loss = evaluated(closure)
-        for group, parameters in pending(self):
-            options = {name: number(group[name]) for name in ("lr", "alpha", "eps", "weight_decay", "momentum")}
-            switches = (True, group["momentum"], group["centered"])
-            used = [name for name, on in zip(BUFFERS, switches, strict=True) if on]
-            options.update(centered=bool(group["centered"]), maximize=group["maximize"])
-            for p in parameters:
-                state = self.state[p]
-                for name in used:
-                    if state.get(name) is None:
-                        state[name] = tensor_namespace.zeros_like(p)
-                update(go_by_root, p, [state[name] for name in used], options)
-        return loss
+    @override
+    def _change(self, group: Group, parameters: list[Tensor]) -> None:
+        options = {name: number(group[name]) for name in ("lr", "alpha", "eps", "weight_decay", "momentum")}
+        switches = (True, group["momentum"], group["centered"])
+        used = [name for name, on in zip(BUFFERS, switches, strict=True) if on]
+        options.update(centered=bool(group["centered"]), maximize=group["maximize"])
+        for p in parameters:
+            state = self.state[p]
+            for name in used:
+                if state.get(name) is None:
+                    state[name] = tensor_namespace.zeros_like(p)
+            update(go_by_root, p, [state[name] for name in used], options)
 
 
 def go_by_root(

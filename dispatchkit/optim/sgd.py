@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.optim.groups import check_not_negative, number_of
-from dispatchkit.optim.optimizer import Closure, Optimizer, Params
-from dispatchkit.optim.updating import directed, evaluated, factor, number, pending, update
+from dispatchkit.optim.optimizer import Group, Optimizer, Params
+from dispatchkit.optim.updating import directed, factor, number, update
+from dispatchkit.tensor import Tensor
 
 __all__ = ["SGD"]
 
@@ -92,44 +95,28 @@ class SGD(Optimizer):
                 f"{options['momentum']}, dampening {options['dampening']}"
             )
 
-    def step(self, closure: Closure | None = None) -> Any:
-        """Change the parameters by their gradients.
-
-        Parameters
-        ----------
-        closure : computes the loss and its gradients anew and returns the loss
-
-        Returns
-        -------
-        what `closure` gave, None without one
-
-        Raises
-        ------
-        ValueError : if a parameter cannot be changed, naming it and its group; none is changed then
-        """
-        loss = evaluated(closure)
-        for group, parameters in pending(self):
-            momentum = float(group["momentum"])
-            options = {
-                "lr": number(group["lr"]),
-                "weight_decay": float(group["weight_decay"]),
-                "maximize": group["maximize"],
-            }
-            if not momentum:
-                for p in parameters:
-                    update(descend, p, (), options)
-                continue
-            weight = 1.0 - float(group["dampening"])
-            options.update(momentum=momentum, nesterov=group["nesterov"], weight=weight)
+    @override
+    def _change(self, group: Group, parameters: list[Tensor]) -> None:
+        momentum = float(group["momentum"])
+        options = {
+            "lr": number(group["lr"]),
+            "weight_decay": float(group["weight_decay"]),
+            "maximize": group["maximize"],
+        }
+        if not momentum:
             for p in parameters:
-                state = self.state[p]
-                buffer = state.get("momentum_buffer")
-                if buffer is not None:
-                    update(descend_with_momentum, p, (buffer,), options)
-                else:
-                    buffer = state["momentum_buffer"] = tensor_namespace.zeros_like(p)
-                    update(descend_with_momentum, p, (buffer,), {**options, "weight": 1.0})
-        return loss
+                update(descend, p, (), options)
+            return
+        weight = 1.0 - float(group["dampening"])
+        options.update(momentum=momentum, nesterov=group["nesterov"], weight=weight)
+        for p in parameters:
+            state = self.state[p]
+            buffer = state.get("momentum_buffer")
+            if buffer is not None:
+                update(descend_with_momentum, p, (buffer,), options)
+            else:
+                buffer = state["momentum_buffer"] = tensor_namespace.zeros_like(p)
+                update(descend_with_momentum, p, (buffer,), {**options, "weight": 1.0})
 
 
 def descend(xp: Any, p: Any, g: Any, *, lr: float, weight_decay: float, maximize: bool) -> tuple[Any]:

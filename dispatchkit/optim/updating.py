@@ -15,12 +15,11 @@ from dispatchkit.backends.arrays import namespace_of
 from dispatchkit.backends.traced import is_traced
 from dispatchkit.declare.inplace import touch, write_back
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.graph.recording import enable_grad, no_grad
-from dispatchkit.optim.optimizer import Closure, Group, Optimizer
+from dispatchkit.graph.recording import no_grad
 from dispatchkit.protocol.modes import current, live
 from dispatchkit.tensor import Tensor
 
-__all__ = ["directed", "evaluated", "factor", "number", "pending", "update"]
+__all__ = ["directed", "factor", "number", "problem_of", "update"]
 
 # Elements of an array that are changed at a time: the temporaries of a formula stay in the processor's cache.
 BLOCK = 131072
@@ -28,38 +27,7 @@ Formula = Callable[..., tuple[Any, ...]]
 _answers_by_rules = Tensor.__tensor_function__.__func__  # type: ignore[attr-defined]  # of a classmethod
 
 
-def evaluated(closure: Closure | None) -> Any:
-    """Return the loss that a closure computes, with a graph recorded; None without a closure."""
-    if closure is None:
-        return None
-    with enable_grad():
-        return closure()
-
-
-def pending(optimizer: Optimizer) -> list[tuple[Group, list[Tensor]]]:
-    """Return each group with those of its parameters that have a gradient, once all of them can be changed.
-
-    Parameters
-    ----------
-    optimizer : about to make a step
-
-    Raises
-    ------
-    ValueError : if the memory of one cannot be written, or its gradient or state has another shape
-    """
-    found = []
-    for number, group in enumerate(optimizer.param_groups):
-        parameters = [p for p in group["params"] if p.grad is not None]
-        for p in parameters:
-            problem = _problem(p, optimizer.state.get(p, {}), optimizer._buffers)
-            if problem:
-                index = next(index for index, other in enumerate(group["params"]) if other is p)
-                raise ValueError(f"{type(optimizer).__name__}.step: parameter {index} of group {number} {problem}")
-        found.append((group, parameters))
-    return found
-
-
-def _problem(p: Tensor, state: Mapping[str, Any], buffers: Sequence[str]) -> str:
+def problem_of(p: Tensor, state: Mapping[str, Any], buffers: Sequence[str]) -> str:
     """Return why a parameter cannot be changed, nothing where it can."""
     array = p.array
     if type(array) is np.ndarray and not array.flags.writeable:

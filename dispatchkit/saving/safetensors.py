@@ -70,20 +70,7 @@ def write(target: Path | IO[bytes], structure: Any, arrays: dict[str, Any]) -> N
 def read(
     source: Path | IO[bytes], label: Any, limit: int, names: frozenset[str] | None, *, mmap: bool
 ) -> tuple[Any, dict[str, Any]]:
-    """Return structure, None where there is none, and arrays of a file.
-
-    Parameters
-    ----------
-    source : the file
-    label : how messages name it
-    limit : number of bytes that the file may have
-    names : of the arrays that are wanted, all if None
-    mmap : whether arrays are to be read from the file when they are used
-
-    Raises
-    ------
-    LoadError : if something in the file is not as it should be, or the file has more bytes than `limit`
-    """
+    """Return structure and arrays of a file, as `npz.read` does; `limit` is for the bytes of the whole file."""
     package = _package("load")
     memory = np.memmap(source, mode="c") if _size(source, label, limit) else np.empty(0, np.uint8)
     if not isinstance(source, Path):
