@@ -1,4 +1,4 @@
-"""The types that are tried everywhere: a diagonal and a low-rank matrix, a unit, metadata, a subclass."""
+"""What is tried everywhere: plain tensors, structured matrices, a unit, metadata, a subclass."""
 
 from __future__ import annotations
 
@@ -139,6 +139,8 @@ def makers() -> dict[str, tuple[Any, np.ndarray[Any, Any]]]:
     named.name = "n"
     u = np.array([[1.25, 0.25, 0.5], [0.5, 1.0, 0.0], [0.25, 0.0, 1.5]])
     return {
+        "Tensor": (dk.asarray(M), M),
+        "ScalarTensor": (dk.types.ScalarTensor(3, 2.0), 2.0 * np.eye(3)),
         "Diagonal": (Diagonal(dk.asarray([2.0, 1.5, 1.25])), np.diag([2.0, 1.5, 1.25])),
         "LowRank": (LowRank(dk.asarray(u), dk.asarray(u.T.copy())), u @ u.T),
         "Quantity": (Quantity(dk.asarray(M), "m"), M),
