@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from typing_extensions import override
 
-from dispatchkit import linalg, ops
+from dispatchkit import autograd, func, linalg, ops
 from dispatchkit.declare.wrapping import holds
+from dispatchkit.errors import AutogradError
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
@@ -20,7 +21,7 @@ from dispatchkit.types.structured.scalar import ScalarTensor
 __all__ = ["ShiftedKroneckerTensor"]
 
 implements = tensor_protocol.implements
-STEPS = 2  # to which order derivatives of solutions are computed
+ORDER = 2  # to which derivatives of determinants are computed
 
 
 @tensor_protocol.array_type(fields=("product", "shift"))
@@ -40,8 +41,8 @@ class ShiftedKroneckerTensor(StructuredTensor):
     -----
     The eigenvectors are those of the product, whatever the shift is, so that systems and determinants take O(Σ m_i³)
     for the eigenvectors of the factors of m_i rows, which must be symmetric or Hermitian, and O(n Σ m_i) for n = Π m_i.
-    Derivatives of solutions and determinants are computed to the second order. They do not pass through those of the
-    eigenvectors, and are right where eigenvalues are equal, too. Sources: as for `KroneckerTensor`.
+    Derivatives do not pass through those of the eigenvectors, and are right where eigenvalues are equal, too: those of
+    solutions to any order, those of determinants to the second, and a third raises. Sources: as for `KroneckerTensor`.
     """
 
     def __init__(self, product: KroneckerTensor, shift: Any) -> None:
@@ -88,21 +89,9 @@ class ShiftedKroneckerTensor(StructuredTensor):
         if not _by_eigenvectors(self) or not is_finite(self.product, columns):
             return decline("some factor is not symmetric, or there are inf or nan")
         vectors, values = _eigen(self)
-        back = ops.conj(ops.matrix_transpose(vectors))
-
-        def solved(right: Tensor) -> Tensor:
-            solution: Tensor = vectors @ ((back @ right) / values[..., None])
-            return solution
-
-        # Steps of the chord method from the solution, which keep the value: each makes one more order of derivatives
-        # right without one of the eigenvectors, which have none where eigenvalues are equal.
-        solution = solved(columns.detach())
-        for _ in range(STEPS):
-            residual = columns - self @ solution
-            if not _in_graph(residual):
-                break
-            solution = solution + solved(residual)
-        return solution
+        factors = [ops.astype(plain(f), np.result_type(f.dtype, columns.dtype)) for f in self.product.factors]
+        found: Tensor = _Solution.apply(columns, floating(self.shift), values, *vectors.factors, *factors)
+        return found
 
     def __repr__(self) -> str:
         return f"ShiftedKroneckerTensor({self.product!r}, shift={self.shift!r})"
@@ -121,6 +110,63 @@ def _eigen(x: ShiftedKroneckerTensor) -> tuple[KroneckerTensor, Tensor]:
     found = [linalg.eigh(plain(f).detach()) for f in x.product.factors]
     values = products_of([f.eigenvalues for f in found]) + floating(x.shift).detach()
     return KroneckerTensor(*(f.eigenvectors for f in found)), values
+
+
+class _Solution(autograd.Function):
+    """``solve(A, b)``, whose derivatives are solutions again: ``dx = solve(A, db - dA @ x)``."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    @override
+    def forward(columns: Tensor, shift: Tensor, values: Tensor, *matrices: Tensor) -> Tensor:
+        vectors = KroneckerTensor(*matrices[: len(matrices) // 2])
+        back = ops.conj(ops.matrix_transpose(vectors))
+        solution: Tensor = vectors @ ((back @ columns) / values[..., None])
+        return solution
+
+    @staticmethod
+    @override
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(output, *inputs[1:])
+        ctx.save_for_forward(output, *inputs[1:])
+
+    @staticmethod
+    @override
+    def backward(ctx: Any, g: Tensor) -> Any:
+        y, shift, values, *matrices = ctx.saved_tensors
+        vectors, factors = _halves(matrices)
+        adjoints = [ops.conj(ops.matrix_transpose(f)) for f in factors]
+        right = _Solution.apply(g, ops.conj(shift), ops.conj(values), *vectors, *adjoints)
+        _, pull = func.vjp(lambda *fields: _times(fields, y), shift, *factors)
+        shift_g, *factors_g = (-one for one in pull(right))
+        return right, shift_g, None, *[None] * len(vectors), *factors_g
+
+    @staticmethod
+    @override
+    def jvp(ctx: Any, columns_t: Any, shift_t: Any, values_t: Any, *matrices_t: Any) -> Any:
+        y, shift, values, *matrices = ctx.saved_tensors
+        vectors, factors = _halves(matrices)
+        tangents = [
+            ops.zeros_like(x) if t is None else t
+            for x, t in zip((shift, *factors), (shift_t, *_halves(matrices_t)[1]), strict=True)
+        ]
+        _, change = func.jvp(lambda *fields: _times(fields, y), (shift, *factors), tuple(tangents))
+        right = -change if columns_t is None else columns_t - change
+        return _Solution.apply(right, shift, values, *vectors, *factors)
+
+
+def _halves(matrices: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Return eigenvectors and factors."""
+    count = len(matrices) // 2
+    return matrices[:count], matrices[count:]
+
+
+def _times(fields: Sequence[Tensor], columns: Tensor) -> Tensor:
+    """Return the product of the matrix that has a shift and factors with columns."""
+    shift, *factors = fields
+    product: Tensor = KroneckerTensor(*factors).times(columns) + shift * columns
+    return product
 
 
 # Sums.
@@ -194,9 +240,44 @@ def _change(x: ShiftedKroneckerTensor, vectors: KroneckerTensor, values: Tensor)
     squares = KroneckerTensor(*(f * ops.matrix_transpose(f) for f in turned))
     weights = (1 / values)[..., None]
     second = (squares @ weights)[..., 0] * weights[..., 0] + (change * change - diagonal * diagonal) / values**2
-    found = ops.sum(change / values - second / 2, axis=-1)
+    found = ops.sum(change / values - second / 2 + _Vanishing.apply(second, 0), axis=-1)
     real = ops.real(found) if found.dtype.kind == "c" else found
     return real - real.detach()
+
+
+class _Vanishing(autograd.Function):
+    """0, as all derivatives are to the order that determinants have; the next one raises, which would be 0 as well."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    @override
+    def forward(x: Tensor, order: int) -> Tensor:
+        zeros: Tensor = ops.zeros_like(x)
+        return zeros
+
+    @staticmethod
+    @override
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.order = inputs[1]
+        ctx.save_for_backward(inputs[0])
+        ctx.save_for_forward(inputs[0])
+
+    @staticmethod
+    @override
+    def backward(ctx: Any, g: Any) -> Any:
+        return _Vanishing.jvp(ctx, g, None), None
+
+    @staticmethod
+    @override
+    def jvp(ctx: Any, x_t: Any, order: Any) -> Any:
+        if ctx.order == ORDER:
+            raise AutogradError(
+                "slogdet and det: derivatives by a ShiftedKroneckerTensor are computed to the second order; for more, "
+                "call them with x.to_dense()"
+            )
+        (x,) = ctx.saved_tensors
+        return _Vanishing.apply(x, ctx.order + 1)
 
 
 @implements(linalg.det)

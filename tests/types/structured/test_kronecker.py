@@ -186,6 +186,52 @@ def test_derivatives_are_right_where_eigenvalues_are_equal_too(equal: bool) -> N
     assert tangent.sum().item() == pytest.approx(total, rel=1e-9)
 
 
+def shifted_along_a_line(t: Any) -> Any:
+    """Return a matrix whose factors, equal to the identity at 0, and shift depend on a number."""
+    a = dk.eye(2) + dk.sin(t) * dk.asarray([[1.0, 2.0], [2.0, -1.0]])
+    b = dk.eye(3) + t * dk.cos(t) * (dk.ones((3, 3)) + dk.eye(3))
+    return KroneckerTensor(a, b) + ScalarTensor(6, dk.exp(t))
+
+
+def derivative(function: Callable[[Any], Any], order: int, forward: bool) -> Any:
+    if order == 0:
+        return function
+    inner = derivative(function, order - 1, forward)
+    if forward:
+        return lambda t: dk.func.jvp(inner, (t,), (dk.ones(()),))[1]
+    return dk.func.grad(inner)
+
+
+@pytest.mark.parametrize("forward", [False, True], ids=["reverse", "forward"])
+@pytest.mark.parametrize("at", [0.0, 0.2])
+def test_derivatives_of_solutions_are_those_of_the_dense_matrix_to_any_order(at: float, forward: bool) -> None:
+    def solved(t: Any, dense: bool) -> Any:
+        matrix = shifted_along_a_line(t)
+        return dk.sum(dk.linalg.solve(matrix.to_dense() if dense else matrix, dk.arange(6.0) * dk.cos(t)))
+
+    for order in (1, 2, 3, 4):
+        one, other = (derivative(partial(solved, dense=d), order, forward)(dk.tensor(at)) for d in (False, True))
+        assert one.item() == pytest.approx(other.item(), rel=1e-9)
+
+
+@pytest.mark.parametrize("forward", [False, True], ids=["reverse", "forward"])
+def test_a_third_derivative_of_a_determinant_is_refused(forward: bool) -> None:
+    def logarithm(t: Any) -> Any:
+        return dk.linalg.slogdet(shifted_along_a_line(t)).logabsdet
+
+    def dense(t: Any) -> Any:
+        return dk.linalg.slogdet(shifted_along_a_line(t).to_dense()).logabsdet
+
+    second, wanted = (derivative(f, 2, forward)(dk.tensor(0.2)).item() for f in (logarithm, dense))
+    assert second == pytest.approx(wanted, rel=1e-9)
+    with pytest.raises(
+        dk.AutogradError,
+        match=r"^slogdet and det: derivatives by a ShiftedKroneckerTensor are computed to the second order; for more, "
+        r"call them with x\.to_dense\(\)$",
+    ):
+        derivative(logarithm, 3, forward)(dk.tensor(0.2))
+
+
 def test_gradients_of_a_sum_reach_equal_factors_of_both_sides() -> None:
     first, second = dk.tensor(A.numpy(), requires_grad=True), dk.tensor(A.numpy(), requires_grad=True)
     with dk.densify(on="allow"):
