@@ -257,7 +257,7 @@ def _library_of(array: Any) -> Any:
             from array_api_compat import array_namespace  # noqa: PLC0415  # optional dependency
         except ImportError as error:
             raise ImportError(
-                f"computing on {name} arrays needs array-api-compat: pip install array-api-compat"
+                f'computing on {name} arrays needs array-api-compat: pip install "dispatchkit[compat]"'
             ) from error
         library = array_namespace(array)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -313,6 +314,14 @@ def test_pytorchs_own_graph_is_not_cut_silently() -> None:
     torch = pytest.importorskip("torch")
     with pytest.raises(AutogradError, match="the array is part of torch's own graph; give it detached"):
         dk.asarray(torch.ones(2, requires_grad=True))
+
+
+def test_without_array_api_compat_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    torchs = type("Tensor", (), {"__module__": "torch", "detach": None})
+    monkeypatch.setitem(sys.modules, "array_api_compat", None)
+    wanted = r'computing on PyTorch arrays needs array-api-compat: pip install "dispatchkit\[compat\]"'
+    with pytest.raises(ImportError, match=wanted):
+        dk.Tensor(torchs())
 
 
 def test_a_dtype_that_the_library_lacks_is_named() -> None:

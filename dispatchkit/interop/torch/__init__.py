@@ -16,7 +16,7 @@ from __future__ import annotations
 try:
     import torch  # noqa: F401
 except ImportError as error:
-    raise ImportError("dispatchkit.interop.torch needs PyTorch: pip install torch array-api-compat") from error
+    raise ImportError('dispatchkit.interop.torch needs PyTorch: pip install torch "dispatchkit[compat]"') from error
 
 from dispatchkit.declare.namespace import make_home
 from dispatchkit.interop.torch.functions import as_dispatchkit_function, as_torch_function
