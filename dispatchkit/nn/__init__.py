@@ -21,7 +21,7 @@ from dispatchkit.nn.activations_smooth import (
 )
 from dispatchkit.nn.attention import MultiheadAttention
 from dispatchkit.nn.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
-from dispatchkit.nn.convolution import Conv2d
+from dispatchkit.nn.convolution import Conv1d, Conv2d, ConvTranspose2d
 from dispatchkit.nn.dropout import Dropout
 from dispatchkit.nn.embedding import Embedding
 from dispatchkit.nn.hooks import (
@@ -62,7 +62,9 @@ __all__ = [
     "BCEWithLogitsLoss",
     "BatchNorm1d",
     "BatchNorm2d",
+    "Conv1d",
     "Conv2d",
+    "ConvTranspose2d",
     "CrossEntropyLoss",
     "Dropout",
     "Embedding",

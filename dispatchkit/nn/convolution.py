@@ -1,27 +1,194 @@
-"""Layers that convolve: `Conv2d`."""
+"""Layers that convolve: `Conv1d`, `Conv2d`, `ConvTranspose2d`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from typing_extensions import override
 
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.nn.functional.images.convolution import conv2d, padding_of
-from dispatchkit.nn.functional.shapes import Padding, Pair, pair
+from dispatchkit.nn.functional.images.convolution import conv1d, conv2d, padding_of
+from dispatchkit.nn.functional.images.transposed import conv_transpose2d
+from dispatchkit.nn.functional.shapes import Padding, Pair, Single, pair, single
 from dispatchkit.nn.linear import start_uniform
 from dispatchkit.nn.module import Module
 from dispatchkit.nn.parameter import Parameter
 from dispatchkit.ops.shared.arguments import integer
 
-__all__ = ["Conv2d"]
+__all__ = ["Conv1d", "Conv2d", "ConvTranspose2d"]
 
 # What PyTorch's modes of padding are called by `dispatchkit.pad`.
 PADDING_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
-class Conv2d(Module):
+class _Convolution(Module):
+    """What layers of convolutions share: their sizes, weight and bias."""
+
+    weight: Any
+    bias: Any
+    kernel_size: Any
+    stride: Any
+    padding: Any
+    dilation: Any
+    _operation: ClassVar[Any]
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: Any,
+        dtype: Any,
+    ) -> None:
+        super().__init__()
+        cls = type(self)
+        self.in_channels = integer(cls, "in_channels", in_channels, least=1)
+        self.out_channels = integer(cls, "out_channels", out_channels, least=1)
+        self.groups = integer(cls, "groups", groups, least=1)
+        for name, channels in (("in_channels", self.in_channels), ("out_channels", self.out_channels)):
+            if channels % self.groups:
+                raise ValueError(f"{cls.__name__}: {name}={channels} must be divisible by groups={self.groups}")
+        if padding_mode not in PADDING_MODES:
+            raise ValueError(
+                f"{cls.__name__}: padding_mode must be one of {str([*PADDING_MODES])[1:-1]}, found {padding_mode!r}"
+            )
+        self.kernel_size = self._sizes("kernel_size", kernel_size)
+        self.stride, self.dilation = self._sizes("stride", stride), self._sizes("dilation", dilation)
+        self.padding = padding if isinstance(padding, str) else self._sizes("padding", padding, least=0)
+        self.padding_mode = padding_mode
+        self._ends = padding_of(cls, self.padding, self.stride, self.dilation, self.kernel_size)
+        made = {"device": device, "dtype": dtype}
+        shape = *self._channels(), *self.kernel_size
+        self.weight = Parameter(tensor_namespace.zeros(shape, **made))
+        self.register_parameter(
+            "bias", Parameter(tensor_namespace.zeros((self.out_channels,), **made)) if bias else None
+        )
+        self.reset_parameters()
+
+    def _sizes(self, name: str, value: Any, *, least: int = 1) -> tuple[int, ...]:
+        """Return an argument as a number for each axis."""
+        return pair(type(self), name, value, least=least)
+
+    def _channels(self) -> tuple[int, int]:
+        """Return the lengths of the first axes of the weight."""
+        return self.out_channels, self.in_channels // self.groups
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias anew."""
+        start_uniform(self.weight, self.bias, prod(self.weight.shape[1:]))
+
+    def forward(self, x: Any) -> Any:
+        """Convolve.
+
+        Parameters
+        ----------
+        x : array of shape (N, in_channels, ...) with the axes that the layer is for, or without N
+        """
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            ends = dict(zip(range(-len(self._ends), 0), self._ends, strict=True))
+            x, padding = tensor_namespace.pad(x, ends, PADDING_MODES[self.padding_mode]), 0
+        return self._operation(
+            x,
+            self.weight,
+            self.bias,
+            stride=self.stride,
+            padding=padding,
+            dilation=self.dilation,
+            groups=self.groups,
+        )
+
+    @override
+    def extra_repr(self) -> str:
+        parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"]
+        for name, usual in (("padding", 0), ("dilation", 1), ("output_padding", 0)):
+            value = getattr(self, name, usual)
+            if value not in (usual, (usual,) * len(self.stride)):
+                parts.append(f"{name}={value!r}")
+        if self.groups != 1:
+            parts.append(f"groups={self.groups}")
+        if self.bias is None:
+            parts.append("bias=False")
+        if self.padding_mode != "zeros":
+            parts.append(f"padding_mode={self.padding_mode!r}")
+        return ", ".join(parts)
+
+
+class Conv1d(_Convolution):
+    """A layer that convolves sequences with filters.
+
+    Parameters
+    ----------
+    in_channels, out_channels : of the sequences it takes and gives
+    kernel_size : of the filters, a number or a tuple of one; likewise the three that follow
+    stride : from a window to the next
+    padding : elements added at both ends, or ``"valid"`` or ``"same"``
+    dilation : from an element of a window to the next
+    groups : of channels, each with filters of its own
+    bias : whether one is added
+    padding_mode : what is added: ``"zeros"``; the sequences mirrored (``"reflect"``); their last elements
+        (``"replicate"``); the sequences from their other end (``"circular"``)
+    device, dtype : of the parameters; the default floating-point dtype if None
+
+    Attributes
+    ----------
+    weight : parameter of shape (out_channels, in_channels / groups, k)
+    bias : parameter of shape (out_channels,), or None
+
+    Raises
+    ------
+    TypeError : if a size is no int
+    ValueError : if the groups do not divide the channels, or a size or mode is not possible
+
+    Notes
+    -----
+    Weight and bias start uniform between ``±1 / sqrt(in_channels / groups * k)``. Source: PyTorch,
+    `torch.nn.Conv1d`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> layer = dk.nn.Conv1d(1, 8, 3, padding=1)
+    >>> layer
+    Conv1d(1, 8, kernel_size=(3,), stride=(1,), padding=(1,))
+    >>> layer(dk.ones((2, 1, 5))).shape
+    (2, 8, 5)
+    """
+
+    _operation = staticmethod(conv1d)
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Single,
+        stride: Single = 1,
+        padding: Single | Literal["valid", "same"] = 0,
+        dilation: Single = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
+        )
+
+    @override
+    def _sizes(self, name: str, value: Any, *, least: int = 1) -> tuple[int, ...]:
+        return (single(type(self), name, value, least=least),)
+
+
+class Conv2d(_Convolution):
     """A layer that convolves images with filters.
 
     Parameters
@@ -62,8 +229,7 @@ class Conv2d(Module):
     (2, 8, 5, 5)
     """
 
-    weight: Any
-    bias: Any
+    _operation = staticmethod(conv2d)
 
     def __init__(
         self,
@@ -79,67 +245,114 @@ class Conv2d(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__()
-        cls = type(self)
-        self.in_channels = integer(cls, "in_channels", in_channels, least=1)
-        self.out_channels = integer(cls, "out_channels", out_channels, least=1)
-        self.groups = integer(cls, "groups", groups, least=1)
-        for name, channels in (("in_channels", self.in_channels), ("out_channels", self.out_channels)):
-            if channels % self.groups:
-                raise ValueError(f"{cls.__name__}: {name}={channels} must be divisible by groups={self.groups}")
-        if padding_mode not in PADDING_MODES:
-            raise ValueError(
-                f"{cls.__name__}: padding_mode must be one of {str([*PADDING_MODES])[1:-1]}, found {padding_mode!r}"
-            )
-        self.kernel_size = pair(cls, "kernel_size", kernel_size)
-        self.stride, self.dilation = pair(cls, "stride", stride), pair(cls, "dilation", dilation)
-        self.padding = padding if isinstance(padding, str) else pair(cls, "padding", padding, least=0)
-        self.padding_mode = padding_mode
-        self._ends = padding_of(cls, padding, self.stride, self.dilation, self.kernel_size)
-        made = {"device": device, "dtype": dtype}
-        shape = self.out_channels, self.in_channels // self.groups, *self.kernel_size
-        self.weight = Parameter(tensor_namespace.zeros(shape, **made))
-        self.register_parameter(
-            "bias", Parameter(tensor_namespace.zeros((self.out_channels,), **made)) if bias else None
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
         )
-        self.reset_parameters()
 
-    def reset_parameters(self) -> None:
-        """Draw weight and bias anew."""
-        start_uniform(self.weight, self.bias, prod(self.weight.shape[1:]))
 
-    def forward(self, x: Any) -> Any:
-        """Convolve images.
+class ConvTranspose2d(_Convolution):
+    """A layer that spreads images by filters, which makes them larger where windows are apart.
+
+    Parameters
+    ----------
+    in_channels, out_channels : of the images it takes and gives
+    kernel_size : of the filters, a number for both axes or a pair
+    stride : from a window to the next
+    padding : elements of the result that are left out at both ends of the axes
+    output_padding : elements that are added behind each axis
+    groups : of channels, each with filters of its own
+    bias : whether one is added
+    dilation : from an element of a window to the next
+    padding_mode : ``"zeros"``
+    device, dtype : of the parameters; the default floating-point dtype if None
+
+    Attributes
+    ----------
+    weight : parameter of shape (in_channels, out_channels / groups, kh, kw)
+    bias : parameter of shape (out_channels,), or None
+
+    Raises
+    ------
+    TypeError : if a size is no int
+    ValueError : if the groups do not divide the channels, or a size or mode is not possible
+
+    Notes
+    -----
+    Weight and bias start uniform between ``±1 / sqrt(out_channels / groups * kh * kw)``. Source: PyTorch,
+    `torch.nn.ConvTranspose2d`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> layer = dk.nn.ConvTranspose2d(8, 1, 3, stride=2, padding=1)
+    >>> layer
+    ConvTranspose2d(8, 1, kernel_size=(3, 3), stride=(2, 2), padding=(1, 1))
+    >>> x = dk.ones((2, 8, 5, 5))
+    >>> layer(x).shape, layer(x, output_size=(10, 10)).shape
+    ((2, 1, 9, 9), (2, 1, 10, 10))
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Pair,
+        stride: Pair = 1,
+        padding: Pair = 0,
+        output_padding: Pair = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Pair = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        cls = type(self)
+        if padding_mode != "zeros":
+            raise ValueError(f"{cls.__name__}: padding_mode must be 'zeros', found {padding_mode!r}")
+        padding = pair(cls, "padding", padding, least=0)
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
+        )
+        self.output_padding = pair(cls, "output_padding", output_padding, least=0)
+
+    @override
+    def _channels(self) -> tuple[int, int]:
+        return self.in_channels, self.out_channels // self.groups
+
+    @override
+    def forward(self, x: Any, output_size: Sequence[int] | None = None) -> Any:
+        """Spread images.
 
         Parameters
         ----------
         x : array of shape (N, in_channels, H, W), or (in_channels, H, W) for one image
+        output_size : shape of the result, or its last two lengths, in place of `output_padding`
+
+        Raises
+        ------
+        ValueError : if no padding gives that size
         """
-        padding: Padding = self.padding
-        if self.padding_mode != "zeros":
-            ends = dict(zip((-2, -1), self._ends, strict=True))
-            x, padding = tensor_namespace.pad(x, ends, PADDING_MODES[self.padding_mode]), 0
-        return conv2d(
+        return conv_transpose2d(
             x,
             self.weight,
             self.bias,
             stride=self.stride,
-            padding=padding,
-            dilation=self.dilation,
+            padding=self.padding,
+            output_padding=self.output_padding if output_size is None else self._padding_for(x, output_size),
             groups=self.groups,
+            dilation=self.dilation,
         )
 
-    @override
-    def extra_repr(self) -> str:
-        parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"]
-        if self.padding != (0, 0):
-            parts.append(f"padding={self.padding!r}")
-        if self.dilation != (1, 1):
-            parts.append(f"dilation={self.dilation}")
-        if self.groups != 1:
-            parts.append(f"groups={self.groups}")
-        if self.bias is None:
-            parts.append("bias=False")
-        if self.padding_mode != "zeros":
-            parts.append(f"padding_mode={self.padding_mode!r}")
-        return ", ".join(parts)
+    def _padding_for(self, x: Any, output_size: Sequence[int]) -> Any:
+        """Return the output padding that gives images of a size."""
+        sizes = zip(map(int, x.shape[-2:]), self.kernel_size, self.stride, self.dilation, self.padding, strict=True)
+        least = [(n - 1) * step + gap * (kernel - 1) + 1 - 2 * ends for n, kernel, step, gap, ends in sizes]
+        more = tuple(wanted - size for wanted, size in zip(output_size[-2:], least, strict=True))
+        if any(not 0 <= n < step for n, step in zip(more, self.stride, strict=True)):
+            most = [size + step - 1 for size, step in zip(least, self.stride, strict=True)]
+            raise ValueError(
+                f"{type(self).__name__}: output_size={tuple(output_size)} is not between {tuple(least)} and "
+                f"{tuple(most)}, the sizes that images of shape {tuple(x.shape)} can get"
+            )
+        return more

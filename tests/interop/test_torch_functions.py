@@ -149,6 +149,11 @@ CALLS: dict[str, Calls] = {
     "nn.functional.avg_pool2d": [lambda f, x: f(image(x), 2), lambda f, x: f(image(x), 2, stride=1, padding=1)],
     "nn.functional.binary_cross_entropy": [lambda f, x: f((x + 1.5) / 5, (SQUARE > 0).double())],
     "nn.functional.binary_cross_entropy_with_logits": [lambda f, x: f(x, (SQUARE > 0).double(), pos_weight=x[0] ** 2)],
+    "nn.functional.conv1d": [lambda f, x: f(x[None], x[None]), lambda f, x: f(x, SQUARE[None], stride=2, padding=1)],
+    "nn.functional.conv_transpose2d": [
+        lambda f, x: f(image(x), image(x)),
+        lambda f, x: f(image(x), image(SQUARE), stride=2, padding=1, output_padding=1),
+    ],
     "nn.functional.conv2d": [lambda f, x: f(image(x), image(x)), lambda f, x: f(image(x), image(SQUARE), padding=1)],
     "nn.functional.embedding": [lambda f, x: f(CLASSES, x)],
     "nn.functional.gelu": [lambda f, x: f(x), lambda f, x: f(x, approximate="tanh")],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,14 @@ LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
     "Conv2d, reflected": (lambda nn: nn.Conv2d(1, 2, 3, padding=(1, 2), padding_mode="reflect"), (2, 1, 6, 6)),
     "Conv2d, replicated": (lambda nn: nn.Conv2d(1, 2, 2, padding="same", padding_mode="replicate"), (2, 1, 4, 5)),
     "Conv2d, circular": (lambda nn: nn.Conv2d(1, 2, 3, padding=1, padding_mode="circular"), (2, 1, 4, 5)),
+    "Conv1d": (lambda nn: nn.Conv1d(4, 6, 3, stride=2, padding=1, groups=2), (2, 4, 6)),
+    "Conv1d, dilated": (lambda nn: nn.Conv1d(1, 2, (3,), dilation=2, bias=False, padding="same"), (2, 1, 6)),
+    "Conv1d, circular": (lambda nn: nn.Conv1d(1, 2, 3, padding=1, padding_mode="circular"), (2, 1, 4)),
+    "ConvTranspose2d": (
+        lambda nn: nn.ConvTranspose2d(4, 6, (3, 2), 2, 1, output_padding=(1, 0), groups=2),
+        (2, 4, 3, 2),
+    ),
+    "ConvTranspose2d, dilated": (lambda nn: nn.ConvTranspose2d(1, 2, 3, bias=False, dilation=2), (1, 4, 3)),
     "MaxPool2d": (lambda nn: nn.MaxPool2d(2), (2, 3, 4, 4)),
     "MaxPool2d with parameters": (lambda nn: nn.MaxPool2d((3, 2), 1, padding=1, ceil_mode=True), (2, 3, 5, 4)),
     "AvgPool2d": (lambda nn: nn.AvgPool2d(3, 2, padding=1, count_include_pad=False), (2, 3, 5, 4)),
@@ -96,6 +105,18 @@ def test_dropout_and_embedding_print_themselves() -> None:
     assert str(nn.Embedding(5, 2, padding_idx=-1)) == "Embedding(5, 2, padding_idx=4)"
 
 
+def test_the_page_counts_the_modules(torch: Any) -> None:
+    def modules(library: Any, base: type) -> set[str]:
+        return {name for name in dir(library) if name[0] != "_" and is_kind(getattr(library, name), base)}
+
+    def is_kind(value: Any, base: type) -> bool:
+        return isinstance(value, type) and issubclass(value, base)
+
+    theirs = modules(torch.nn, torch.nn.Module)
+    page = (Path(__file__).parents[2] / "docs" / "neural-networks.md").read_text(encoding="utf-8")
+    assert f"has {len(modules(nn, nn.Module) & theirs)} of the {len(theirs)} modules of PyTorch 2.13" in page
+
+
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_state_can_be_loaded_and_a_dtype_chosen(name: str) -> None:
     make, shape = LAYERS[name]
@@ -112,6 +133,8 @@ START: dict[str, tuple[Callable[[], Any], float]] = {
     "Linear": (lambda: nn.Linear(100, 400), 0.1),
     "Conv2d": (lambda: nn.Conv2d(4, 400, 5), 0.1),
     "Conv2d in groups": (lambda: nn.Conv2d(8, 400, 5, groups=2), 0.1),
+    "Conv1d": (lambda: nn.Conv1d(20, 400, 5), 0.1),
+    "ConvTranspose2d": (lambda: nn.ConvTranspose2d(100, 400, 5, groups=100), 0.1),
 }
 
 
@@ -263,6 +286,33 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         (
             "conv2d: argument 'weight' has shape (8, 3, 3, 3), expected (out_channels, 4, kh, kw) for x of shape "
             "(2, 4, 5, 5)\nin Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1))"
+        ),
+    ),
+    "Conv1d": (
+        lambda: nn.Conv1d(3, 8, 3)(dk.ones((2, 4, 5))),
+        ValueError,
+        "conv1d: argument 'weight' has shape (8, 3, 3), expected (out_channels, 4, k) for x of shape (2, 4, 5)",
+    ),
+    "Conv1d kernel": (lambda: nn.Conv1d(1, 1, (1, 2)), TypeError, "Conv1d: kernel_size must be an int, found (1, 2)"),  # type: ignore[arg-type]
+    "ConvTranspose2d": (
+        lambda: nn.ConvTranspose2d(3, 8, 3)(dk.ones((2, 4, 5, 5))),
+        ValueError,
+        (
+            "conv_transpose2d: argument 'weight' has shape (3, 8, 3, 3), expected (4, out_channels, kh, kw) for x of "
+            "shape (2, 4, 5, 5)\nin ConvTranspose2d(3, 8, kernel_size=(3, 3), stride=(1, 1))"
+        ),
+    ),
+    "ConvTranspose2d mode": (
+        lambda: nn.ConvTranspose2d(1, 1, 3, padding_mode="reflect"),
+        ValueError,
+        "ConvTranspose2d: padding_mode must be 'zeros', found 'reflect'",
+    ),
+    "ConvTranspose2d size": (
+        lambda: nn.ConvTranspose2d(1, 1, 3, stride=2)(dk.ones((1, 4, 4)), output_size=(1, 9, 11)),
+        ValueError,
+        (
+            "ConvTranspose2d: output_size=(1, 9, 11) is not between (9, 9) and (10, 10), the sizes that images of "
+            "shape (1, 4, 4) can get"
         ),
     ),
     "MaxPool2d": (

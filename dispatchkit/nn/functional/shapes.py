@@ -8,12 +8,14 @@ from typing import Any, Literal, TypeAlias
 from dispatchkit.backends.arrays import holds_complex
 from dispatchkit.ops.shared.arguments import Named, integer
 
-__all__ = ["FUNCTIONAL", "Padding", "Pair", "expect", "pair", "real_numbers"]
+__all__ = ["FUNCTIONAL", "Padding", "Pair", "Single", "expect", "pair", "real_numbers", "single"]
 
 FUNCTIONAL = "dispatchkit.nn.functional"
 
 # A number for both axes of images, or one for each.
 Pair: TypeAlias = int | tuple[int, int]
+# A number, which PyTorch's programs may give as a tuple of one.
+Single: TypeAlias = int | tuple[int]
 Padding: TypeAlias = Pair | Literal["valid", "same"]
 
 
@@ -67,3 +69,16 @@ def pair(op: Named, parameter: str, value: Any, *, least: int = 1) -> tuple[int,
         return integer(op, parameter, first, least=least), integer(op, parameter, second, least=least)
     found = integer(op, parameter, value, least=least)
     return found, found
+
+
+def single(op: Named, parameter: str, value: Any, *, least: int = 1) -> int:
+    """Return a parameter for the one axis of sequences as an int.
+
+    Raises
+    ------
+    TypeError : if it is neither an int nor a sequence of one
+    ValueError : if it is less than `least`
+    """
+    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 1:
+        value = value[0]
+    return integer(op, parameter, value, least=least)

@@ -298,7 +298,7 @@ BY_NAME: dict[str, Law] = {
     # Of `nn.functional`.
     "prelu": power(x=1),
     "linear": affine,
-    "conv2d": affine,
+    **dict.fromkeys(("conv1d", "conv2d", "conv_transpose2d"), affine),
     "dropout": _kept,
     **dict.fromkeys(("max_pool2d", "avg_pool2d", "adaptive_avg_pool2d"), _points),
     "embedding": same("weight", points=True),

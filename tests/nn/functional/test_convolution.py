@@ -1,4 +1,4 @@
-"""`conv2d`: against loops, against PyTorch, in blocks, and what it refuses."""
+"""`conv1d`, `conv2d`, `conv_transpose2d`: against loops, against PyTorch, in blocks, and what they refuse."""
 
 from __future__ import annotations
 
@@ -147,6 +147,118 @@ def test_images_in_any_layout() -> None:
     np.testing.assert_allclose(F.conv2d(dk.asarray(last), dk.asarray(w)).numpy(), expected, atol=1e-12)
 
 
+SEQUENCES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
+    "plain": ((2, 3, 7), (4, 3, 3), {}),
+    "parameters": ((2, 4, 9), (4, 2, 3), {"stride": 2, "padding": 1, "dilation": 2, "groups": 2}),
+    "tuples of one": ((2, 2, 9), (4, 2, 3), {"stride": (2,), "padding": [1], "dilation": (2,)}),
+    "same": ((2, 2, 5), (2, 2, 2), {"padding": "same", "dilation": 2}),
+    "valid": ((2, 2, 5), (2, 2, 2), {"padding": "valid"}),
+    "one sequence": ((3, 5), (2, 3, 2), {}),
+    "a filter for each channel": ((2, 3, 5), (6, 1, 3), {"groups": 3}),
+}
+# Images, weight, parameters: the last two have windows behind which there is more room than one more needs.
+SPREAD: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
+    "plain": ((2, 3, 4, 3), (3, 4, 3, 2), {}),
+    "stride, padding": ((2, 4, 4, 3), (4, 3, 3, 2), {"stride": 2, "padding": 1, "output_padding": 1}),
+    "pairs": ((1, 2, 3, 4), (2, 2, 3, 3), {"stride": (3, 1), "padding": (1, 2), "output_padding": (2, 0)}),
+    "groups": ((2, 4, 3, 3), (4, 3, 2, 2), {"groups": 2, "dilation": (1, 2)}),
+    "a filter for each channel": ((2, 3, 4, 4), (3, 1, 3, 3), {"groups": 3, "padding": 1}),
+    "pointwise": ((2, 3, 4, 4), (3, 2, 1, 1), {}),
+    "one image": ((3, 4, 3), (3, 2, 2, 2), {"stride": 2}),
+    "pointwise, dilated": ((2, 3, 4, 4), (3, 2, 1, 1), {"dilation": 3, "output_padding": (2, 1)}),
+    "depthwise, dilated": ((2, 2, 3, 4), (2, 1, 2, 2), {"groups": 2, "dilation": 3, "output_padding": (2, 1)}),
+}
+
+
+def spread(
+    x: Any, weight: Any, bias: Any, *, stride: int, padding: int, output_padding: int, dilation: int, groups: int
+) -> Any:
+    n, c, height, width = x.shape
+    _, o, kh, kw = weight.shape
+    size = [(m - 1) * stride + dilation * (k - 1) + 1 + output_padding for m, k in ((height, kh), (width, kw))]
+    y = np.zeros((n, o * groups, *size)) + bias[:, None, None]
+    for image, channel, row, column in np.ndindex(*x.shape):
+        first = channel // (c // groups) * o
+        for out, i, j in np.ndindex(o, kh, kw):
+            place = image, first + out, row * stride + i * dilation, column * stride + j * dilation
+            y[place] += x[image, channel, row, column] * weight[channel, out, i, j]
+    return y[:, :, padding : size[0] - padding, padding : size[1] - padding]
+
+
+@given(
+    st.tuples(st.integers(1, 2), st.integers(1, 2), st.integers(1, 2)),
+    st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    st.tuples(st.integers(3, 4), st.integers(3, 5)),
+    st.fixed_dictionaries({"stride": st.integers(1, 3), "padding": st.integers(0, 1), "dilation": st.integers(1, 2)}),
+    st.integers(0, 2),
+)
+def test_spread_images_are_those_of_a_loop(
+    counts: tuple[int, int, int],
+    kernel: tuple[int, int],
+    size: tuple[int, int],
+    parameters: dict[str, int],
+    output_padding: int,
+) -> None:
+    groups, channels, filters = counts
+    more = min(output_padding, max(parameters["stride"], parameters["dilation"]) - 1)
+    x, weight = drawn(2, groups * channels, *size), drawn(groups * channels, filters, *kernel)
+    arrays = x, weight, drawn(groups * filters)
+    y = F.conv_transpose2d(*map(dk.tensor, arrays), groups=groups, output_padding=more, **parameters)
+    expected = spread(*arrays, groups=groups, output_padding=more, **parameters)
+    np.testing.assert_allclose(y.numpy(), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_a_sequence_is_an_image_of_one_row(name: str) -> None:
+    shape, of_weight, parameters = SEQUENCES[name]
+    arrays = drawn(*shape), drawn(*of_weight), drawn(of_weight[0])
+    functional = torch_functional()
+    agree_with_torch(lambda *a: F.conv1d(*a, **parameters), lambda *a: functional.conv1d(*a, **parameters), *arrays)
+
+
+def test_sequences_by_hand() -> None:
+    x, weight = dk.asarray([[[1.0, 2.0, 3.0, 4.0]]]), dk.asarray([[[1.0, 0.0, -1.0]]], requires_grad=True)
+    y = F.conv1d(x, weight, dk.asarray([0.5]), padding=1, stride=2)
+    assert y.tolist() == [[[-1.5, -1.5]]]
+    y.backward(dk.asarray([[[1.0, 10.0]]]))
+    assert weight.grad is not None
+    assert weight.grad.tolist() == [[[20.0, 31.0, 42.0]]]
+
+
+def test_spread_images_by_hand() -> None:
+    x = dk.asarray([[[1.0, 2.0], [3.0, 4.0]]], requires_grad=True)
+    weight = dk.asarray([[[[1.0, 10.0]]]], requires_grad=True)
+    y = F.conv_transpose2d(x, weight, dk.asarray([0.5]), stride=(1, 2), output_padding=(0, 1))
+    assert y.tolist() == [[[1.5, 10.5, 2.5, 20.5, 0.5], [3.5, 30.5, 4.5, 40.5, 0.5]]]
+    y.sum().backward()
+    assert x.grad is not None
+    assert weight.grad is not None
+    assert x.grad.tolist() == [[[11.0, 11.0], [11.0, 11.0]]]
+    assert weight.grad.tolist() == [[[[10.0, 10.0]]]]
+
+
+@pytest.mark.parametrize("name", SPREAD)
+def test_spread_images_and_their_gradients_are_pytorchs(name: str) -> None:
+    functional = torch_functional()
+    shape, of_weight, parameters = SPREAD[name]
+    filters = of_weight[1] * parameters.get("groups", 1)
+    agree_with_torch(
+        lambda *a: F.conv_transpose2d(*a, **parameters),
+        lambda *a: functional.conv_transpose2d(*a, **parameters),
+        drawn(*shape),
+        drawn(*of_weight),
+        drawn(filters),
+    )
+
+
+def test_spreading_transposes_the_convolution_of_complex_numbers_too() -> None:
+    x, y = (drawn(2, 2, n, n) + 1j * drawn(2, 2, n, n, seed=1) for n in (5, 3))
+    weight = drawn(2, 2, 3, 3) + 1j * drawn(2, 2, 3, 3, seed=1)
+    forth = F.conv2d(dk.tensor(x), dk.tensor(weight), padding=1, stride=2).numpy()
+    back = F.conv_transpose2d(dk.tensor(y), dk.tensor(weight), padding=1, stride=2).numpy()
+    np.testing.assert_allclose(np.sum(forth * y), np.sum(x * back), rtol=1e-12)
+
+
 X, W = dk.ones((2, 3, 5, 5)), dk.ones((4, 3, 2, 2))
 REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "too few axes": (
@@ -199,4 +311,80 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
 def test_bad_input_is_named(name: str) -> None:
     call, error, text = REFUSED[name]
     with pytest.raises(error, match=r"conv2d: " + re.escape(text)):
+        call()
+
+
+S, V = dk.ones((2, 3, 5)), dk.ones((4, 3, 2))
+REFUSED_BY_OTHERS: dict[str, tuple[Any, type[Exception], str]] = {
+    "sequences": (
+        lambda: F.conv1d(dk.ones(5), V),
+        ValueError,
+        "conv1d: argument 'x' has shape (5,), expected (N, in_channels, L) or (in_channels, L)",
+    ),
+    "filters of sequences": (
+        lambda: F.conv1d(S, W),
+        ValueError,
+        "conv1d: argument 'weight' has shape (4, 3, 2, 2), expected (out_channels, 3, k) for x of shape (2, 3, 5)",
+    ),
+    "short sequences": (
+        lambda: F.conv1d(S, V, dilation=5),
+        ValueError,
+        (
+            "conv1d: argument 'x' of shape (2, 3, 5) has sequences of 5 with padding, smaller than the windows of 6 of "
+            "a weight (4, 3, 2)"
+        ),
+    ),
+    "stride of sequences": (
+        lambda: F.conv1d(S, V, stride=(1, 2)),  # type: ignore[arg-type]
+        TypeError,
+        "conv1d: stride must be an int, found (1, 2)",
+    ),
+    "name": (
+        lambda: F.conv1d(S, V, padding="full"),  # type: ignore[arg-type]
+        ValueError,
+        "conv1d: padding must be an int, 'valid' or 'same', found 'full'",
+    ),
+    "empty images": (
+        lambda: F.conv_transpose2d(dk.ones((1, 3, 0, 2)), W),
+        ValueError,
+        "conv_transpose2d: argument 'x' has shape (1, 3, 0, 2), expected (N, in_channels, H, W) or (in_channels, H, W)",
+    ),
+    "channels": (
+        lambda: F.conv_transpose2d(X, W, groups=3),
+        ValueError,
+        (
+            "conv_transpose2d: argument 'weight' has shape (4, 3, 2, 2), expected (3, out_channels/3, kh, kw) for x of "
+            "shape (2, 3, 5, 5)"
+        ),
+    ),
+    "groups": (
+        lambda: F.conv_transpose2d(X, dk.ones((3, 1, 2, 2)), groups=2),
+        ValueError,
+        "conv_transpose2d: groups=2 do not divide the 3 channels of x, shape (2, 3, 5, 5)",
+    ),
+    "bias": (
+        lambda: F.conv_transpose2d(X, dk.ones((3, 2, 2, 2)), dk.ones(2), groups=3),
+        ValueError,
+        "conv_transpose2d: argument 'bias' has shape (2,), expected (6,) for a weight (3, 2, 2, 2) and groups=3",
+    ),
+    "output_padding": (
+        lambda: F.conv_transpose2d(X, dk.ones((3, 2, 2, 2)), stride=2, output_padding=(0, 2)),
+        ValueError,
+        "conv_transpose2d: output_padding=(0, 2) must be less than stride=(2, 2) or dilation=(1, 1)",
+    ),
+    "padding": (
+        lambda: F.conv_transpose2d(X, dk.ones((3, 2, 2, 2)), padding=3),
+        ValueError,
+        (
+            "conv_transpose2d: argument 'x' of shape (2, 3, 5, 5) and a weight (3, 2, 2, 2) give images of 0 x 0 with "
+            "padding=(3, 3)"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_BY_OTHERS)
+def test_bad_input_of_sequences_and_spread_images_is_named(name: str) -> None:
+    call, error, text = REFUSED_BY_OTHERS[name]
+    with pytest.raises(error, match=re.escape(text)):
         call()

@@ -1,23 +1,29 @@
-"""Convolution of images: `conv2d`."""
+"""Convolution: `conv1d` of sequences, `conv2d` of images."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
-from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.nn.functional.images import convolution_numpy
-from dispatchkit.nn.functional.images.windows import Windows, padded, places, summed_windows
-from dispatchkit.nn.functional.shapes import FUNCTIONAL, Padding, Pair, expect, pair
+from dispatchkit.nn.functional.bodies import called
+from dispatchkit.nn.functional.images.products import (
+    as_images,
+    convolved,
+    gradient_of_images,
+    gradient_of_weight,
+    like_given,
+)
+from dispatchkit.nn.functional.images.windows import Windows
+from dispatchkit.nn.functional.shapes import FUNCTIONAL, Padding, Pair, Single, expect, pair, single
 from dispatchkit.ops.shared.arguments import Named, integer
 from dispatchkit.ops.shared.arrays import conjugate, shape_of
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["conv2d"]
+__all__ = ["conv1d", "conv2d"]
 
 
 @operation(
@@ -80,48 +86,12 @@ def conv2d(
     >>> dk.nn.functional.conv2d(x, dk.ones((1, 1, 2, 2)), dk.asarray([0.5]))
     tensor([[[12.5000, 16.5000]]])
     """
-    return _convolved(xp, x, weight, bias, stride, padding, dilation, groups)
-
-
-def _convolved(
-    xp: Namespace, x: Any, weight: Any, bias: Any, stride: Pair, padding: Padding, dilation: Pair, groups: int
-) -> Any:
     rows, columns = _windows(x, weight, bias, stride, padding, dilation, groups)
-    images = _images(x)
-    if xp is numpy_namespace:
-        y = convolution_numpy.convolved(images, weight, bias, rows, columns, groups)
-    else:
-        o, k = weight.shape[0], weight.shape[1] * rows.kernel * columns.kernel
-        matrices = xp.reshape(weight, (groups, o // groups, k))
-        y = xp.matmul(matrices, _side_by_side(xp, images, rows, columns, groups))
-        y = xp.reshape(y, (images.shape[0], o, rows.count, columns.count))
-        if bias is not None:
-            y = xp.add(y, xp.reshape(bias, (o, 1, 1)))
-    return y if x.ndim == 4 else y[0, ...]
-
-
-def _images(x: Any) -> Any:
-    """Return images of shape (N, C, H, W), of a single one as well."""
-    return x if x.ndim == 4 else x[None, ...]
-
-
-def _side_by_side(xp: Namespace, images: Any, rows: Windows, columns: Windows, groups: int) -> Any:
-    """Return windows as matrices (N, groups, channels / groups * kh * kw, windows)."""
-    images = padded(xp, images, rows, columns)
-    n, c = images.shape[:2]
-    elements = xp.stack([images[place] for place in places(rows, columns)], axis=2)
-    k = c // groups * rows.kernel * columns.kernel
-    return xp.reshape(elements, (n, groups, k, rows.count * columns.count))
+    return like_given(convolved(xp, as_images(x), weight, bias, rows, columns, groups), x)
 
 
 def _windows(
-    x: Any,
-    weight: Any,
-    bias: Any,
-    stride: Pair = 1,
-    padding: Padding = 0,
-    dilation: Pair = 1,
-    groups: int = 1,
+    x: Any, weight: Any, bias: Any, stride: Pair, padding: Padding, dilation: Pair, groups: int
 ) -> tuple[Windows, Windows]:
     """Return the windows along both axes of the images.
 
@@ -132,8 +102,12 @@ def _windows(
     steps, gaps = pair(conv2d, "stride", stride), pair(conv2d, "dilation", dilation)
     around = padding if isinstance(padding, str) else pair(conv2d, "padding", padding, least=0)
     count = integer(conv2d, "groups", groups, least=1)
-    of_bias = None if bias is None else shape_of(bias)
-    return _planned(shape_of(x), shape_of(weight), of_bias, steps, around, gaps, count)
+    rows, columns = _planned(shape_of(x), shape_of(weight), _shape_of(bias), steps, around, gaps, count)
+    return rows, columns
+
+
+def _shape_of(bias: Any) -> tuple[int, ...] | None:
+    return None if bias is None else shape_of(bias)
 
 
 @lru_cache(maxsize=256)
@@ -141,105 +115,172 @@ def _planned(
     of_x: tuple[int, ...],
     of_weight: tuple[int, ...],
     of_bias: tuple[int, ...] | None,
-    stride: tuple[int, int],
-    padding: Padding,
-    dilation: tuple[int, int],
+    stride: tuple[int, ...],
+    padding: str | tuple[int, ...],
+    dilation: tuple[int, ...],
     groups: int,
-) -> tuple[Windows, Windows]:
-    expect(conv2d, "x", of_x, len(of_x) in (3, 4), "(N, in_channels, H, W) or (in_channels, H, W)")
-    channels = of_x[-3]
+) -> tuple[Windows, ...]:
+    """Return the windows along each axis of what is convolved, as many axes as `stride` has numbers."""
+    op, axes, kernel = (conv1d, "L", "k") if len(stride) == 1 else (conv2d, "H, W", "kh, kw")
+    right = len(of_x) - len(stride) in (1, 2)
+    expect(op, "x", of_x, right, f"(N, in_channels, {axes}) or (in_channels, {axes})")
+    channels, lengths = of_x[-1 - len(stride)], of_x[-len(stride) :]
     if channels % groups:
-        raise ValueError(f"{conv2d.__name__}: groups={groups} do not divide the {channels} channels of x, shape {of_x}")
-    right = len(of_weight) == 4 and of_weight[1] == channels // groups and min(of_weight) > 0
+        raise ValueError(f"{op.__name__}: groups={groups} do not divide the {channels} channels of x, shape {of_x}")
+    right = len(of_weight) == 2 + len(stride) and of_weight[1] == channels // groups and min(of_weight) > 0
     divided = f"{channels}/{groups}" if groups > 1 else f"{channels}"
-    expect(conv2d, "weight", of_weight, right, f"(out_channels, {divided}, kh, kw) for x of shape {of_x}")
+    expect(op, "weight", of_weight, right, f"(out_channels, {divided}, {kernel}) for x of shape {of_x}")
     if of_weight[0] % groups:
-        raise ValueError(f"{conv2d.__name__}: groups={groups} do not divide the out_channels of a weight {of_weight}")
+        raise ValueError(f"{op.__name__}: groups={groups} do not divide the out_channels of a weight {of_weight}")
     if of_bias is not None:
-        expect(conv2d, "bias", of_bias, of_bias == of_weight[:1], f"{of_weight[:1]} for a weight of shape {of_weight}")
-    ends = padding_of(conv2d, padding, stride, dilation, of_weight[2:])
+        expect(op, "bias", of_bias, of_bias == of_weight[:1], f"{of_weight[:1]} for a weight of shape {of_weight}")
+    ends = padding_of(op, padding, stride, dilation, of_weight[2:])
     made = tuple(
         Windows.along(length, kernel, step, gap, *end)
-        for length, kernel, step, gap, end in zip(of_x[-2:], of_weight[2:], stride, dilation, ends, strict=True)
+        for length, kernel, step, gap, end in zip(lengths, of_weight[2:], stride, dilation, ends, strict=True)
     )
     if min(one.count for one in made) < 1:
-        wanted = " x ".join(str(one.dilation * (one.kernel - 1) + 1) for one in made)
+        wanted = " x ".join(str(one.reach) for one in made)
         found = " x ".join(str(one.total) for one in made)
+        what = "sequences" if op is conv1d else "images"
         raise ValueError(
-            f"{conv2d.__name__}: argument 'x' of shape {of_x} has images of {found} with padding, smaller than the "
-            f"windows of {wanted} of a weight {of_weight}"
+            f"{op.__name__}: argument 'x' of shape {of_x} has {what} of {found} with padding, smaller than the windows "
+            f"of {wanted} of a weight {of_weight}"
         )
-    return made[0], made[1]
+    return made
 
 
 def padding_of(
-    op: Named, padding: Padding, stride: tuple[int, int], dilation: tuple[int, int], kernel: Sequence[int]
+    op: Named,
+    padding: str | tuple[int, ...],
+    stride: tuple[int, ...],
+    dilation: tuple[int, ...],
+    kernel: Sequence[int],
 ) -> tuple[tuple[int, int], ...]:
     """Return how many elements come before and after each axis.
 
     Raises
     ------
-    TypeError, ValueError : naming what asks, and the padding
+    ValueError : for another text than "valid" or "same", or "same" with a stride, naming what asks
     """
+    if not isinstance(padding, str):
+        return tuple((n, n) for n in padding)
     if padding == "valid":
-        return (0, 0), (0, 0)
-    if padding == "same":
-        if stride != (1, 1):
-            raise ValueError(f"{op.__name__}: padding='same' is for stride 1, found stride={stride}")
-        missing = [gap * (length - 1) for gap, length in zip(dilation, kernel, strict=True)]
-        return tuple((n // 2, n - n // 2) for n in missing)
-    if isinstance(padding, str):
-        # Two strings are right, so that the type is.
-        raise ValueError(f"{op.__name__}: padding must be an int, a pair, 'valid' or 'same', found {padding!r}")  # noqa: TRY004
-    first, second = pair(op, "padding", padding, least=0)
-    return (first, first), (second, second)
+        return ((0, 0),) * len(kernel)
+    if padding != "same":
+        several = "an int, " if len(kernel) == 1 else "an int, a pair, "
+        raise ValueError(f"{op.__name__}: padding must be {several}'valid' or 'same', found {padding!r}")
+    if max(stride) != 1:
+        raise ValueError(f"{op.__name__}: padding='same' is for stride 1, found stride={stride}")
+    missing = [gap * (length - 1) for gap, length in zip(dilation, kernel, strict=True)]
+    return tuple((n // 2, n - n // 2) for n in missing)
 
 
 @conv2d.def_vjp("x")
 def conv2d_vjp_x(xp, g, x, weight, stride, padding, dilation, groups):
     rows, columns = _windows(x, weight, None, stride, padding, dilation, groups)
-    weight, shape = conjugate(xp, weight), tuple(x.shape)
-    given, images = _images(g), shape if len(shape) == 4 else (1, *shape)
-    if xp is numpy_namespace:
-        found = convolution_numpy.gradient_of_images(given, weight, images, rows, columns, groups)
-    else:
-        n, o = given.shape[:2]
-        matrices = xp.reshape(weight, (groups, o // groups, weight.shape[1] * rows.kernel * columns.kernel))
-        matrices = xp.matrix_transpose(matrices)
-        windows = xp.matmul(matrices, xp.reshape(given, (n, groups, o // groups, rows.count * columns.count)))
-        windows = xp.reshape(windows, (n, images[1], rows.kernel * columns.kernel, rows.count, columns.count))
-        parts = [windows[:, :, index, ...] for index in range(windows.shape[2])]
-        found = summed_windows(xp, parts, images, windows.dtype, rows, columns)
-    return found if len(shape) == 4 else found[0, ...]
+    shape = tuple(x.shape) if x.ndim == 4 else (1, *x.shape)
+    found = gradient_of_images(xp, as_images(g), conjugate(xp, weight), shape, rows, columns, groups)
+    return like_given(found, x)
 
 
 @conv2d.def_vjp("weight")
 def conv2d_vjp_weight(xp, g, x, weight, stride, padding, dilation, groups):
     rows, columns = _windows(x, weight, None, stride, padding, dilation, groups)
-    given, images, shape = _images(g), _images(conjugate(xp, x)), tuple(weight.shape)
-    if xp is numpy_namespace:
-        return convolution_numpy.gradient_of_weight(given, images, shape, rows, columns, groups)
-    n, o = given.shape[:2]
-    windows = _side_by_side(xp, images, rows, columns, groups)
-    given = xp.reshape(given, (n, groups, o // groups, rows.count * columns.count))
-    return xp.reshape(xp.sum(xp.matmul(given, xp.matrix_transpose(windows)), axis=0), shape)
+    images = as_images(conjugate(xp, x))
+    return gradient_of_weight(xp, as_images(g), images, tuple(weight.shape), rows, columns, groups)
 
 
 @conv2d.def_vjp("bias")
 def conv2d_vjp_bias(xp, g):
-    return xp.sum(xp.sum(_images(g), axis=(2, 3)), axis=0)
+    return xp.sum(xp.sum(as_images(g), axis=(2, 3)), axis=0)
 
 
 @conv2d.def_jvp("x")
 def conv2d_jvp_x(xp, t, weight, stride, padding, dilation, groups):
-    return _convolved(xp, t, weight, None, stride, padding, dilation, groups)
+    rows, columns = _windows(t, weight, None, stride, padding, dilation, groups)
+    return like_given(convolved(xp, as_images(t), weight, None, rows, columns, groups), t)
 
 
 @conv2d.def_jvp("weight")
 def conv2d_jvp_weight(xp, t, x, stride, padding, dilation, groups):
-    return _convolved(xp, x, t, None, stride, padding, dilation, groups)
+    rows, columns = _windows(x, t, None, stride, padding, dilation, groups)
+    return like_given(convolved(xp, as_images(x), t, None, rows, columns, groups), x)
 
 
 @conv2d.def_jvp("bias")
 def conv2d_jvp_bias(xp, t, y):
     return xp.broadcast_to(t[:, None, None], y.shape)
+
+
+@operation(
+    kind=kinds.function,
+    namespace=FUNCTIONAL,
+    samples=[
+        sample(draw(2, 1, 4), draw(2, 1, 2), draw(2)),
+        sample(draw(2, 5), draw(4, 1, 2), stride=2, padding=1, dilation=2, groups=2),
+        sample(draw(1, 2, 3), draw(1, 2, 2), padding="same"),
+        sample(draw(0, 1, 3), draw(2, 1, 2)),
+    ],
+)
+def conv1d(
+    xp: Namespace,
+    x: Array,
+    weight: Array,
+    /,
+    bias: Array | None = None,
+    *,
+    stride: Single = 1,
+    padding: Single | Literal["valid", "same"] = 0,
+    dilation: Single = 1,
+    groups: int = 1,
+) -> Array:
+    """Convolve sequences with filters: sum the products of each window and a weight.
+
+    Parameters
+    ----------
+    x : sequences, array of shape (N, in_channels, L), or (in_channels, L) for one
+    weight : array of shape (out_channels, in_channels / groups, k)
+    bias : array of shape (out_channels,); none is added if None
+    stride : from a window to the next
+    padding : zeros added at both ends; ``"valid"`` for none, ``"same"`` for as many as keep the length, where an odd
+        one comes behind
+    dilation : from an element of a window to the next
+    groups : of channels, each with filters of its own
+
+    Returns
+    -------
+    array of shape (N, out_channels, L'), without N for one sequence, with
+    ``L' = (L + 2 * padding - dilation * (k - 1) - 1) // stride + 1``
+
+    Raises
+    ------
+    TypeError : if a parameter is no int
+    ValueError : if shapes and parameters do not fit each other
+
+    Notes
+    -----
+    The convolution of images of one row, `conv2d`, which see. Source: PyTorch, `torch.nn.functional.conv1d`.
+
+    Examples
+    --------
+    >>> x = dk.asarray([[1.0, 2.0, 4.0, 8.0]])
+    >>> dk.nn.functional.conv1d(x, dk.asarray([[[-1.0, 1.0]]]))
+    tensor([[1., 2., 4.]])
+    """
+    step, gap = single(conv1d, "stride", stride), single(conv1d, "dilation", dilation)
+    around = padding if isinstance(padding, str) else single(conv1d, "padding", padding, least=0)
+    ends, count = around if isinstance(around, str) else (around,), integer(conv1d, "groups", groups, least=1)
+    _planned(shape_of(x), shape_of(weight), _shape_of(bias), (step,), ends, (gap,), count)
+    y = called(
+        xp,
+        conv2d,
+        x[..., None, :],
+        weight[..., None, :],
+        bias,
+        stride=(1, step),
+        padding=around if isinstance(around, str) else (0, around),
+        dilation=(1, gap),
+        groups=groups,
+    )
+    return y[..., 0, :]

@@ -108,7 +108,7 @@ def _matrix(weight: Any, groups: int) -> Any:
 
 def _pointwise(rows: Windows, columns: Windows) -> bool:
     """Return whether every pixel is a window."""
-    return rows.kernel == columns.kernel == rows.stride == columns.stride == 1
+    return rows.kernel == columns.kernel == 1 and rows.dense and columns.dense
 
 
 def _blocks(x: Any, rows: Windows, columns: Windows, groups: int, least: int) -> Iterator[tuple[slice, Any]]:

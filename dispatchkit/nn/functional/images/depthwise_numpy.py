@@ -20,7 +20,7 @@ __all__ = ["convolved", "gradient_of_images", "gradient_of_weight", "is_depthwis
 
 def is_depthwise(weight_shape: tuple[int, ...], groups: int, rows: Windows, columns: Windows) -> bool:
     """Return whether there are several channels with filters of their own, and windows are adjacent."""
-    return weight_shape[1] == 1 and groups > 1 and rows.stride == columns.stride == 1
+    return weight_shape[1] == 1 and groups > 1 and rows.dense and columns.dense
 
 
 def _length(rows: Windows, columns: Windows) -> int:

@@ -48,9 +48,19 @@ class Windows:
         return self.before + self.length + self.after
 
     @property
+    def reach(self) -> int:
+        """The number of elements from the first of a window to its last."""
+        return self.dilation * (self.kernel - 1) + 1
+
+    @property
     def apart(self) -> bool:
         """Whether no two windows have an element in common."""
-        return self.stride >= self.dilation * (self.kernel - 1) + 1
+        return self.stride >= self.reach
+
+    @property
+    def dense(self) -> bool:
+        """Whether a window begins at every element where one fits."""
+        return self.stride == 1 and self.count == self.total - self.reach + 1
 
     def element(self, index: int) -> slice:
         """Return where one element of every window lies on the longer axis."""
