@@ -29,6 +29,7 @@ CALLS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
     "same": ((2, 2, 5, 5), (2, 2, 3, 2), {"padding": "same", "dilation": 2}),
     "valid": ((2, 2, 5, 5), (2, 2, 3, 2), {"padding": "valid"}),
     "a filter for each channel": ((2, 3, 5, 5), (6, 1, 3, 3), {"groups": 3, "dilation": 2, "padding": 2}),
+    "a filter for two channels": ((3, 4, 5, 4), (2, 2, 3, 2), {"groups": 2, "padding": 1}),
     "one image": ((3, 5, 5), (2, 3, 2, 2), {}),
     "the whole image": ((2, 3, 4, 4), (5, 3, 4, 4), {}),
     "an end that no window reaches": ((2, 1, 6, 8), (1, 1, 2, 3), {"stride": 3}),
@@ -92,7 +93,7 @@ def test_filters_of_one_channel_are_summed_over_shifted_images(monkeypatch: pyte
 
     shifted = computed()
     monkeypatch.setattr(depthwise_numpy, "is_depthwise", lambda *_: False)
-    monkeypatch.setattr(depthwise_numpy, "_columns_of", None)
+    monkeypatch.setattr(depthwise_numpy, "_pieces", None)
     for one, other in zip(shifted, computed(), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
     monkeypatch.setattr(depthwise_numpy, "is_depthwise", lambda *_: True)
@@ -107,6 +108,7 @@ def test_blocks_of_images_give_what_all_at_once_give(name: str, block: int, monk
     arrays = drawn(*shape), drawn(*of_weight), drawn(of_weight[0])
     y, found = gradients(lambda *a: F.conv2d(*a, **parameters), arrays)
     monkeypatch.setattr(convolution_numpy, "BLOCK", block)
+    monkeypatch.setattr(depthwise_numpy, "BLOCK", block // 2)
     again, pieces = gradients(lambda *a: F.conv2d(*a, **parameters), arrays)
     for one, other in zip((y, *found), (again, *pieces), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)

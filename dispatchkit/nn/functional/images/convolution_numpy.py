@@ -44,32 +44,30 @@ def gradient_of_weight(g: Any, x: Any, shape: tuple[int, ...], rows: Windows, co
     if depthwise_numpy.is_depthwise(shape, groups, rows, columns):
         return depthwise_numpy.gradient_of_weight(g, x, shape, rows, columns, groups)
     n, o = g.shape[:2]
-    g = g.reshape(n, groups, o // groups, rows.count * columns.count)
-    total = np.zeros((groups, o // groups, shape[1] * shape[2] * shape[3]), np.result_type(g, x))
+    g = g.reshape(n, groups, o // groups, rows.count * columns.count).swapaxes(-1, -2)
+    total = np.zeros((groups, shape[1] * shape[2] * shape[3], o // groups), np.result_type(g, x))
     for part, windows in _blocks(x, rows, columns, groups, total.size):
-        total += np.matmul(g[part], windows.swapaxes(-1, -2)).sum(axis=0)
-    return total.reshape(shape)
+        # The other order, transposed, takes half as long again.
+        total += np.matmul(windows, g[part]).sum(axis=0)
+    return np.ascontiguousarray(total.swapaxes(-1, -2)).reshape(shape)
 
 
 def gradient_of_images(
     g: Any, weight: Any, shape: tuple[int, ...], rows: Windows, columns: Windows, groups: int
 ) -> Any:
     """Return the cotangent of images of this shape."""
-    if depthwise_numpy.is_depthwise(weight.shape, groups, rows, columns):
-        return depthwise_numpy.gradient_of_images(g, weight, shape, rows, columns, groups)
-    matrix = np.ascontiguousarray(_matrix(weight, groups).swapaxes(-1, -2))
     n, o = g.shape[:2]
+    if rows.reversible and columns.reversible:
+        turned = weight.reshape(groups, o // groups, *weight.shape[1:])[..., ::-1, ::-1].swapaxes(1, 2)
+        turned = turned.reshape(shape[1], o // groups, *weight.shape[2:])
+        return convolved(g, turned, None, rows.reversed(), columns.reversed(), groups)
+    matrix = np.ascontiguousarray(_matrix(weight, groups).swapaxes(-1, -2))
     longer = (n, shape[1], rows.total, columns.total)
-    if _pointwise(rows, columns):
-        return cropped(
-            np.matmul(matrix, g.reshape(n, groups, o // groups, longer[2] * longer[3])).reshape(longer), rows, columns
-        )
     step = max(1, BLOCK // max(1, matrix.size // (o // groups) * rows.count * columns.total))
     total = np.zeros(longer, np.result_type(g, weight))
-    spread = _spread_by_rows if rows.stride == columns.stride == 1 else _spread
     for start in range(0, n, step):
         part = slice(start, start + step)
-        spread(g[part], matrix, total[part], rows, columns)
+        _spread(g[part], matrix, total[part], rows, columns)
     return cropped(total, rows, columns)
 
 
@@ -80,26 +78,6 @@ def _spread(g: Any, matrix: Any, total: Any, rows: Windows, columns: Windows) ->
     windows = windows.reshape(n, total.shape[1], rows.kernel * columns.kernel, rows.count, columns.count)
     for index, place in enumerate(places(rows, columns)):
         total[place] += windows[:, :, index]
-
-
-def _spread_by_rows(g: Any, matrix: Any, total: Any, rows: Windows, columns: Windows) -> None:
-    """Spread adjacent windows, whose rows are as long as those of the images.
-
-    An element of all windows then lies in one piece of memory, at a distance from the same piece of the images.
-    """
-    n, groups = g.shape[0], matrix.shape[0]
-    width = columns.total
-    wide = np.zeros((*g.shape[:3], width), g.dtype)
-    wide[..., : columns.count] = g
-    length = (rows.count - 1) * width + columns.count
-    windows = np.matmul(matrix, wide.reshape(n, groups, matrix.shape[-1], -1)[..., :length])
-    windows = windows.reshape(n, total.shape[1], rows.kernel * columns.kernel, length)
-    flat = total.reshape(n, total.shape[1], -1)
-    for index in range(windows.shape[2]):
-        i, j = divmod(index, columns.kernel)
-        start = i * rows.dilation * width + j * columns.dilation
-        piece = flat[..., start : start + length]
-        np.add(piece, windows[:, :, index], out=piece)
 
 
 def _matrix(weight: Any, groups: int) -> Any:

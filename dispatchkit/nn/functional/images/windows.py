@@ -62,6 +62,17 @@ class Windows:
         """Whether a window begins at every element where one fits."""
         return self.stride == 1 and self.count == self.total - self.reach + 1
 
+    @property
+    def reversible(self) -> bool:
+        """Whether each element of the axis lies in adjacent windows, of which some may be missing at the ends."""
+        return self.stride == 1 and max(self.before, self.after) <= self.dilation * (self.kernel - 1)
+
+    def reversed(self) -> Windows:
+        """Return the windows over windows: for each element of the axis, those that it lies in, the last one first."""
+        reach = self.dilation * (self.kernel - 1)
+        before, after = reach - self.before, reach - self.after
+        return Windows(self.count, self.kernel, 1, self.dilation, before, after, self.length)
+
     def element(self, index: int) -> slice:
         """Return where one element of every window lies on the longer axis."""
         start = index * self.dilation
