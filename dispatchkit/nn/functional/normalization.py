@@ -64,6 +64,8 @@ def standardize(xp: Namespace, x: Array, /, *, axis: Axis = -1, eps: float = 1e-
 def _by_formula(xp: Namespace, x: Any, axes: tuple[int, ...], eps: float) -> Any:
     if normalization_numpy.is_of_rows(axes, x):
         return normalization_numpy.standardized(x, axes, eps)
+    if normalization_numpy.is_of_channels(axes, x):
+        return normalization_numpy.standardized_channels(x, eps)
     d = x - xp.mean(x, axis=axes, keepdims=True)
     return d * _factor(xp, d, axes, eps)
 
@@ -87,6 +89,8 @@ def _centred(xp: Namespace, v: Any, y: Any, x: Any, axes: tuple[int, ...], eps: 
     """Return the product with the derivative, a symmetric matrix."""
     if normalization_numpy.is_of_rows(axes, x, v):
         return normalization_numpy.centred(v, x, axes, eps)
+    if normalization_numpy.is_of_channels(axes, x, y, v):
+        return normalization_numpy.centred_channels(v, y, x, eps)
     d = x - xp.mean(x, axis=axes, keepdims=True)
     centred = v - xp.mean(v, axis=axes, keepdims=True) - y * xp.mean(v * y, axis=axes, keepdims=True)
     return centred * _factor(xp, d, axes, eps)

@@ -65,12 +65,12 @@ class Windows:
     @property
     def reversible(self) -> bool:
         """Whether each element of the axis lies in adjacent windows, of which some may be missing at the ends."""
-        return self.stride == 1 and max(self.before, self.after) <= self.dilation * (self.kernel - 1)
+        return self.stride == 1 and min(self.reversed().before, self.reversed().after) >= 0
 
     def reversed(self) -> Windows:
         """Return the windows over windows: for each element of the axis, those that it lies in, the last one first."""
-        reach = self.dilation * (self.kernel - 1)
-        before, after = reach - self.before, reach - self.after
+        gap = self.dilation * (self.kernel - 1)
+        before, after = gap - self.before, self.length + self.before - self.count
         return Windows(self.count, self.kernel, 1, self.dilation, before, after, self.length)
 
     def element(self, index: int) -> slice:
