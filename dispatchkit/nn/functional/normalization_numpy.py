@@ -1,7 +1,7 @@
 """Rows and channels of NumPy arrays brought to mean 0 and variance 1, a block at a time, which stays in the cache.
 
-What a row is multiplied and moved by stands in a product of two matrices, with rows of two numbers and columns of two:
-that takes half as long as a number for each row does, which NumPy applies to one row after another.
+What the elements of rows are multiplied by, a number of the row times one of the column, is a product of matrices: that
+takes half as long as NumPy's loops over one short row after another.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ def _blocks(axes: tuple[int, ...], *arrays: Any) -> Iterator[list[Any]]:
         yield [x[start : start + step] for x in rows]
 
 
-def _scratch(axes: tuple[int, ...], x: Any, count: int) -> Any:
-    """Return memory for blocks of the rows of an array."""
+def _scratch(axes: tuple[int, ...], x: Any) -> Any:
+    """Return memory for two blocks of the rows of an array."""
     length = prod(x.shape[x.ndim - len(axes) :])
-    return np.empty((count, min(max(1, BLOCK // length), x.size // length), length), x.dtype)
+    return np.empty((2, min(max(1, BLOCK // length), x.size // length), length), x.dtype)
 
 
 def _moments(x: Any, eps: float, scratch: Any) -> tuple[Any, Any, Any]:
@@ -97,28 +97,28 @@ def _moments(x: Any, eps: float, scratch: Any) -> tuple[Any, Any, Any]:
 
 def _product(first: Any, second: Any, both: Any, out: Any) -> Any:
     """Return a number for each row times `both[0]`, plus another times `both[1]`."""
+    # Of two columns, also where one would do: BLAS takes longer for one.
     pairs = np.empty((len(out), 2), out.dtype)
     pairs[:, 0], pairs[:, 1] = first, second
     return np.dot(pairs, both, out=out)
 
 
-def _both(weight: Any, second: Any, x: Any, axes: tuple[int, ...]) -> Any:
-    """Return a matrix of two rows: a weight, ones if it is None, and what stands for the other row."""
-    both = np.ones((2, prod(x.shape[x.ndim - len(axes) :])), x.dtype)
-    if weight is not None:
-        both[0] = weight.reshape(-1)
-    both[1] = second
+def _both(weight: Any, bias: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    """Return a matrix of two rows: a weight, ones if it is None, and a bias, zeros if it is None."""
+    both = np.empty((2, prod(x.shape[x.ndim - len(axes) :])), x.dtype)
+    both[0] = 1 if weight is None else weight.reshape(-1)
+    both[1] = 0 if bias is None else bias.reshape(-1)
     return both
 
 
 def standardized(x: Any, axes: tuple[int, ...], eps: float, weight: Any = None, bias: Any = None) -> Any:
     """Return the rows less their means, divided by their standard deviations, then multiplied and moved."""
     y = np.empty(x.shape, x.dtype)
-    both = _both(weight, 0 if bias is None else bias.reshape(-1), x, axes)
-    scratch = _scratch(axes, x, 2)
+    both = _both(weight, bias, x, axes)
+    scratch = _scratch(axes, x)
     for given, found in _blocks(axes, x, y):
         first, second = scratch[:, : len(given)]
-        given, mean, factor = _moments(given, eps, first)  # noqa: PLW2901  # the same rows
+        given, mean, factor = _moments(given, eps, first)
         np.multiply(given, _product(factor, 0, both, second), out=found)
         found += _product(-mean * factor, 1, both, second)
     return y
@@ -127,19 +127,21 @@ def standardized(x: Any, axes: tuple[int, ...], eps: float, weight: Any = None, 
 def centred(g: Any, x: Any, axes: tuple[int, ...], eps: float, weight: Any = None) -> Any:
     """Return the product of `g`, or of `g` times a weight, with the derivative of standardized rows."""
     out = np.empty(x.shape, x.dtype)
-    both = _both(weight, 1, x, axes)
+    both = _both(weight, None, x, axes)
     shared = both[0] / both.shape[1]
-    scratch = _scratch(axes, x, 2)
+    scratch = _scratch(axes, x)
     for given, of_x, found in _blocks(axes, g, x, out):
         first, second = scratch[:, : len(given)]
-        of_x, mean, factor = _moments(of_x, eps, first)  # noqa: PLW2901  # the same rows
+        of_x, mean, factor = _moments(of_x, eps, first)
         of_g = np.dot(given, shared)
         share = np.dot(np.multiply(given, of_x, out=second), shared)
         share -= mean * of_g
         share *= factor * factor * factor
         np.multiply(given, _product(factor, 0, both, second), out=found)
-        found -= np.multiply(of_x, _product(0, share, both, second), out=second)
-        found += _product(0, mean * share - factor * of_g, both, second)
+        found -= np.multiply(of_x, share[:, None], out=second)
+        share *= mean
+        share -= np.multiply(factor, of_g, out=of_g)
+        found += share[:, None]
     return out
 
 
@@ -147,10 +149,10 @@ def shares(g: Any, x: Any, axes: tuple[int, ...], eps: float) -> Any:
     """Return the sum of the products of `g` and standardized rows: the cotangent of the weight."""
     shape = x.shape[x.ndim - len(axes) :]
     total = np.zeros(prod(shape), x.dtype)
-    scratch = _scratch(axes, x, 2)
+    scratch = _scratch(axes, x)
     for given, of_x in _blocks(axes, g, x):
         first, second = scratch[:, : len(given)]
-        of_x, mean, factor = _moments(of_x, eps, first)  # noqa: PLW2901  # the same rows
+        of_x, mean, factor = _moments(of_x, eps, first)
         total += np.dot(factor, np.multiply(given, of_x, out=second))
         total -= np.dot(factor * mean, given)
     return total.reshape(shape)

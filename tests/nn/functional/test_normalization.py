@@ -183,9 +183,38 @@ def test_rows_are_standardized_in_blocks_as_the_formula_says(
         y, found = gradients(lambda x, w, b: F.layer_norm(x, shape[-1], w, b), arrays)
         results.append([y, *found])
         monkeypatch.setattr(normalization_numpy, "is_of_rows", lambda *_: False)
-        monkeypatch.delattr(normalization_numpy, "_deviations", raising=False)
+        monkeypatch.delattr(normalization_numpy, "_moments", raising=False)
     for one, other in zip(*results, strict=True):
         npt.assert_allclose(one, other, rtol=0, atol=1e-5 * np.sqrt(shape[0]) if dtype == "float32" else 1e-11)
     monkeypatch.setattr(normalization_numpy, "is_of_rows", lambda *_: True)
-    with pytest.raises(NameError, match="_deviations"):
+    with pytest.raises(NameError, match="_moments"):
         F.layer_norm(dk.asarray(arrays[0]), shape[-1])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_far_from_0_keep_their_digits(dtype: str) -> None:
+    x = drawn(3, 64)
+    moved = (x + 1000 * np.arange(3.0)[:, None]).astype(dtype)
+    precise = moved.astype("float64")
+    wanted = (precise - precise.mean(1, keepdims=True)) / np.sqrt(precise.var(1, keepdims=True) + 1e-5)
+    found = F.layer_norm(dk.asarray(moved), 64).numpy()
+    npt.assert_allclose(found, wanted, rtol=0, atol=1e-4 if dtype == "float32" else 1e-10)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(3, 2, 16), (9, 4, 50, 60)])
+def test_channels_are_standardized_in_blocks_as_the_formula_says(
+    dtype: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrays = (drawn(*shape) + 3).astype(dtype), drawn(shape[1]).astype(dtype), drawn(shape[1]).astype(dtype)
+    results = []
+    for _ in range(2):
+        y, found = gradients(lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), arrays)
+        results.append([y, *found])
+        monkeypatch.setattr(normalization_numpy, "is_of_channels", lambda *_: False)
+        monkeypatch.delattr(normalization_numpy, "_factor_of_channels", raising=False)
+    for one, other in zip(*results, strict=True):
+        npt.assert_allclose(one, other, rtol=0, atol=1e-3 if dtype == "float32" else 1e-11)
+    monkeypatch.setattr(normalization_numpy, "is_of_channels", lambda *_: True)
+    with pytest.raises(NameError, match="_factor_of_channels"):
+        F.batch_norm(dk.asarray(arrays[0]), None, None, training=True)
