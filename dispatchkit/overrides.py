@@ -36,8 +36,9 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
 
     Returns
     -------
-    dict whose keys are namespaces (``dk``, ``dk.linalg``, ``dk.Tensor``, modules of functions made overridable) and
-    whose values are lists of functions; `Tensor`'s are the methods and properties that view operations
+    dict
+        Its keys are namespaces (``dk``, ``dk.linalg``, ``dk.Tensor``, modules of functions made overridable), its
+        values lists of functions; those of `Tensor` are the methods and properties that view operations.
 
     Examples
     --------
@@ -68,6 +69,11 @@ def _namespace(path: str) -> Any:
 def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., int]]:
     """Return for every overridable function a dummy of the very same signature that returns -1.
 
+    Returns
+    -------
+    dict
+        From each function to its dummy.
+
     Examples
     --------
     >>> import dispatchkit as dk
@@ -94,6 +100,11 @@ def _dummy(function: Any) -> Callable[..., int]:
 
 def get_ignored_functions() -> tuple[Callable[..., Any], ...]:
     """Return the functions of all public modules, and methods of `Tensor`, that cannot be overridden.
+
+    Returns
+    -------
+    tuple of function
+        None of them is in `get_overridable_functions`.
 
     Examples
     --------
@@ -131,6 +142,11 @@ def resolve_name(func: Any) -> str | None:
     ----------
     func : any object, such as `dk.add`
 
+    Returns
+    -------
+    str or None
+        The name, such as ``'dispatchkit.linalg.inv'``.
+
     Examples
     --------
     >>> import dispatchkit as dk
@@ -153,6 +169,11 @@ def is_tensor_like(x: Any) -> bool:
     ----------
     x : any value
 
+    Returns
+    -------
+    bool
+        True for tensors and instances of array types.
+
     Examples
     --------
     >>> import dispatchkit as dk
@@ -169,6 +190,11 @@ def is_tensor_method_or_property(func: Any) -> bool:
     ----------
     func : any object, such as `dk.Tensor.sum`
 
+    Returns
+    -------
+    bool
+        True for the functions under ``dk.Tensor`` in `get_overridable_functions`.
+
     Examples
     --------
     >>> import dispatchkit as dk
@@ -184,6 +210,11 @@ def has_tensor_function(args: Iterable[Any]) -> bool:
     Parameters
     ----------
     args : the arguments of a call, or those of them that can override it
+
+    Returns
+    -------
+    bool
+        True if one of them is an instance of an array type or of a subclass of `Tensor`.
 
     Examples
     --------
@@ -202,6 +233,11 @@ def handle_tensor_function(func: Callable[..., Any], relevant_args: Iterable[Any
     func : the public function
     relevant_args : the arguments whose types are asked
     *args, **kwargs : of the call
+
+    Returns
+    -------
+    Any
+        The first answer that is not `NotImplemented`.
 
     Raises
     ------
@@ -230,6 +266,11 @@ def wrap_tensor_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[
     Parameters
     ----------
     dispatcher : takes what the function takes, and gives the arguments whose types are asked
+
+    Returns
+    -------
+    function
+        A decorator.
 
     Examples
     --------

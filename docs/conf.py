@@ -30,7 +30,8 @@ exclude_patterns = ["_build", "_ext", "changelog.d", "template"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
 # Single backquotes in docstrings are code, or a link where they name something that has a page.
-default_role = "autolink"
+default_role = "code_or_link"
+highlight_language = "none"  # of blocks that name none
 myst_enable_extensions = ["attrs_block", "colon_fence", "deflist"]
 myst_heading_anchors = 4
 

@@ -36,7 +36,8 @@ def is_grad_enabled() -> bool:
 
     Returns
     -------
-    True, unless `no_grad` or `set_grad_enabled` switched recording off
+    bool
+        True, unless `no_grad` or `set_grad_enabled` has switched recording off.
 
     Examples
     --------

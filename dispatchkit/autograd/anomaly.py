@@ -14,6 +14,11 @@ __all__ = ["detect_anomaly", "is_anomaly_enabled", "set_detect_anomaly"]
 def is_anomaly_enabled() -> bool:
     """Return whether `detect_anomaly` is on in this thread or task.
 
+    Returns
+    -------
+    bool
+        True inside of `detect_anomaly`.
+
     Examples
     --------
     >>> import dispatchkit as dk

@@ -68,7 +68,8 @@ def grad(
 
     Returns
     -------
-    a tuple with the gradient for each input, of its shape
+    tuple
+        The gradient for each input, of the input's shape.
 
     Raises
     ------

@@ -61,7 +61,8 @@ def gradcheck(
 
     Returns
     -------
-    True if all agree
+    bool
+        True if all agree.
 
     Raises
     ------
@@ -132,7 +133,8 @@ def gradgradcheck(
 
     Returns
     -------
-    True if all agree
+    bool
+        True if all agree.
 
     Raises
     ------

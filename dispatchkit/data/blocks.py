@@ -64,8 +64,10 @@ def blocks(*collections: Any) -> Blocks:
 
     Returns
     -------
-    data set of tensors, of tuples of tensors for several collections. Its attribute `delayed` has what computes each
-    block, for an engine that computes where the block is: ``client.submit(function, part)``.
+    Blocks
+        A data set of tensors, or of tuples of tensors for several collections. Its attribute `delayed` holds the
+        delayed computation of each block, for an engine that computes on the worker that has the block:
+        ``client.submit(function, part)``.
 
     Raises
     ------

@@ -23,11 +23,12 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
     Returns
     -------
-    For tensors, arrays and NumPy's scalars, of one shape (...): a tensor of shape (N, ...). For Python numbers: a
-    tensor of shape (N,). For texts and bytes: a list of them. For dictionaries, named tuples and lists: one of the
-    same class, with the batch of each part; for tuples a list of them. For declared array types: an instance whose
-    fields are batches, where that has the shape of the batch; fields without floats and arrays are kept, and must be
-    equal in all items.
+    Any
+        For tensors, arrays and NumPy scalars of one shape (...), a tensor of shape (N, ...). For Python numbers, a
+        tensor of shape (N,). For strings and bytes, a list of them. For dictionaries, named tuples and lists, one of
+        the same class that holds the batch of each part; for tuples a list. For declared array types, an instance whose
+        fields are batches, if that has the shape of the batch; fields without floats and arrays are kept, and must be
+        equal in all items.
 
     Raises
     ------
@@ -61,6 +62,11 @@ def default_convert(item: Any) -> Any:
     Parameters
     ----------
     item : an array, a container of arrays, or any other value, which is given back
+
+    Returns
+    -------
+    Any
+        The item, of the same structure.
 
     Examples
     --------

@@ -220,6 +220,11 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Generator | 
         fractions down leaves over goes to the parts in turn, one item each.
     generator : to draw from, the default one if None
 
+    Returns
+    -------
+    list of Subset
+        One for each length.
+
     Raises
     ------
     ValueError : if the lengths or fractions do not add up, or one is negative

@@ -22,7 +22,8 @@ def to_tensor(image: Any, *, dtype: Any = None) -> Any:
 
     Returns
     -------
-    tensor of shape (C, H, W), of (1, H, W) for an image without channels; 255 becomes 1
+    Tensor
+        Of shape (C, H, W), or (1, H, W) for an image without channels; 255 becomes 1.
 
     Raises
     ------

@@ -145,7 +145,9 @@ def operation(
 
     Returns
     -------
-    the public function; it is differentiated through its body until ``def_partial`` or the like declares a rule
+    function
+        The public function. It is differentiated through its body until ``def_partial`` or another of its methods
+        declares a rule.
 
     Examples
     --------

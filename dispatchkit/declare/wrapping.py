@@ -64,6 +64,11 @@ def holds(condition: Any, *, traced: bool = False) -> bool:
     condition : array of booleans of any type, or a bool
     traced : what is returned where JAX traces the call and nobody knows the elements; True for a check that raises
 
+    Returns
+    -------
+    bool
+        True if the condition is true everywhere; `traced` if its value is not known.
+
     Examples
     --------
     >>> import dispatchkit as dk

@@ -43,7 +43,8 @@ def vmap(
 
     Returns
     -------
-    function of arguments with one axis more
+    function
+        It takes the arguments of `func` with a batch axis where `in_dims` has one.
 
     Raises
     ------

@@ -36,7 +36,8 @@ def checkpoint(func: Callable[..., Any]) -> Callable[..., Any]:
 
     Returns
     -------
-    function of the same arguments and results
+    function
+        It has the arguments and results of `func`.
 
     Raises
     ------

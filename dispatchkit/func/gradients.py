@@ -26,8 +26,9 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 
     Returns
     -------
-    function of the same arguments that gives the gradient, a container like the argument (a tuple for several);
-    with `has_aux` a pair of it and what is passed on
+    function
+        It takes the arguments of `func` and returns the gradient, a container like the argument (a tuple for several
+        arguments). With `has_aux` it returns a pair: the gradient and the second output of `func`.
 
     Raises
     ------
@@ -65,8 +66,9 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 
     Returns
     -------
-    function of the same arguments that gives a pair of value and gradient; with `has_aux` the value is itself a pair
-    of it and what is passed on
+    function
+        It takes the arguments of `func` and returns a pair: the value and the gradient. With `has_aux` the value is a
+        pair of the two outputs of `func`.
 
     Raises
     ------
@@ -122,8 +124,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
 
     Returns
     -------
-    the output and a function: of a cotangent for it, a container like it, that gives a tuple with the gradient for
-    each argument; with `has_aux` also what is passed on
+    tuple
+        The output, and a function that takes a cotangent, a container like the output, and returns a tuple with the
+        gradient for each argument; with `has_aux` also the second output of `func`.
 
     Raises
     ------

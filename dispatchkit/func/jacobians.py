@@ -33,9 +33,10 @@ def jacrev(
 
     Returns
     -------
-    function of the same arguments that gives for each output, in the place of it, a container like the argument (a
-    tuple of them for several) of arrays of shape ``(*output.shape, *input.shape)``; with `has_aux` a pair of it and
-    what is passed on
+    function
+        It takes the arguments of `func` and returns, in place of each output, a container like the argument (a tuple of
+        containers for several arguments) of arrays of shape ``(*output.shape, *input.shape)``. With `has_aux` it
+        returns a pair: the Jacobian and the second output of `func`.
 
     Raises
     ------
@@ -94,7 +95,8 @@ def jacfwd(
 
     Returns
     -------
-    as for `jacrev`
+    function
+        As for `jacrev`.
 
     Raises
     ------
@@ -154,8 +156,9 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
 
     Returns
     -------
-    function of the same arguments that gives for each output, for each argument and again for each argument, an array
-    of shape ``(*output.shape, *input.shape, *input.shape)``
+    function
+        It takes the arguments of `func` and returns, for each output and each pair of arguments, an array of shape
+        ``(*output.shape, *input.shape, *input.shape)``.
 
     Raises
     ------

@@ -37,7 +37,8 @@ def jvp(
 
     Returns
     -------
-    the output and its tangent, a container like it; with `has_aux` also what is passed on
+    tuple
+        The output and its tangent, a container like the output; with `has_aux` also the second output of `func`.
 
     Raises
     ------
@@ -106,7 +107,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
     Returns
     -------
-    the output, and a function of one tangent for each argument that gives the tangent of the output
+    tuple
+        The output, and a function that takes a tangent for each argument and returns the tangent of the output.
 
     Raises
     ------

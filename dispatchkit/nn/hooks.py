@@ -141,7 +141,8 @@ def register_module_forward_pre_hook(hook: Function) -> RemovableHandle:
 
     Returns
     -------
-    a handle whose `remove()` takes the hook away
+    RemovableHandle
+        Its method `remove()` removes the hook.
 
     Examples
     --------
@@ -166,7 +167,8 @@ def register_module_forward_hook(
 
     Returns
     -------
-    a handle whose `remove()` takes the hook away
+    RemovableHandle
+        Its method `remove()` removes the hook.
 
     Examples
     --------
@@ -187,7 +189,8 @@ def register_module_full_backward_pre_hook(hook: Function) -> RemovableHandle:
 
     Returns
     -------
-    a handle whose `remove()` takes the hook away
+    RemovableHandle
+        Its method `remove()` removes the hook.
 
     Examples
     --------
@@ -208,7 +211,8 @@ def register_module_full_backward_hook(hook: Function) -> RemovableHandle:
 
     Returns
     -------
-    a handle whose `remove()` takes the hook away
+    RemovableHandle
+        Its method `remove()` removes the hook.
 
     Examples
     --------

@@ -26,7 +26,8 @@ def decline(reason: str) -> NotImplementedType:
 
     Returns
     -------
-    `NotImplemented`, which is what the handler returns
+    NotImplementedType
+        `NotImplemented`, for the handler to return.
 
     Examples
     --------

@@ -100,8 +100,9 @@ def densify_ledger() -> list[LedgerEntry]:
 
     Returns
     -------
-    entries with ``file``, ``line``, ``function``, ``type``, ``count``, ``nbytes``, ``reason``, ``inside`` and
-    ``deliberate``, which print as a line each
+    list of LedgerEntry
+        Each has ``file``, ``line``, ``function``, ``type``, ``count``, ``nbytes``, ``reason``, ``inside`` and
+        ``deliberate``, and prints as one line.
 
     Examples
     --------
@@ -150,6 +151,11 @@ def densify(on: Policy | None = None, limit: str | int | None = None) -> Abstrac
     on : ``"allow"`` is silent, ``"warn"`` (the rule outside any block) warns at the caller's line, ``"error"``
         raises; what is not given stays as it is outside
     limit : largest dense copy, in bytes or as text such as ``"100MB"``
+
+    Returns
+    -------
+    context manager
+        To use in a `with` statement.
 
     Raises
     ------

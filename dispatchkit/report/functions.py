@@ -106,8 +106,9 @@ def explain(function: Callable[..., Any], /, *args: Any, run: bool = False, **kw
 
     Returns
     -------
-    an `Explanation` of an operation; of another function a `FunctionExplanation`: counts, then each reason why calls
-    became dense with what would help and the lines that led to it, then all calls as a tree
+    Explanation or FunctionExplanation
+        An `Explanation` for an operation. For another function a `FunctionExplanation`: counts, then each reason why
+        calls became dense, with advice and the lines that led to it, then all calls as a tree.
 
     Examples
     --------

@@ -81,6 +81,11 @@ def rules(of: type | Kind | Callable[..., Any], /) -> RuleList:
     of : a type: all rules that its arrays may reach, those for pairs and of superclasses, too; an operation: all rules
         for it and for its kinds; or a kind
 
+    Returns
+    -------
+    RuleList
+        A list that prints one rule per line.
+
     Raises
     ------
     TypeError : if it is none of these
@@ -133,6 +138,11 @@ def which(function: Callable[..., Any], /, *types: type) -> WhichAnswer:
     ----------
     function : an operation
     *types : of its arrays, in order; one alone stands for all
+
+    Returns
+    -------
+    WhichAnswer
+        Prints as one line; ``handler`` is the rule, or None.
 
     Raises
     ------

@@ -93,7 +93,8 @@ def load(
 
     Returns
     -------
-    what was saved; for files written by other programs, and where `names` are given, a dictionary of tensors
+    Any
+        What was saved. For a file written by another program, and with `names`, a dictionary of tensors.
 
     Raises
     ------

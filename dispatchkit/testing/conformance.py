@@ -61,7 +61,8 @@ def check_type(
 
     Returns
     -------
-    what was tried, refused and not reached
+    Conformance
+        Reports what was tried, refused and not reached, and each failure.
 
     Raises
     ------

@@ -41,6 +41,11 @@ def shapes(
     min_dims, max_dims : bounds of the number of axes
     min_side, max_side : bounds of their lengths
 
+    Returns
+    -------
+    SearchStrategy
+        Draws tuples of ints.
+
     Examples
     --------
     >>> from hypothesis import given
@@ -66,6 +71,11 @@ def axes(shape: Sequence[int] | int, *, none: bool = True, several: bool = True)
     shape : of the array, or its number of axes
     none : whether None is among them
     several : whether tuples of axes are among them
+
+    Returns
+    -------
+    SearchStrategy
+        Draws an int, a tuple of ints, or None.
 
     Examples
     --------
@@ -108,6 +118,11 @@ def tensors(
     elements : a strategy for the elements; by default any of the dtype, floating-point ones finite and between -10
         and 10
     unique : whether no two elements are equal
+
+    Returns
+    -------
+    SearchStrategy
+        Draws tensors.
 
     Examples
     --------

@@ -8,8 +8,21 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from docutils import nodes
+from sphinx.ext.autosummary import AutoLink
+
 SECTION = re.compile(r"^(Parameters|Attributes|Other Parameters|Returns|Yields|Raises|Warns)$")
 ENTRY = re.compile(r"^(\*{0,2}[A-Za-z_][\w.]*(?:, \*{0,2}[A-Za-z_][\w.]*)*) : (.+)$")
+
+
+class CodeOrLink(AutoLink):
+    """A role that gives code where there is nothing to link to; `autolink` gives slanted text."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        found, messages = super().run()
+        if isinstance(found[0], nodes.emphasis):
+            found[0] = nodes.literal(self.rawtext, self.text)
+        return found, messages
 
 
 def long_form(lines: list[str]) -> list[str]:
@@ -45,4 +58,5 @@ def process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
 def setup(app: Any) -> dict[str, bool]:
     """Come before numpydoc, which has priority 500."""
     app.connect("autodoc-process-docstring", process, priority=400)
+    app.add_role("code_or_link", CodeOrLink())
     return {"parallel_read_safe": True, "parallel_write_safe": True}

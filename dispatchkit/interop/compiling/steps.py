@@ -291,7 +291,8 @@ def compile(step: Step, *, state: Any = (), backend: str = "jax") -> CompiledSte
 
     Returns
     -------
-    function of the same arguments. Its results are outside of any graph.
+    CompiledStep
+        A function of the same arguments. Its results are outside of any graph.
 
     Raises
     ------

@@ -39,7 +39,8 @@ def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Generator |
 
     Returns
     -------
-    the tensor itself
+    Tensor
+        The tensor itself.
 
     Notes
     -----
@@ -66,7 +67,8 @@ def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Generat
 
     Returns
     -------
-    the tensor itself
+    Tensor
+        The tensor itself.
 
     Notes
     -----
@@ -100,7 +102,8 @@ def trunc_normal_(
 
     Returns
     -------
-    the tensor itself
+    Tensor
+        The tensor itself.
 
     Raises
     ------
@@ -148,7 +151,8 @@ def constant_(tensor: Any, val: float) -> Any:
 
     Returns
     -------
-    the tensor itself
+    Tensor
+        The tensor itself.
 
     Notes
     -----
@@ -170,6 +174,11 @@ def ones_(tensor: Any) -> Any:
     ----------
     tensor : of any shape, changed in place
 
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
     Examples
     --------
     >>> import dispatchkit as dk
@@ -185,6 +194,11 @@ def zeros_(tensor: Any) -> Any:
     Parameters
     ----------
     tensor : of any shape, changed in place
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
 
     Examples
     --------
@@ -204,7 +218,8 @@ def eye_(tensor: Any) -> Any:
 
     Returns
     -------
-    the tensor itself
+    Tensor
+        The tensor itself.
 
     Raises
     ------

@@ -33,6 +33,11 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     nonlinearity : name of the activation in `nn.functional`
     param : negative slope of ``"leaky_relu"``, 0.01 by default
 
+    Returns
+    -------
+    float
+        The factor.
+
     Raises
     ------
     ValueError : for an activation without a known gain, or a slope that is no number
@@ -70,7 +75,8 @@ def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Generator | None 
 
     Returns
     -------
-    the tensor itself
+    Tensor
+        The tensor itself.
 
     Raises
     ------
@@ -103,7 +109,8 @@ def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Generator | None =
 
     Returns
     -------
-    the tensor itself
+    Tensor
+        The tensor itself.
 
     Raises
     ------
@@ -142,7 +149,8 @@ def kaiming_uniform_(
 
     Returns
     -------
-    the tensor itself
+    Tensor
+        The tensor itself.
 
     Raises
     ------
@@ -178,7 +186,8 @@ def kaiming_normal_(
 
     Returns
     -------
-    the tensor itself
+    Tensor
+        The tensor itself.
 
     Raises
     ------
@@ -208,7 +217,8 @@ def orthogonal_(tensor: Any, gain: float = 1.0, generator: Generator | None = No
 
     Returns
     -------
-    the tensor itself
+    Tensor
+        The tensor itself.
 
     Raises
     ------

@@ -28,7 +28,8 @@ def clip_grad_norm_(
 
     Returns
     -------
-    the norm before scaling, of shape ()
+    Tensor
+        The norm before scaling, of shape ().
 
     Raises
     ------

@@ -39,7 +39,8 @@ def functional_call(
 
     Returns
     -------
-    what the module gives
+    Any
+        The output of the module.
 
     Raises
     ------

@@ -20,6 +20,11 @@ def parameters_to_vector(parameters: Iterable[Any]) -> Tensor:
     ----------
     parameters : iterable of tensors or array types that hold some
 
+    Returns
+    -------
+    Tensor
+        The vector, whose length is the number of elements of all parameters.
+
     Raises
     ------
     TypeError : if one of `parameters` is neither a tensor nor holds some

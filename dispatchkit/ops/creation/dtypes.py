@@ -94,7 +94,8 @@ def get_default_dtype() -> DType:
 
     Returns
     -------
-    float64, or what `set_default_dtype` chose
+    dtype
+        float64, unless `set_default_dtype` has chosen another.
 
     Examples
     --------
@@ -199,6 +200,11 @@ def finfo(type: Any, /) -> FloatInfo:
     ----------
     type : real or complex floating dtype, or an array; a complex one gives the limits of its parts
 
+    Returns
+    -------
+    FloatInfo
+        Has ``bits``, ``eps``, ``max``, ``min``, ``smallest_normal`` and ``dtype``.
+
     Raises
     ------
     ValueError : for a dtype that is not floating
@@ -230,6 +236,11 @@ def iinfo(type: Any, /) -> IntegerInfo:
     ----------
     type : integer dtype, or an array
 
+    Returns
+    -------
+    IntegerInfo
+        Has ``bits``, ``max``, ``min`` and ``dtype``.
+
     Raises
     ------
     ValueError : for a dtype that is not an integer one
@@ -255,6 +266,11 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> builti
     dtype : to be asked about
     kind : a dtype; ``"bool"``, ``"signed integer"``, ``"unsigned integer"``, ``"integral"``, ``"real
         floating"``, ``"complex floating"`` or ``"numeric"``; or a tuple of these, any of which will do
+
+    Returns
+    -------
+    bool
+        True if the dtype is of the kind, or of one of the kinds.
 
     Raises
     ------
@@ -287,6 +303,11 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     ----------
     *arrays_and_dtypes : arrays, dtypes, scalars; at least one
 
+    Returns
+    -------
+    dtype
+        The dtype of a result of all of them.
+
     Raises
     ------
     ValueError : without arguments
@@ -309,6 +330,11 @@ def can_cast(from_: Any, to: DType, /) -> builtins.bool:
     ----------
     from_ : dtype, array, or a Python scalar, which any dtype of at least its kind can take
     to : dtype
+
+    Returns
+    -------
+    bool
+        True if no value of the one dtype is lost in the other.
 
     Examples
     --------

@@ -256,7 +256,8 @@ def einsum_path(subscripts: str, /, *operands: Array, optimize: Optimize = "gree
 
     Returns
     -------
-    the path, which `einsum` takes as `optimize`, and a description of its steps and their cost
+    tuple
+        The path, which `einsum` takes as `optimize`, and a description of its steps and their cost.
 
     Raises
     ------

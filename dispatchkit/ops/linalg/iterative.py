@@ -122,7 +122,8 @@ def _cg(A: Any, b: Any, /, *, rtol: float = 1e-10, atol: float = 0.0, maxiter: i
 
     Returns
     -------
-    tensor of the shape of `b`
+    Tensor
+        The solution, of the shape of `b`.
 
     Raises
     ------

@@ -258,7 +258,8 @@ def broadcast_shapes(*shapes: tuple[int | None, ...]) -> tuple[int | None, ...]:
 
     Returns
     -------
-    the shape, None where a length depends on one that is not known
+    tuple
+        The shape; a length is None where it depends on one that is not known.
 
     Raises
     ------

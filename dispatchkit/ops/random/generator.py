@@ -164,7 +164,8 @@ def manual_seed(seed: int, /) -> Generator:
 
     Returns
     -------
-    the default generator, which all threads share; while a `DataLoader` makes a batch, the generator of that batch
+    Generator
+        The default generator, which all threads share. While a `DataLoader` makes a batch, the generator of that batch.
 
     Examples
     --------
@@ -187,7 +188,8 @@ def current_generator() -> Generator:
 
     Returns
     -------
-    the default generator, or the one that `drawing_from` names
+    Generator
+        The default generator, or the one given to `drawing_from`.
 
     Examples
     --------

@@ -97,7 +97,8 @@ def field(
 
     Returns
     -------
-    `dataclasses.Field`
+    dataclasses.Field
+        The declaration, for a dataclass or for ``fields``.
 
     Raises
     ------

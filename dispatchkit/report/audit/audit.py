@@ -161,8 +161,8 @@ def audit(
 
     Returns
     -------
-    a report with ``pairs`` and ``findings`` that prints as a table, with ``.to_json()``, ``.to_markdown()`` and
-    ``.to_svg()``
+    Audit
+        Has ``pairs`` and ``findings``, prints as a table, and has ``.to_json()``, ``.to_markdown()`` and ``.to_svg()``.
 
     Raises
     ------

@@ -310,8 +310,9 @@ def coverage(
 
     Returns
     -------
-    a report that prints as a table, with ``.to_json()``, ``.to_markdown()``, ``.to_html()``, ``.advice()`` and
-    ``.stubs()``; for several types a set of reports
+    Coverage or CoverageSet
+        Prints as a table, and has ``.to_json()``, ``.to_markdown()``, ``.to_html()``, ``.advice()`` and ``.stubs()``.
+        For several types, a set of such reports.
 
     Raises
     ------

@@ -27,7 +27,8 @@ def draw(
 
     Returns
     -------
-    the drawing; a notebook shows it, ``save`` writes it, ``svg`` and ``dot`` are its texts
+    Drawing
+        A notebook shows it; ``save`` writes it to a file; ``svg`` and ``dot`` are its texts.
 
     Raises
     ------

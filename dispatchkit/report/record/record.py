@@ -205,7 +205,8 @@ def record_calls(*, max_calls: int = MAX_CALLS) -> Trace:
 
     Returns
     -------
-    the `Trace`, to enter: it has ``calls``, ``summary()``, ``timeline()`` and ``to_chrome()``
+    Trace
+        A context manager that has ``calls``, ``summary()``, ``timeline()`` and ``to_chrome()``.
 
     Raises
     ------
