@@ -70,22 +70,23 @@ def namespace_named(library: Any, device: Any = None) -> Any:
 
 @contextmanager
 def arrays_of(library: Any, *, device: Any = None) -> Iterator[None]:
-    """Have functions that make arrays from nothing make those of a library, inside a `with` block.
+    """Make creation functions use the arrays of a library inside a `with` block.
 
     Parameters
     ----------
-    library : ``"numpy"``, ``"torch"``, ``"jax"``, ``"cupy"`` or ``"dask"``; or a tensor or array, like which they are
-    device : as the library has them; its default one if None
-
-    Raises
-    ------
-    ValueError : for a name that is not known
-    TypeError : for what is neither a name nor an array
-    ImportError : if the library is not installed
+    library : ``"numpy"``, ``"torch"``, ``"jax"``, ``"cupy"`` or ``"dask"``; or a tensor or array of the library
+    device : a device of the library; its default one if None
 
     Yields
     ------
-    nothing
+    None
+        The block gets no value.
+
+    Raises
+    ------
+    ValueError : if the name is not known
+    TypeError : if it is neither a name nor an array
+    ImportError : if the library is not installed
 
     Examples
     --------

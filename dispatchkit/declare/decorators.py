@@ -125,8 +125,7 @@ def operation(
     ----------
     body : takes an array namespace ``xp``, then the operation's own parameters
     kind : its family
-    arrays : names of the parameters that decide who answers a call; by default those annotated with arrays, array types
-        or sequences of them, and the positional-only ones without annotation
+    arrays : names of the array parameters; by default those annotated with arrays, or positional-only
     operator : name of the operator it is, such as ``"__add__"``; the reflected one follows
     methods, properties : names of the methods and the properties that call it
     varargs : a parameter that the methods also take spread out
@@ -141,13 +140,12 @@ def operation(
     real : whether it refuses complex numbers with a TypeError, which its body raises
     takes : what its arrays hold: ``"real numbers"``; by default numbers, or what `content` says
     gives : the dtype of an elementwise result: ``"same"``, ``"float"`` also for integers, ``"bool"``, ``"real"``
-    special : values of the result that the docstring names: ``"NaN for negative numbers"``
+    special : special values, for the docstring: ``"NaN for negative numbers"``
 
     Returns
     -------
     function
-        The public function. It is differentiated through its body until ``def_partial`` or another of its methods
-        declares a rule.
+        The public function; derivatives go through its body unless ``def_partial`` or the like declares a rule.
 
     Examples
     --------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copyreg
+import inspect
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -33,6 +34,12 @@ NO_ARRAYS = (Storage, np.ndarray, np.generic, int, float, str, type(None))
 
 class ParameterType(type):
     """The metaclass of `Parameter`: parameters may also be array types and instances of subclasses of `Tensor`."""
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """The signature of the constructor, in place of that of `__call__`."""
+        made = inspect.signature(cls.__init__)
+        return made.replace(parameters=list(made.parameters.values())[1:])
 
     def __call__(cls, data: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Make a parameter of what `data` is."""

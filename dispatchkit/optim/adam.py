@@ -144,8 +144,9 @@ class AdamW(Adam):
 
     Parameters
     ----------
-    params, lr, betas, eps, amsgrad, maximize : as for `Adam`
+    params, lr, betas, eps : as for `Adam`
     weight_decay : in each step a parameter shrinks by this times the learning rate
+    amsgrad, maximize : as for `Adam`
 
     Raises
     ------

@@ -33,10 +33,24 @@ else:
 
     @with_surface
     class ArrayMethods:
-        """Mixin with every operator, method and property that views an operation.
+        """Mixin with every operator, method and property that calls an operation.
 
-        `array_type` gives the same surface to the classes it decorates; the mixin is for those who want their type
-        checker to see it.
+        `array_type` adds the same members to the classes that it decorates. Derive from the mixin to let editors and
+        type checkers see them.
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> @dk.array_type(fallback=dk.fallback.dense)
+        ... class Diagonal(dk.ArrayMethods):
+        ...     def __init__(self, d):
+        ...         self.d = dk.asarray(d)
+        ...
+        ...     def to_dense(self):
+        ...         return dk.diag(self.d)
+        >>> with dk.densify(on="allow"):
+        ...     Diagonal([1.0, 2.0]).sum()
+        tensor(3.)
         """
 
         __slots__ = ()

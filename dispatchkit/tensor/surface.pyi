@@ -26,7 +26,7 @@ R = TypeVar("R", default=Any)
 Operand: TypeAlias = Tensor | complex | np.ndarray[Any, Any] | np.generic
 
 class ArrayMethods(Generic[R]):
-    """Mixin with every operator, method and property that views an operation."""
+    """Mixin with every operator, method and property that calls an operation."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any: ...
     def __array_namespace__(self, *, api_version: str | None = None) -> Any: ...

@@ -36,28 +36,28 @@ def check_type(
     closed: Iterable[Callable[..., Any]] = (),
     progress: bool = True,
 ) -> Conformance:
-    """Check that a type computes what its dense form computes, in every way that a call can be made.
+    """Check that a type computes what its dense form computes, by calling every operation in many ways.
 
     Parameters
     ----------
     cls : the type
-    samples : instances of it; a function that makes them anew; or a strategy of Hypothesis for instances, of which one
-        of each shape and dtype is taken. By default they are drawn from the fields
-    to_dense : makes a plain tensor of an instance; the type's own by default
-    from_dense : makes an instance with the elements of any plain tensor; where the type cannot hold any elements leave
-        it out, and the calls are adapted to the shapes of the samples
-    metadata : names of attributes that results must have from their arguments; by default the fields after the first
-        of a type with the fallback `rewrap`, and the attributes of a subclass of `Tensor`. As a mapping it gives for
-        each name the law by which results get it: ``law(function, values)`` is given what each array argument carries,
-        None where it carries nothing, and returns what is expected, NotImplemented for anything
-    plain : names of operations whose results carry no metadata, being plain tensors
-    skip : names of checks that are not made, such as ``"pickle"``; ``"vmap:sort"`` leaves out one operation of a check
-    checks : names of the checks that are made; all by default
-    depth : how many calls of each operation, instance and rule are looked into for more than values; None for all
-    operations : the functions that are called; all by default
-    refuses : exceptions by which the type refuses calls by design, such as an error of units
-    closed : the functions whose results on instances alone must be instances
-    progress : whether to show on a terminal how far it is, after a second
+    samples : instances of it; a function that returns new ones; or a Hypothesis strategy, from which one instance of
+        each shape and dtype is taken. By default they are drawn from the fields
+    to_dense : returns a plain tensor for an instance; the type's own by default
+    from_dense : returns an instance with the elements of any plain tensor. If the type cannot hold arbitrary elements,
+        leave it out: the calls are then adapted to the shapes of the samples
+    metadata : names of attributes that results must take over from their arguments; by default the fields after the
+        first of a type with the fallback `rewrap`, and the attributes of a subclass of `Tensor`. Or a mapping from
+        each name to a law: ``law(function, values)`` gets the value of each array argument, None where it has none,
+        and returns the expected value, or NotImplemented if any value is right
+    plain : names of operations whose results are plain tensors without metadata
+    skip : names of checks to leave out, such as ``"pickle"``; ``"vmap:sort"`` leaves out one operation of a check
+    checks : names of the checks to make; all by default
+    depth : for how many calls of each operation, instance and rule more than values is checked; None for all
+    operations : the functions to call; all by default
+    refuses : exceptions that the type raises by design, such as an error of units
+    closed : functions whose results must be instances when all array arguments are
+    progress : whether to show the progress on a terminal, after a second
 
     Returns
     -------
@@ -67,14 +67,13 @@ def check_type(
     Raises
     ------
     ConformanceError : if a check fails; its text has each faulty handler with a small call and a program to paste
-    TypeError : if the type takes no part in the protocol, has no dense form, a sample is no instance of it, or one of
-        the operations is not overridable
+    TypeError : if the type is no array type or has no dense form, or a sample or an operation does not fit
     ValueError : if there are no samples, or `skip` or `checks` names no check
 
     Notes
     -----
-    A call that the type refuses is never a failure: how much it covers is what `dk.coverage` tells. The calls are the
-    samples that each operation declares, and variations of them. Dense fallbacks are allowed meanwhile.
+    A call that the type refuses is never a failure: `dk.coverage` reports how much a type covers. The calls are the
+    samples that each operation declares, and variations of them. Dense fallbacks are allowed.
 
     Examples
     --------

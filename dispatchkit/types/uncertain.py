@@ -44,15 +44,15 @@ class UncertainTensor(Wrapper):
     value : array of real numbers, or what `asarray` makes one of
     std : standard deviations, of a shape that broadcasts to that of `value`; each element is independent of all others
 
-    Raises
-    ------
-    ValueError : if the shapes do not fit
-    TypeError : if `value` holds no real numbers
-
     Attributes
     ----------
     value, std : the numbers, and their standard deviations
     factor : derivatives by the independent sources, each in units of its standard deviation. Shape ``(k, *shape)``
+
+    Raises
+    ------
+    ValueError : if the shapes do not fit
+    TypeError : if `value` holds no real numbers
 
     Notes
     -----

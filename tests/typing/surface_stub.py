@@ -40,7 +40,7 @@ Operand: TypeAlias = Tensor | complex | np.ndarray[Any, Any] | np.generic
 '''
 ARRAY_METHODS = '''
 class ArrayMethods(Generic[R]):
-    """Mixin with every operator, method and property that views an operation."""
+    """Mixin with every operator, method and property that calls an operation."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any: ...
     def __array_namespace__(self, *, api_version: str | None = None) -> Any: ...

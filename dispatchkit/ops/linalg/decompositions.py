@@ -109,7 +109,7 @@ def cholesky_jvp(xp, t, y, upper):
     ],
 )
 def qr(xp: Namespace, x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
-    """Factors of matrices: orthonormal columns, and an upper triangle.
+    """Compute the QR decomposition: factors with orthonormal columns, and upper triangles.
 
     Parameters
     ----------

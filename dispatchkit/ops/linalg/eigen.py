@@ -57,7 +57,7 @@ def _real_part(xp: Namespace, x: Array) -> Array:
 
 @decomposition(namespace=LINALG, methods=("eigh",), samples=SYMMETRIC)
 def eigh(xp: Namespace, x: Array, /) -> EighResult:
-    """Eigenvalues and eigenvectors of real symmetric or complex Hermitian matrices.
+    """Compute the eigenvalues and eigenvectors of real symmetric or complex Hermitian matrices.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def eigh_jvp(xp, t, y, x):
 
 @decomposition(namespace=LINALG, methods=("eigvalsh",), samples=SYMMETRIC)
 def eigvalsh(xp: Namespace, x: Array, /) -> Array:
-    """Eigenvalues of real symmetric or complex Hermitian matrices.
+    """Compute the eigenvalues of real symmetric or complex Hermitian matrices.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def eigvalsh_jvp(xp, t, x):
 
 @decomposition(namespace=LINALG, methods=("eig",), samples=GENERAL)
 def eig(xp: Namespace, x: Array, /) -> EigResult:
-    """Eigenvalues and eigenvectors of square matrices.
+    """Compute the eigenvalues and eigenvectors of square matrices.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def eig_jvp(xp, t, y, x):
 
 @decomposition(namespace=LINALG, methods=("eigvals",), samples=GENERAL)
 def eigvals(xp: Namespace, x: Array, /) -> Array:
-    """Eigenvalues of square matrices.
+    """Compute the eigenvalues of square matrices.
 
     Parameters
     ----------

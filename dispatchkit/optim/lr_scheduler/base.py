@@ -117,8 +117,9 @@ class LambdaLR(LRScheduler):
 
     Parameters
     ----------
-    optimizer, last_epoch : as for `LRScheduler`
+    optimizer : as for `LRScheduler`
     lr_lambda : gives the factor for the number of an epoch; or a list of one for each group
+    last_epoch : as for `LRScheduler`
 
     Raises
     ------

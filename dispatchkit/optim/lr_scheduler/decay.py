@@ -18,9 +18,10 @@ class StepLR(LRScheduler):
 
     Parameters
     ----------
-    optimizer, last_epoch : as for `LRScheduler`
+    optimizer : as for `LRScheduler`
     step_size : number of epochs from one change to the next
     gamma : the factor
+    last_epoch : as for `LRScheduler`
 
     Raises
     ------
@@ -58,9 +59,10 @@ class MultiStepLR(LRScheduler):
 
     Parameters
     ----------
-    optimizer, last_epoch : as for `LRScheduler`
+    optimizer : as for `LRScheduler`
     milestones : numbers of those epochs; one that is there twice multiplies twice
     gamma : the factor
+    last_epoch : as for `LRScheduler`
 
     Examples
     --------
@@ -94,8 +96,9 @@ class ExponentialLR(LRScheduler):
 
     Parameters
     ----------
-    optimizer, last_epoch : as for `LRScheduler`
+    optimizer : as for `LRScheduler`
     gamma : the factor
+    last_epoch : as for `LRScheduler`
 
     Examples
     --------
@@ -122,9 +125,10 @@ class CosineAnnealingLR(LRScheduler):
 
     Parameters
     ----------
-    optimizer, last_epoch : as for `LRScheduler`
+    optimizer : as for `LRScheduler`
     T_max : number of epochs until the least rate; after it the rates rise again
     eta_min : the least rate
+    last_epoch : as for `LRScheduler`
 
     Raises
     ------

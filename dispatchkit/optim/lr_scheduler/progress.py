@@ -16,14 +16,16 @@ class OneCycleLR(LRScheduler):
 
     Parameters
     ----------
-    optimizer, last_epoch : as for `LRScheduler`
+    optimizer : as for `LRScheduler`
     max_lr : the maximum, one number or a list of one for each group
-    total_steps : number of steps of the run; or `epochs` times `steps_per_epoch`
+    total_steps : number of steps of the run; by default `epochs` times `steps_per_epoch`
+    epochs, steps_per_epoch : needed where `total_steps` is not given
     pct_start : share of the steps that raise the rates
     anneal_strategy : ``"cos"`` or ``"linear"``
     div_factor : the rates begin at the maximum over this
     final_div_factor : and end at where they began over this
     three_phase : whether the rates fall as they rose, and then to the end
+    last_epoch : as for `LRScheduler`
 
     Raises
     ------

@@ -17,10 +17,11 @@ class LinearLR(LRScheduler):
 
     Parameters
     ----------
-    optimizer, last_epoch : as for `LRScheduler`
+    optimizer : as for `LRScheduler`
     start_factor : of the first epoch
     end_factor : from epoch `total_iters` on
     total_iters : number of steps between them
+    last_epoch : as for `LRScheduler`
 
     Raises
     ------

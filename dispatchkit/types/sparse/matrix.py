@@ -31,6 +31,14 @@ class SparsePattern:
     ------
     ValueError : if the indices do not fit each other or the shape, or an element is there twice
     TypeError : if they are no integers
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> pattern = dk.types.SparsePattern([0, 1, 1], [1, 0, 2], (2, 3))
+    >>> dk.types.SparseTensor(dk.asarray([2.0, 3.0, -1.0]), pattern).to_dense()
+    tensor([[ 0.,  2.,  0.],
+            [ 3.,  0., -1.]])
     """
 
     def __init__(self, first: Any, second: Any, shape: tuple[int, int], format: str = "coo") -> None:  # SciPy's

@@ -33,11 +33,17 @@ Number = int | float | complex
 
 @tensor_protocol.array_type(fallback=fallback.convert | fallback.decompose | fallback.dense, fields=())
 class StructuredTensor(ArrayMethods):
-    """A matrix, or a batch of matrices, that is held by less than its elements.
+    """A matrix, or a batch of matrices, that stores fewer numbers than it has elements.
 
-    A structure derives from this class and defines `shape`, `dtype`, `to_dense` and the methods below that it has a
-    way for. The products with tensors, systems of equations, slices, sums and scalings of all structures are written
-    on these methods; their operands come checked and of the right dtype.
+    Derive a structure from this class, and define `shape`, `dtype`, `to_dense` and those of the methods below that the
+    structure can compute. The rules of all structures for products with tensors, systems of equations, slices, sums and
+    scalings call these methods, with operands that are checked and of the right dtype.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> isinstance(dk.types.DiagonalTensor([1.0, 2.0]), dk.types.StructuredTensor)
+    True
     """
 
     def to_dense(self) -> Tensor:

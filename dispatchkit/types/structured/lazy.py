@@ -28,7 +28,7 @@ class SumTensor(StructuredTensor):
 
     Parameters
     ----------
-    terms : structured matrices whose shapes broadcast, but not in the last two axes
+    *terms : structured matrices whose shapes broadcast, but not in the last two axes
 
     Raises
     ------
@@ -147,7 +147,7 @@ class ProductTensor(StructuredTensor):
 
     Parameters
     ----------
-    factors : structured matrices, each of as many columns as the next one has rows
+    *factors : structured matrices, each of as many columns as the next one has rows
 
     Raises
     ------

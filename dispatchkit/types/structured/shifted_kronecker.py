@@ -41,8 +41,17 @@ class ShiftedKroneckerTensor(StructuredTensor):
     -----
     The eigenvectors are those of the product, whatever the shift is, so that systems and determinants take O(Σ m_i³)
     for the eigenvectors of the factors of m_i rows, which must be symmetric or Hermitian, and O(n Σ m_i) for n = Π m_i.
-    Derivatives do not pass through those of the eigenvectors, and are right where eigenvalues are equal, too: those of
-    solutions to any order, those of determinants to the second, and a third raises. Sources: as for `KroneckerTensor`.
+    Derivatives do not pass through those of the eigenvectors, so they are right where eigenvalues are equal, too.
+    Solutions have derivatives of every order; determinants have two, and a third raises. Sources: as for
+    `KroneckerTensor`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> a = dk.types.DiagonalTensor([1.0, 3.0])
+    >>> shifted = dk.types.KroneckerTensor(a, a) + dk.types.ScalarTensor(4, 1.0)
+    >>> type(shifted).__name__, dk.linalg.solve(shifted, dk.ones(4))
+    ('ShiftedKroneckerTensor', tensor([0.5000, 0.2500, 0.2500, 0.1000]))
     """
 
     def __init__(self, product: KroneckerTensor, shift: Any) -> None:
