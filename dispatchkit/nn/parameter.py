@@ -38,7 +38,7 @@ class ParameterType(type):
     @property
     def __signature__(cls) -> inspect.Signature:
         """The signature of the constructor, in place of that of `__call__`."""
-        made = inspect.signature(cls.__init__)
+        made = inspect.signature(cls.__init__)  # type: ignore[misc]  # of this very class
         return made.replace(parameters=list(made.parameters.values())[1:])
 
     def __call__(cls, data: Any = None, *args: Any, **kwargs: Any) -> Any:
