@@ -15,6 +15,7 @@ from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
+from dispatchkit.tensor import Tensor
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level
 
 __all__ = ["UncertainTensor", "covariance", "samples"]
@@ -41,7 +42,8 @@ class UncertainTensor(Wrapper):
 
     Parameters
     ----------
-    value : array of real numbers, or what `asarray` makes one of
+    value : array of real numbers, or what `asarray` makes one of; a structured matrix becomes dense, since each of its
+        elements is to vary alone
     std : standard deviations, of a shape that broadcasts to that of `value`; each element is independent of all others
 
     Attributes
@@ -82,7 +84,7 @@ class UncertainTensor(Wrapper):
     def __init__(self, value: Any, std: Any = 0.0) -> None:
         if isinstance(value, UncertainTensor):
             raise TypeError("UncertainTensor: the value has a standard deviation already")
-        value = as_array(value)
+        value = _plain(as_array(value))
         if value.dtype.kind not in "fiu":
             raise TypeError(f"UncertainTensor: the value must hold real numbers, not {value.dtype}")
         self.data = value if value.dtype.kind == "f" else ops.astype(value, ops.float64)
@@ -120,9 +122,14 @@ class UncertainTensor(Wrapper):
         return f"UncertainTensor({self.data!r}, std={self.std!r})"
 
 
+def _plain(value: Any) -> Any:
+    """Return an array each of whose elements varies alone, so that structured matrices become dense."""
+    return value if isinstance(value, (Tensor, Wrapper)) else value.to_dense()
+
+
 def _made(value: Any, factor: Any, sources: Sources) -> UncertainTensor:
     made: UncertainTensor = object.__new__(UncertainTensor)
-    made.data, made.factor, made.sources = value, factor, sources
+    made.data, made.factor, made.sources = _plain(value), _plain(factor), sources
     return made
 
 
