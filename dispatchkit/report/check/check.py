@@ -163,10 +163,10 @@ def _audited(package: Package, protocol: DispatchProtocol) -> Iterator[Finding]:
     base = [] if protocol.types.base is None else [protocol.types.base]
     own = {rule.location for rule in package.rules}
     operators = [one.operation for one in protocol.surface if one.name in REFLECTED.values()]
-    reflected = {operation.qualified_name for operation in operators if operation is not None}
-    for one in audit([*package.types, *base], protocol=protocol).findings:
-        if one.kind == "asymmetry" and reflected.isdisjoint(one.operations):
-            continue
+    types = [*package.types, *base]
+    whole = [one for one in audit(types, protocol=protocol).findings if one.kind != "asymmetry"]
+    partners = audit(types, operations=[one.function for one in operators if one is not None], protocol=protocol)
+    for one in (*whole, *(one for one in partners.findings if one.kind == "asymmetry")):
         if one.kind == "cycle" or (one.kind in CHECKED and not own.isdisjoint(one.locations)):
             yield one
 

@@ -69,6 +69,11 @@ def divide_structured(x1: StructuredTensor, x2: Number | Tensor, /) -> Any:
     return x1.map_linear(lambda elements: elements / x2)
 
 
+@implements(ops.divide)
+def divide_by_structured(x1: Tensor, x2: StructuredTensor, /) -> Any:
+    return decline("zeros are divided by")
+
+
 def _restricted(x: StructuredTensor, other: Any) -> Any:
     """Return the elements of another operand in the places where a structure has its own."""
     shape = np.broadcast_shapes(x.shape, other.shape)

@@ -187,6 +187,8 @@ def _register_sum(left: type[StructuredTensor], right: type[StructuredTensor]) -
 _register_sum(ToeplitzTensor, ToeplitzTensor)
 _register_sum(ToeplitzTensor, CirculantTensor)
 _register_sum(CirculantTensor, ToeplitzTensor)
+implements(kinds.elementwise, ToeplitzTensor, CirculantTensor)(elementwise_toeplitz)
+implements(kinds.elementwise, CirculantTensor, ToeplitzTensor)(elementwise_toeplitz)
 
 
 @implements(ops.add)
