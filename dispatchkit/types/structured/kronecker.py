@@ -16,6 +16,7 @@ from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.structured.base import StructuredTensor
+from dispatchkit.types.structured.permutation import PermutationTensor
 
 __all__ = ["KroneckerTensor", "is_finite", "is_hermitian", "plain", "products_of"]
 
@@ -299,6 +300,30 @@ def eigvalsh_kronecker(x: KroneckerTensor, /) -> Any:
     if not is_hermitian(x) or not is_finite(x):
         return decline("some factor is not Hermitian and finite")
     return ops.sort(products_of([linalg.eigvalsh(plain(f)) for f in x.factors]), axis=-1)
+
+
+@implements(linalg.eigh)
+def eigh_kronecker(x: KroneckerTensor, /) -> Any:
+    if not is_hermitian(x) or not is_finite(x) or not x.shape[-1]:
+        return decline("some factor is not Hermitian and finite")
+    values, vectors = zip(*(linalg.eigh(plain(f)) for f in x.factors), strict=True)
+    products = products_of(list(values))
+    order = ops.argsort(products, axis=-1)
+    moved: Any = ops.matrix_transpose(PermutationTensor(order, dtype=x.dtype))
+    return linalg.EighResult(ops.take_along_axis(products, order, axis=-1), KroneckerTensor(*vectors) @ moved)
+
+
+@implements(linalg.svd)
+def svd_kronecker(x: KroneckerTensor, /, *, full_matrices: bool = True) -> Any:
+    sizes = {int(np.sign(f.shape[-2] - f.shape[-1])) for f in x.factors}
+    if not is_finite(x) or 0 in x.shape[-2:] or {-1, 1} <= sizes or (full_matrices and sizes != {0}):
+        return decline("some factor is not finite, or there are singular vectors that belong to no singular value")
+    left, values, right = zip(*(linalg.svd(plain(f), full_matrices=full_matrices) for f in x.factors), strict=True)
+    products = products_of(list(values))
+    order = ops.argsort(products, axis=-1, descending=True)
+    moved: Any = PermutationTensor(order, dtype=x.dtype)
+    u: Any = KroneckerTensor(*left) @ ops.matrix_transpose(moved)
+    return linalg.SVDResult(u, ops.take_along_axis(products, order, axis=-1), moved @ KroneckerTensor(*right))
 
 
 @implements(linalg.svdvals)

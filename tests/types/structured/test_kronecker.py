@@ -109,6 +109,42 @@ def test_values_are_those_of_the_dense_matrix(name: str) -> None:
     np.testing.assert_allclose(found.numpy(), VALUES[name](K.to_dense()).numpy(), rtol=1e-9, atol=1e-11)
 
 
+def test_eigenvectors_and_singular_vectors_are_products_of_those_of_the_factors() -> None:
+    for k in (
+        KroneckerTensor(spd(3), -spd(4)),
+        KroneckerTensor(dk.stack([spd(3), spd(3)]), ToeplitzTensor([2.0, 1.0])),
+    ):
+        with dk.densify(on="error"):
+            (values, vectors), (u, s, vh) = dk.linalg.eigh(k), dk.linalg.svd(k)
+            back = (vectors * 1.0) @ (values[..., None] * (vectors.mT @ dk.ones(k.shape[-1]))[..., None])
+        dense = k.to_dense().numpy()
+        np.testing.assert_allclose(values.numpy(), np.linalg.eigvalsh(dense), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(back[..., 0].numpy(), dense.sum(-1), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(s.numpy(), np.linalg.svd(dense)[1], rtol=1e-9, atol=1e-9)
+        made = (u.to_dense() * s[..., None, :]) @ vh.to_dense()
+        np.testing.assert_allclose(made.numpy(), dense, rtol=1e-9, atol=1e-9)
+    tall = KroneckerTensor(dk.asarray(rng.normal(size=(4, 3))), dk.asarray(rng.normal(size=(2, 2))))
+    with dk.densify(on="error"):
+        u, s, vh = dk.linalg.svd(tall, full_matrices=False)
+    assert (u.shape, s.shape, vh.shape) == ((8, 6), (6,), (6, 6))
+    np.testing.assert_allclose(((u.to_dense() * s) @ vh.to_dense()).numpy(), tall.to_dense().numpy(), atol=1e-12)
+    with dk.densify(on="error"), pytest.raises(dk.DensifyError):
+        dk.linalg.svd(tall)
+
+
+def test_gradients_through_eigenvectors_are_those_of_the_dense_matrix() -> None:
+    a, b = spd(2), spd(3)
+
+    def projected(a: Any, b: Any, dense: bool) -> Any:
+        k: Any = KroneckerTensor((a + a.mT) / 2, (b + b.mT) / 2)
+        values, vectors = dk.linalg.eigh(k.to_dense() if dense else k)
+        return dk.sum(values[-2:] * (vectors.mT @ dk.arange(6.0))[-2:] ** 2)
+
+    for argument in (0, 1):
+        one, other = (dk.func.grad(partial(projected, dense=d), argnums=argument)(a, b) for d in (False, True))
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-8)
+
+
 def test_determinants_have_the_powers_and_signs_of_the_other_size() -> None:
     negative = dk.asarray([[0.0, 1.0], [1.0, 0.0]])
     for other in (dk.eye(3), dk.eye(2)):
