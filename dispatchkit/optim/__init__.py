@@ -3,10 +3,11 @@
 from dispatchkit.declare.namespace import make_home
 from dispatchkit.optim import lr_scheduler
 from dispatchkit.optim.adam import Adam, AdamW
+from dispatchkit.optim.lbfgs import LBFGS
 from dispatchkit.optim.optimizer import Optimizer, required
 from dispatchkit.optim.rmsprop import RMSprop
 from dispatchkit.optim.sgd import SGD
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler", "required"]
+__all__ = ["LBFGS", "SGD", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler", "required"]
 
 make_home(__name__)

@@ -1,0 +1,261 @@
+"""L-BFGS: steps by an approximation of the inverse Hessian that the last gradients give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from typing_extensions import override
+
+from dispatchkit.backends.arrays import is_complex
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.graph.recording import no_grad
+from dispatchkit.optim.groups import check_not_negative
+from dispatchkit.optim.line_search import Point, strong_wolfe
+from dispatchkit.optim.optimizer import Closure, Group, Optimizer, Params
+from dispatchkit.optim.updating import number
+from dispatchkit.tensor import Tensor
+
+__all__ = ["LBFGS"]
+
+HISTORY = ("old_dirs", "old_stps", "ro")
+LAST = ("d", "t", "H_diag", "prev_flat_grad", "prev_loss")
+
+
+class LBFGS(Optimizer):
+    """Quasi-Newton steps with limited memory, for problems whose loss is computed on all data.
+
+    Parameters
+    ----------
+    params : as for `Optimizer`; one group
+    lr : the length of a step in units of the quasi-Newton step; the first that the line search tries
+    max_iter : number of iterations in a `step`
+    max_eval : number of calls of the closure in a `step`; ``max_iter * 5 // 4`` if None
+    tolerance_grad : a `step` ends where no element of the gradient is larger
+    tolerance_change : it ends where parameters or loss change by less
+    history_size : number of gradients that are kept
+    line_search_fn : ``"strong_wolfe"`` for a line search in each iteration, None for steps of length `lr`
+
+    Raises
+    ------
+    ValueError : for a negative rate or tolerance, another `line_search_fn`, or a second group; else as `Optimizer`
+
+    Notes
+    -----
+    `step` needs a closure and calls it several times. Where that raises in a line search, the parameters are as they
+    were before the search. The state stands with the first parameter: ``"func_evals"`` and ``"n_iter"``, numbers;
+    ``"d"``, ``"t"``, ``"prev_flat_grad"`` and ``"prev_loss"``, the last direction, step, gradient and loss;
+    ``"old_dirs"``, ``"old_stps"`` and ``"ro"``, the changes of gradients and parameters and the reciprocals of their
+    products; ``"H_diag"``. Source: Nocedal and Wright, "Numerical optimization", algorithm 7.4; PyTorch,
+    `torch.optim.LBFGS`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.tensor([-1.5, 2.0], requires_grad=True)
+    >>> optimizer = dk.optim.LBFGS([x], max_iter=100, line_search_fn="strong_wolfe")
+    >>> def rosenbrock():
+    ...     optimizer.zero_grad()
+    ...     loss = (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2
+    ...     loss.backward()
+    ...     return loss
+    >>> optimizer.step(rosenbrock).item()
+    12.5
+    >>> x
+    tensor([1.0000, 1.0000], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Any = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+    ) -> None:
+        defaults = {
+            "lr": lr,
+            "max_iter": max_iter,
+            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+            "tolerance_grad": tolerance_grad,
+            "tolerance_change": tolerance_change,
+            "history_size": history_size,
+            "line_search_fn": line_search_fn,
+        }
+        super().__init__(params, defaults)
+
+    @override
+    def add_param_group(self, param_group: Group) -> None:
+        if self.param_groups:
+            raise ValueError("LBFGS has one group of parameters, since it takes all of them together")
+        super().add_param_group(param_group)
+
+    @override
+    def _check_options(self, options: Mapping[str, Any], where: str) -> None:
+        check_not_negative(
+            options,
+            where,
+            lr="learning rate",
+            tolerance_grad="tolerance_grad value",
+            tolerance_change="tolerance_change value",
+        )
+        if options["line_search_fn"] not in (None, "strong_wolfe"):
+            raise ValueError(
+                f"Invalid line_search_fn: {options['line_search_fn']!r} {where}; it must be 'strong_wolfe' or None"
+            )
+
+    @override
+    def _check_state(self, state: Mapping[str, Any], where: str) -> None:
+        if not state:
+            return
+        needed = ("func_evals", "n_iter", *((*HISTORY, *LAST) if state.get("n_iter") else ()))
+        missing = [name for name in needed if state.get(name) is None]
+        if missing:
+            raise ValueError(f"the state of {where} has {list(state)}, but no {' and no '.join(map(repr, missing))}")
+        if not state["n_iter"]:
+            return
+        if len({len(state[name]) for name in HISTORY}) > 1:
+            raise ValueError(f"{', '.join(map(repr, HISTORY))} of {where} have different lengths")
+        size = sum(p.size * (1 + is_complex(p.dtype)) for p in self.param_groups[0]["params"])
+        vectors = {name: [state[name]] for name in ("d", "prev_flat_grad")}
+        for name, parts in {**vectors, **{name: state[name] for name in HISTORY[:2]}}.items():
+            for part in parts:
+                if not isinstance(part, Tensor) or part.shape != (size,):
+                    found = f"has shape {part.shape}" if isinstance(part, Tensor) else f"is a {type(part).__name__}"
+                    raise ValueError(f"{name!r} of {where} {found}, the parameters together have {size} elements")
+
+    @override
+    def step(self, closure: Closure | None = None) -> Any:
+        """Change the parameters in up to `max_iter` iterations.
+
+        Parameters
+        ----------
+        closure : computes the loss and its gradients anew and returns the loss
+
+        Returns
+        -------
+        what `closure` gave first
+
+        Raises
+        ------
+        TypeError : without a closure
+        ValueError : if a parameter cannot be changed
+        """
+        if closure is None:
+            raise TypeError("LBFGS.step needs a closure, which computes the loss and its gradients anew")
+        loss = self._loss_of(closure)
+        self._pending()
+        with no_grad():
+            self._iterate(closure, number(loss))
+        return loss
+
+    def _iterate(self, closure: Closure, loss: float) -> None:
+        """Go on from a loss, whose gradients are there, until a bound is reached."""
+        [group] = self.param_groups
+        parameters, bound = group["params"], group["tolerance_change"]
+        state = self.state[parameters[0]]
+        state["func_evals"], evaluations = state.get("func_evals", 0) + 1, 1
+        state.setdefault("n_iter", 0)
+        gradient = self._gradient()
+        if _largest(gradient) <= group["tolerance_grad"]:
+            return
+        for left in reversed(range(group["max_iter"])):
+            state["n_iter"] += 1
+            d = state["d"] = _direction(state, gradient, group["history_size"])
+            state["t"] = number(group["lr"]) * (
+                min(1.0, 1 / number(xp.sum(xp.abs(gradient)))) if state["n_iter"] == 1 else 1
+            )
+            state["prev_flat_grad"], state["prev_loss"] = gradient, loss
+            before, slope, starts = loss, _dot(gradient, d), [p.clone() for p in parameters]
+            if slope > -bound:
+                return
+            count = 0
+            if group["line_search_fn"] is not None:
+                start, most = Point(0.0, loss, gradient, slope), group["max_eval"] - evaluations
+                found, count = strong_wolfe(
+                    partial(self._point, closure, starts, d),
+                    start,
+                    state["t"],
+                    _largest(d),
+                    tolerance=bound,
+                    most=most,
+                )
+                state["t"], loss, gradient, _ = found.step, found.loss, found.gradient, found.slope
+            self._move(starts, d, state["t"])
+            if group["line_search_fn"] is None and left:
+                loss, gradient, count = number(self._loss_of(closure)), self._gradient(), 1
+            evaluations += count
+            state["func_evals"] += count
+            if evaluations >= group["max_eval"] or _largest(gradient) <= group["tolerance_grad"]:
+                return
+            if state["t"] * _largest(d) <= bound or abs(loss - before) < bound:
+                return
+
+    def _gradient(self) -> Tensor:
+        """Return all gradients as one vector, zeros where there is none."""
+        parameters = self.param_groups[0]["params"]
+        vector: Tensor = xp.concat([_flat(xp.zeros_like(p) if p.grad is None else p.grad.detach()) for p in parameters])
+        return vector
+
+    def _point(self, closure: Closure, starts: list[Tensor], d: Tensor, t: float) -> Point:
+        """Return the point at a step; the parameters go back to where they start."""
+        try:
+            self._move(starts, d, t)
+            loss = number(self._loss_of(closure))
+            gradient = self._gradient()
+        finally:
+            self._move(starts, d, 0.0)
+        return Point(t, loss, gradient, _dot(gradient, d))
+
+    def _move(self, starts: list[Tensor], d: Tensor, t: float) -> None:
+        """Set the parameters to where they start plus a step in a direction."""
+        place = 0
+        for p, start in zip(self.param_groups[0]["params"], starts, strict=True):
+            n = p.size
+            change = d[place : place + n]
+            place += n
+            if is_complex(p.dtype):
+                change = change + 1j * d[place : place + n]
+                place += n
+            p.copy_(start + t * change.reshape(p.shape) if t else start)
+
+
+def _flat(x: Tensor) -> Tensor:
+    """Return the elements as a vector of real numbers."""
+    parts = (xp.real(x), xp.imag(x)) if is_complex(x.dtype) else (x,)
+    vector: Tensor = xp.concat([part.reshape(-1) for part in parts])
+    return vector
+
+
+def _dot(x: Tensor, y: Tensor) -> Any:
+    return number(x @ y)
+
+
+def _largest(x: Tensor) -> Any:
+    return number(xp.max(xp.abs(x)))
+
+
+def _direction(state: dict[str, Any], gradient: Tensor, size: int) -> Any:
+    """Return minus the gradient times the approximate inverse Hessian, with the last step in the approximation."""
+    if state["n_iter"] == 1:
+        state.update({name: [] for name in HISTORY}, H_diag=1.0)
+        return -gradient
+    y, s = gradient - state["prev_flat_grad"], state["d"] * number(state["t"])
+    product = _dot(y, s)
+    if product > 1e-10:
+        for name, value in zip(HISTORY, (y, s, 1 / product), strict=True):
+            state[name] = [*state[name], value][-size:]
+        state["H_diag"] = product / _dot(y, y)
+    history = list(zip(*(state[name] for name in HISTORY), strict=True))
+    q, shares = -gradient, []
+    for y, s, ro in reversed(history):
+        shares.append(_dot(s, q) * number(ro))
+        q = q - shares[-1] * y
+    r = q * number(state["H_diag"])
+    for (y, s, ro), share in zip(history, reversed(shares), strict=True):
+        r = r + (share - _dot(y, r) * number(ro)) * s
+    return r
