@@ -18,8 +18,18 @@ from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.densify import surroundings
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Form
 
-__all__ = ["as_python", "common_library", "first_array", "library_of_call", "making_for", "making_like", "same_library"]
+__all__ = [
+    "as_python",
+    "common_library",
+    "first_array",
+    "library_of_call",
+    "making_for",
+    "making_like",
+    "own_index",
+    "same_library",
+]
 
 
 def common_library(name: str, values: Iterable[Any]) -> Any:
@@ -73,6 +83,7 @@ def library_of_call(
     """Return the namespace that computes a call, and the arguments with NumPy's scalars as it takes them.
 
     Without any array it is the namespace that the device belongs to, or that of the body or rule the call is made in.
+    An index of NumPy's becomes one of the library.
 
     Raises
     ------
@@ -83,12 +94,23 @@ def library_of_call(
     if arrays and all(type(value) in PLAIN or isinstance(value, Storage) for value in given):
         return common_library(operation.qualified_name, arrays), args, kwargs
     parameters = operation.parameters
-    xp = common_library(operation.qualified_name, (value for _, value in parameters.values(args, kwargs)))
+    values = parameters.values(args, kwargs)
+    # NumPy's arrays are indices of the arrays of any library.
+    others = [value for p, value in values if p.form is not Form.INDEX or type(value) is not np.ndarray]
+    xp = common_library(operation.qualified_name, others)
     if xp is None:
         return namespace_of_device(kwargs.get("device")), args, kwargs
     if xp is not numpy_namespace:
-        args, kwargs = parameters.replace(args, kwargs, lambda name, value: as_python(value))
+        args, kwargs = parameters.replace(args, kwargs, lambda name, value: own_index(xp, as_python(value)))
     return xp, args, kwargs
+
+
+def own_index(xp: Any, key: Any) -> Any:
+    """Return an index with NumPy's arrays as those of the library of a namespace; anything else as it is."""
+    if isinstance(key, tuple):
+        return tuple(own_index(xp, part) for part in key)
+    foreign_index = type(key) is np.ndarray and xp is not numpy_namespace
+    return xp.asarray(np.ascontiguousarray(key)) if foreign_index else key  # PyTorch refuses negative strides
 
 
 def as_python(value: Any) -> Any:

@@ -94,13 +94,18 @@ def same(left: Any, right: Any) -> bool:
 
 def holds_arrays(value: Any) -> bool:
     """Return whether an attribute is taken apart: an array, a floating-point number, or a container of such."""
-    if isinstance(value, (float, complex, np.inexact, Storage)) or is_array(value):
+    if is_number(value) or isinstance(value, Storage) or is_array(value):
         return True
     if tensor_protocol.types.participates(type(value)):
         return True
     if isinstance(value, (list, tuple)):
         return any(map(holds_arrays, value))
     return isinstance(value, dict) and any(map(holds_arrays, value.values()))
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a floating-point number; one in a field that is not differentiated stays as it is."""
+    return isinstance(value, (float, complex, np.inexact))
 
 
 def is_array(value: Any) -> bool:
@@ -121,7 +126,12 @@ def taken_apart(value: Any) -> tuple[list[Any], Kept]:
     marked: frozenset[str] = found.pop(MARK, frozenset())
     first = {name: place for place, name in enumerate(fields(type(value)))}
     names = sorted(found, key=lambda name: (first.get(name, len(first)), name))
-    children = tuple(name for name in names if name in marked or holds_arrays(found[name]))
+    constants = tensor_protocol.types.constants_of(type(value))
+    children = tuple(
+        name
+        for name in names
+        if name in marked or (holds_arrays(found[name]) and not (name in constants and is_number(found[name])))
+    )
     rest = {name: found[name] for name in names if name not in children}
     raw = frozenset(name for name in children if is_array(found[name]))
     held = [plain(found[name]) for name in children]

@@ -111,6 +111,14 @@ class LazyTensor(ArrayMethods):
         """
         return self.data
 
+    def detach(self) -> LazyTensor:
+        """Return the array outside the graph."""
+        return LazyTensor(self.data.detach())
+
+    def to(self, *args: Any, **kwargs: Any) -> LazyTensor:
+        """Return the array in another dtype or library, or on a device, as `Tensor.to` does."""
+        return LazyTensor(self.data.to(*args, **kwargs))
+
     def __getstate__(self) -> dict[str, Any]:
         return {"_data": self.data, "_call": None}
 

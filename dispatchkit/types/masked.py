@@ -68,7 +68,7 @@ class MaskedTensor(Wrapper):
 
     def filled(self, value: Any) -> Any:
         """Return the array with a value in the places of the missing elements."""
-        return ops.where(self.valid, self.data, ops.asarray(value, dtype=self.dtype))
+        return ops.where(self.valid, self.data, ops.asarray(value, dtype=self.dtype, device=self.data.device))
 
     def to_dense(self) -> Any:
         """Raise: what is missing has no value.
@@ -108,7 +108,7 @@ def _numbers(data: Any) -> Any:
 
 def _with(x: MaskedTensor, value: Any) -> Any:
     """Return the data with a value in the places of the missing elements."""
-    return ops.where(x.valid, x.data, ops.asarray(value, dtype=x.dtype))
+    return ops.where(x.valid, x.data, ops.asarray(value, dtype=x.dtype, device=x.data.device))
 
 
 def _opened(op: Any, args: Any, kwargs: Any, change: Callable[[Any, Any], Any]) -> tuple[Any, Any, list[Any]]:
@@ -158,7 +158,14 @@ def where_masked(condition: Any, x1: Any, x2: Any, /) -> Any:
 
 
 def _parts(x: Any) -> tuple[Any, Any]:
-    return (x.data, x.valid) if isinstance(x, MaskedTensor) else (x, ops.ones((), dtype=ops.bool))
+    return (x.data, x.valid) if isinstance(x, MaskedTensor) else (x, True)
+
+
+def _validity(x: Any) -> Any:
+    """Return what is valid in an operand, of its shape."""
+    if isinstance(x, MaskedTensor):
+        return x.valid
+    return ops.ones(getattr(x, "shape", ()), dtype=ops.bool, device=getattr(x, "device", None))
 
 
 # Structure: data and validity go the same way; the zeros that an operation adds are no missing elements.
@@ -178,10 +185,7 @@ def move_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     def validity(name: str, value: Any) -> Any:
         if name in PLACES or value is None:
             return value
-        valid = (
-            value.valid if isinstance(value, MaskedTensor) else ops.ones(getattr(value, "shape", ()), dtype=ops.bool)
-        )
-        return ~valid if adds else valid
+        return ~_validity(value) if adds else _validity(value)
 
     opened, options = tensor_protocol.map_arguments(op, args, kwargs, lambda _, value: _parts(value)[0])
     result = op(*opened, **options)
@@ -239,7 +243,7 @@ def _register_reductions() -> None:
             result = op(_with(x, _neutral(op, x)), axis=axis, keepdims=keepdims, **kwargs)
             left = ops.any(x.valid, axis=axis, keepdims=keepdims)
             # The extreme of nothing is an infinity; a gradient is not to see it.
-            return MaskedTensor(ops.where(left, result, ops.asarray(0, dtype=result.dtype)), left)
+            return MaskedTensor(ops.where(left, result, ops.asarray(0, dtype=result.dtype, device=result.device)), left)
 
         reduce_masked.__name__ = reduce_masked.__qualname__ = f"{function.__name__}_masked"
         implements(function, MaskedTensor)(reduce_masked)
@@ -407,10 +411,7 @@ def multiply_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
         return decline("each element of a cross product needs two others; write x.filled(value)")
 
     def validity(name: str, value: Any) -> Any:
-        valid = (
-            value.valid if isinstance(value, MaskedTensor) else ops.ones(getattr(value, "shape", ()), dtype=ops.bool)
-        )
-        return ops.astype(valid, ops.float64)
+        return ops.astype(_validity(value), ops.float64)
 
     zeroed, options, _ = _opened(op, args, kwargs, lambda _, x: _with(x, 0))
     pairs, more = tensor_protocol.map_arguments(op, args, kwargs, validity)

@@ -205,7 +205,7 @@ def _scaled(slope: Any, factor: Any, ndim: int) -> Any:
     """Return a factor times the slopes; where it is zero it stays so, however steep the slope."""
     shape = (factor.shape[0], *(1,) * (ndim - factor.ndim + 1), *factor.shape[1:])
     factor = ops.reshape(factor, shape)
-    steep = ops.where(factor == 0, ops.zeros((), dtype=slope.dtype), slope)
+    steep = ops.where(factor == 0, ops.zeros((), dtype=slope.dtype, device=slope.device), slope)
     return steep * factor
 
 

@@ -37,7 +37,8 @@ def test_the_page_is_what_the_calls_give(table: list[str]) -> None:
     page = PAGE.read_text(encoding="utf-8").splitlines()
     assert [line for line in table if line not in page] == [], "python -m tests.interop.everywhere_page writes it anew"
     text = "\n".join(table)
-    if all(f"| `{name}` |" in text for calls in CALLS.values() for name in calls) and "## JAX" in text:  # all installed
+    calls = [f"| `{name}` |" for calls in CALLS.values() for name in calls]
+    if all(part in text for part in (*calls, "## PyTorch", "## JAX")):  # all are installed
         assert [line for line in page if line.startswith("| `") and line not in table] == []
 
 

@@ -116,7 +116,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "dispatchkit.matmul": lambda x, other: x @ other.T,
     "dispatchkit.where": lambda x, other: dk.where(x > 2, x, other),
     "dispatchkit.concat": lambda x, other: dk.concat([x, other]),
-    "dispatchkit.getitem": lambda x, other: x[other > 0],
+    "dispatchkit.getitem": lambda x, other: x[dk.asarray(other) > 0],
     "dispatchkit.setitem": lambda x, other: dk.tensor(x).__setitem__(..., other),
     "dispatchkit.diff": lambda x, other: dk.diff(x, prepend=other),
     "dispatchkit.logsumexp": lambda x, other: dk.logsumexp(dk.stack([x, other])),
@@ -134,6 +134,25 @@ def test_libraries_do_not_mix(name: str, as_tensor: bool, make: Make) -> None:
     assert text.startswith(name if name != "dispatchkit.logsumexp" else "dispatchkit.stack")
     assert "numpy on cpu" in text
     assert namespace_of(x.array).__name__ in text
+
+
+def test_indices_of_numpys_go_with_any_library(make: Make) -> None:
+    rows, mask = np.array([1, 1, 0]), np.array([True, False])
+    x = dk.Tensor(make(VALUES), requires_grad=True)
+    for key in (rows, mask, (rows, rows[::-1]), (..., rows)):
+        y = x[key]
+        assert type(y.array) is type(x.array)
+        np.testing.assert_array_equal(y.detach().numpy(), VALUES[key])
+        (slopes,) = dk.autograd.grad((y * y).sum(), [x])
+        wanted = np.zeros_like(VALUES)
+        np.add.at(wanted, key, 2 * VALUES[key])
+        np.testing.assert_array_equal(slopes.numpy(), wanted)
+    changed, wanted = dk.Tensor(make(VALUES.copy())), VALUES.copy()
+    changed[mask] = 5.0
+    wanted[mask] = 5.0
+    np.testing.assert_array_equal(changed.numpy(), wanted)
+    added = dk.index_put(x.detach(), (rows,), 1.0, accumulate=True)
+    np.testing.assert_array_equal(added.numpy(), VALUES + np.array([[1.0], [2.0]]))
 
 
 def test_a_cotangent_is_of_the_library_of_what_it_is_for(make: Make) -> None:

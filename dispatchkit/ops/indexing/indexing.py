@@ -21,7 +21,7 @@ from dispatchkit.declare.inplace import (
     touch,
     write_back,
 )
-from dispatchkit.declare.libraries import as_python, common_library
+from dispatchkit.declare.libraries import as_python, common_library, own_index
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.outputs import call_node, note_view
 from dispatchkit.declare.samples import draw, sample
@@ -290,7 +290,9 @@ def assign(operation: Assignment, x: Any, key: Any, value: Any, /) -> None:
     xp: Any = numpy_namespace
     if foreign:
         new = as_python(new)
-        xp = common_library("dispatchkit.setitem", (x, value, *(key if isinstance(key, tuple) else (key,))))
+        parts = key if isinstance(key, tuple) else (key,)
+        xp = common_library("dispatchkit.setitem", (x, value, *(part for part in parts if type(part) is not ndarray)))
+        raw = own_index(xp, raw)
     try:
         put_elements(x, xp, raw, new)
     except ValueError as error:

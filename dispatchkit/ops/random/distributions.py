@@ -316,7 +316,7 @@ def multinomial(
     if not shape:
         raise ValueError(f"{multinomial.__name__}: probs must have shape (..., K), found ()")
     draws = (*shape[:-1], count) if replacement else shape
-    numbers = xp.asarray(source_of(generator).random(draws), device=probs.device)
+    numbers = xp.asarray(source_of(generator).random(draws))
     return categories(xp, probs, numbers, count, replacement)
 
 

@@ -36,7 +36,7 @@ class SparseProduct(autograd.Function):
                 return ops.asarray(scipy_array(values.numpy(), pattern) @ x.numpy())
             except ImportError:
                 pass  # the way without SciPy
-        parts = ops.take(x, pattern.columns, axis=0)
+        parts = x[pattern.columns]
         parts = parts * (values if x.ndim == 1 else values[:, None])
         zeros = ops.zeros((pattern.shape[0], *x.shape[1:]), dtype=parts.dtype, device=parts.device)
         return ops.index_put(zeros, pattern.rows, parts, accumulate=True)
@@ -52,7 +52,7 @@ class SparseProduct(autograd.Function):
         values, x = ctx.saved_tensors
         pattern, of_values, of_x = ctx.pattern, None, None
         if ctx.needs_input_grad[0]:
-            parts = ops.take(g, pattern.rows, axis=0) * ops.conj(ops.take(x, pattern.columns, axis=0))
+            parts = g[pattern.rows] * ops.conj(x[pattern.columns])
             of_values = parts if x.ndim == 1 else ops.sum(parts, axis=-1)
         if ctx.needs_input_grad[1]:
             of_x = SparseProduct.apply(ops.conj(values), g, pattern.transposed())

@@ -99,13 +99,13 @@ class BandedTensor(StructuredTensor):
     def restricted(self, x: Tensor) -> BandedTensor:
         """Return the bands of a tensor."""
         rows, columns, inside = _places(self.shape[-1], self.lower, self.upper)
-        bands = x[..., ops.asarray(np.where(inside, rows, columns)), ops.asarray(columns)]
+        bands = x[..., np.where(inside, rows, columns), columns]
         return BandedTensor(bands, lower=self.lower, upper=self.upper)
 
     def added_to(self, x: Tensor) -> Tensor:
         """Return a tensor with the bands added."""
         rows, columns, inside = _places(self.shape[-1], self.lower, self.upper)
-        index = (..., ops.asarray(np.where(inside, rows, columns)), ops.asarray(columns))
+        index = (..., np.where(inside, rows, columns), columns)
         added: Tensor = ops.index_put(x, index, self.elements, accumulate=True)
         return added
 
@@ -114,7 +114,7 @@ class BandedTensor(StructuredTensor):
         band = self.upper + rows - columns
         inside = (band >= 0) & (band <= self.lower + self.upper)
         chosen = self.bands[..., ops.where(inside, band, 0), columns + 0 * band]
-        here: Tensor = ops.where(inside, chosen, ops.zeros((), dtype=self.dtype))
+        here: Tensor = ops.where(inside, chosen, ops.zeros((), dtype=self.dtype, device=chosen.device))
         return here
 
     def times(self, columns: Tensor) -> Tensor:
@@ -144,7 +144,8 @@ def _places(n: int, lower: int, upper: int) -> tuple[np.ndarray, np.ndarray, np.
 
 def _inside(bands: Any, lower: int, upper: int) -> Any:
     inside = _places(bands.shape[-1], lower, upper)[2]
-    return ops.where(ops.asarray(inside), bands, ops.zeros((), dtype=bands.dtype))
+    zero = ops.zeros((), dtype=bands.dtype, device=bands.device)
+    return ops.where(ops.asarray(inside).to(like=bands), bands, zero)
 
 
 def _widened(bands: Any, lower: int, upper: int) -> Any:

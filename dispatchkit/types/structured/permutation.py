@@ -67,7 +67,7 @@ class PermutationTensor(StructuredTensor):
 
     def map_elements(self, function: Callable[[Any], Any]) -> Any:
         """Return the matrix with what a function makes of 1 in the place of each 1."""
-        one = function(ops.ones((), dtype=self.dtype))
+        one = function(ops.ones((), dtype=self.dtype, device=self.permutation.device))
         if holds(one == 1):
             return _permutation(self.permutation, one.dtype)
         if not holds(ops.isfinite(one), traced=True):
@@ -80,7 +80,7 @@ class PermutationTensor(StructuredTensor):
 
     def added_to(self, x: Tensor) -> Tensor:
         """Return a tensor with ones added."""
-        places = ops.arange(self.shape[-1])
+        places = ops.arange(self.shape[-1], device=x.device)
         added: Tensor = x + self.elements_at(places[:, None], places[None, :])
         return added
 
@@ -146,7 +146,7 @@ def matmul_permutation_diagonal(x1: PermutationTensor, x2: DiagonalTensor, /) ->
 @implements(ops.matmul)
 def matmul_diagonal_permutation(x1: DiagonalTensor, x2: PermutationTensor, /) -> Any:
     check_product(x1.shape, x2.shape)
-    if not holds(x2.permutation == ops.arange(x2.shape[-1])):
+    if not holds(x2.permutation == ops.arange(x2.shape[-1], device=x2.permutation.device)):
         return decline("the product is no diagonal matrix")
     return x1.map_linear(lambda values: promoted(values, x2.dtype))
 

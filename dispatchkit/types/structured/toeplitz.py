@@ -120,7 +120,8 @@ class ToeplitzTensor(StructuredTensor):
     def times(self, columns: Tensor) -> Any:
         n = fast_length(sum(self.shape[-2:]) - 1)
         diagonals = self.diagonals
-        gap = ops.zeros((*diagonals.shape[:-1], n - diagonals.shape[-1]), dtype=diagonals.dtype)
+        shape = (*diagonals.shape[:-1], n - diagonals.shape[-1])
+        gap = ops.zeros(shape, dtype=diagonals.dtype, device=diagonals.device)
         upper = self.shape[-1] - 1
         kernel = ops.concat([self.column, gap, diagonals[..., :upper]], axis=-1)
         return filtered(self, columns, kernel, n)
