@@ -139,7 +139,8 @@ def test_libraries_do_not_mix(name: str, as_tensor: bool, make: Make) -> None:
 def test_indices_of_numpys_go_with_any_library(make: Make) -> None:
     rows, mask = np.array([1, 1, 0]), np.array([True, False])
     x = dk.Tensor(make(VALUES), requires_grad=True)
-    for key in (rows, mask, (rows, rows[::-1]), (..., rows)):
+    keys: list[Any] = [rows, mask, (rows, rows[::-1]), (..., rows)]
+    for key in keys:
         y = x[key]
         assert type(y.array) is type(x.array)
         np.testing.assert_array_equal(y.detach().numpy(), VALUES[key])
