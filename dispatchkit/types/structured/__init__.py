@@ -10,7 +10,8 @@ from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.iterative import LogdetEstimate, estimate_logdet
 from dispatchkit.types.structured.kronecker import KroneckerTensor
 from dispatchkit.types.structured.lazy import InverseTensor, ProductTensor, SumTensor
-from dispatchkit.types.structured.low_rank import LowRankTensor, LowRankUpdateTensor
+from dispatchkit.types.structured.low_rank import LowRankTensor
+from dispatchkit.types.structured.low_rank_update import LowRankUpdateTensor
 from dispatchkit.types.structured.permutation import PermutationTensor
 from dispatchkit.types.structured.scalar import ScalarTensor
 from dispatchkit.types.structured.shifted_kronecker import ShiftedKroneckerTensor

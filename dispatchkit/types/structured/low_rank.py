@@ -1,4 +1,4 @@
-"""`LowRankTensor`: a product of a tall matrix and a wide one, and its sum with a matrix that is easy to invert."""
+"""`LowRankTensor`: a product of a tall matrix and a wide one."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.structured.base import StructuredTensor, floating, same_size
-from dispatchkit.types.structured.diagonal import DiagonalTensor
-from dispatchkit.types.structured.scalar import ScalarTensor
 
-__all__ = ["LowRankTensor", "LowRankUpdateTensor"]
+__all__ = ["LowRankTensor", "all_finite"]
 
 implements = tensor_protocol.implements
 
@@ -99,13 +97,13 @@ class LowRankTensor(StructuredTensor):
 
     @override
     def times(self, columns: Tensor) -> Any:
-        if not _finite(self.left, self.right, columns):
+        if not all_finite(self.left, self.right, columns):
             return decline("with inf or nan the order of the products matters")
         return ops.matmul(self.left, ops.matmul(self.right, columns))
 
     @override
     def times_from_left(self, rows: Tensor) -> Any:
-        if not _finite(self.left, self.right, rows):
+        if not all_finite(self.left, self.right, rows):
             return decline("with inf or nan the order of the products matters")
         return ops.matmul(ops.matmul(rows, self.left), self.right)
 
@@ -117,7 +115,8 @@ class LowRankTensor(StructuredTensor):
         return f"LowRankTensor(left={self.left!r}, right={self.right!r})"
 
 
-def _finite(*tensors: Tensor) -> bool:
+def all_finite(*tensors: Tensor) -> bool:
+    """Return whether all elements of some tensors are finite."""
     return all(holds(ops.isfinite(x), traced=True) for x in tensors)
 
 
@@ -139,7 +138,7 @@ def add_low_ranks(x1: LowRankTensor, x2: LowRankTensor, /) -> Any:
 def matmul_low_ranks(x1: LowRankTensor, x2: LowRankTensor, /) -> Any:
     if x1.shape[-1] != x2.shape[-2]:
         return decline("the sizes do not fit")
-    if not _finite(x1.left, x1.right, x2.left, x2.right):
+    if not all_finite(x1.left, x1.right, x2.left, x2.right):
         return decline("with inf or nan the order of the products matters")
     inner = ops.matmul(x1.right, x2.left)
     if x1.rank <= x2.rank:
@@ -171,7 +170,7 @@ def conj_low_rank(x: LowRankTensor, /) -> LowRankTensor:
 
 @implements(linalg.matrix_power)
 def matrix_power_low_rank(x: LowRankTensor, n: int, /) -> Any:
-    if n < 1 or x.shape[-1] != x.shape[-2] or not _finite(x.left, x.right):
+    if n < 1 or x.shape[-1] != x.shape[-2] or not all_finite(x.left, x.right):
         return decline("only positive powers of finite square matrices have low rank")
     inner = linalg.matrix_power(ops.matmul(x.right, x.left), n - 1)
     return LowRankTensor(x.left, ops.matmul(inner, x.right))
@@ -185,199 +184,3 @@ def matrix_norm_low_rank(x: LowRankTensor, /, *, keepdims: bool = False, ord: An
     right = ops.matmul(x.right, ops.conj(ops.matrix_transpose(x.right)))
     square = ops.real(ops.sum(floating(left) * ops.matrix_transpose(right), axis=(-2, -1), keepdims=keepdims))
     return ops.sqrt(square) if holds(square > 0, traced=True) else decline("the norm of zero has no derivative here")
-
-
-# Sums with a matrix that has an inverse.
-
-
-@tensor_protocol.array_type(fields=("base", "update"))
-class LowRankUpdateTensor(StructuredTensor):
-    """The square matrix ``base + update.left @ update.right``, as the sum of a diagonal and a low rank gives it.
-
-    Parameters
-    ----------
-    base : structured matrix of shape (..., N, N) with rules for `solve` and `slogdet`
-    update : matrix of low rank r of the same size
-
-    Raises
-    ------
-    ValueError : if the shapes differ
-
-    Notes
-    -----
-    Systems are solved by Woodbury's formula with one step of refinement, because the formula cancels where the base is
-    small compared with the update; determinants follow from ``det(I + right @ base⁻¹ @ left) det(base)``. Both take
-    what the base takes for r columns, O(N r²) and O(r³). Source: G. H. Golub and C. F. Van Loan, Matrix Computations,
-    4th ed., section 2.1.4.
-
-    Examples
-    --------
-    >>> import dispatchkit as dk
-    >>> low = dk.types.LowRankTensor([[1.0], [2.0]], [[1.0, 2.0]])
-    >>> a = dk.types.ScalarTensor(2, 3.0) + low
-    >>> dk.linalg.solve(a, dk.asarray([4.0, 5.0])), dk.linalg.det(a)
-    (tensor([0.7500, 0.5000]), tensor(24.0000))
-    """
-
-    def __init__(self, base: StructuredTensor, update: LowRankTensor) -> None:
-        if base.shape[-2:] != update.shape[-2:] or base.shape[-1] != base.shape[-2]:
-            raise ValueError(
-                f"LowRankUpdateTensor: base and update must be square and of one size, found {base.shape} and "
-                f"{update.shape}"
-            )
-        self.base, self.update = base, update
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Lengths of the axes: (..., N, N)."""
-        return np.broadcast_shapes(self.base.shape, self.update.shape)
-
-    @property
-    def dtype(self) -> Any:
-        """Type of the elements."""
-        return np.result_type(self.base.dtype, self.update.dtype)
-
-    def to_dense(self) -> Tensor:
-        """Return the matrix as a plain tensor."""
-        dense: Tensor = self.base.to_dense() + self.update.to_dense()
-        return dense
-
-    @override
-    def map_linear(self, function: Callable[[Any], Any]) -> Any:
-        base = self.base.map_linear(function)
-        return base if base is NotImplemented else LowRankUpdateTensor(base, self.update.map_linear(function))
-
-    @override
-    def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
-        base = self.base.elements_at(rows, columns)
-        return base if base is NotImplemented else base + self.update.elements_at(rows, columns)
-
-    @override
-    def times(self, columns: Tensor) -> Any:
-        update = self.update.times(columns)
-        return update if update is NotImplemented else ops.matmul(self.base, columns) + update
-
-    @override
-    def times_from_left(self, rows: Tensor) -> Any:
-        update = self.update.times_from_left(rows)
-        return update if update is NotImplemented else ops.matmul(rows, self.base) + update
-
-    @override
-    def solve_columns(self, columns: Tensor) -> Any:
-        low = self.update
-        if not _finite(low.left, low.right, columns):
-            return decline("with inf or nan the order of the products matters")
-        if not _has_inverse(self):
-            return decline("the base has no inverse")
-        spread = linalg.solve(self.base, floating(low.left))
-        capacity = _capacity(low, spread)
-
-        def woodbury(right: Tensor) -> Tensor:
-            direct = linalg.solve(self.base, right)
-            found: Tensor = direct - ops.matmul(spread, linalg.solve(capacity, ops.matmul(low.right, direct)))
-            return found
-
-        solution = woodbury(columns)
-        return solution + woodbury(columns - ops.matmul(self, solution))
-
-    @override
-    def principal(self, start: int, stop: int) -> Any:
-        base = self.base[..., start:stop, start:stop]
-        return base + self.update.principal(start, stop)
-
-    def __repr__(self) -> str:
-        return f"LowRankUpdateTensor(base={self.base!r}, update={self.update!r})"
-
-
-def _capacity(low: LowRankTensor, spread: Tensor) -> Tensor:
-    """Return ``I + right @ base⁻¹ @ left``, of shape (..., r, r)."""
-    product = ops.matmul(low.right, spread)
-    capacity: Tensor = product + ops.eye(low.rank, dtype=product.dtype)
-    return capacity
-
-
-def _has_inverse(x: LowRankUpdateTensor) -> bool:
-    return holds(linalg.slogdet(x.base).sign != 0, traced=True)
-
-
-def _register_sums(base: type[StructuredTensor]) -> None:
-    """Register the sums of both orders with a structure that has an inverse."""
-
-    def add_base_and_low_rank(x1: Any, x2: LowRankTensor, /) -> Any:
-        return LowRankUpdateTensor(x1, x2) if x1.shape[-2:] == x2.shape[-2:] else decline("axes of length 1 broadcast")
-
-    def add_low_rank_and_base(x1: LowRankTensor, x2: Any, /) -> Any:
-        return add_base_and_low_rank(x2, x1)
-
-    def add_update_and_base(x1: LowRankUpdateTensor, x2: Any, /) -> Any:
-        if x1.shape[-2:] != x2.shape[-2:]:
-            return decline("axes of length 1 broadcast")
-        return LowRankUpdateTensor(x1.base + x2, x1.update)
-
-    def add_base_and_update(x1: Any, x2: LowRankUpdateTensor, /) -> Any:
-        return add_update_and_base(x2, x1)
-
-    implements(ops.add, base, LowRankTensor)(add_base_and_low_rank)
-    implements(ops.add, LowRankTensor, base)(add_low_rank_and_base)
-    implements(ops.add, LowRankUpdateTensor, base)(add_update_and_base)
-    implements(ops.add, base, LowRankUpdateTensor)(add_base_and_update)
-
-
-for _base in (ScalarTensor, DiagonalTensor):
-    _register_sums(_base)
-
-
-@implements(ops.add)
-def add_update_and_low_rank(x1: LowRankUpdateTensor, x2: LowRankTensor, /) -> Any:
-    if x1.shape[-2:] != x2.shape[-2:]:
-        return decline("axes of length 1 broadcast")
-    return LowRankUpdateTensor(x1.base, x1.update + x2)
-
-
-@implements(ops.add)
-def add_low_rank_and_update(x1: LowRankTensor, x2: LowRankUpdateTensor, /) -> Any:
-    return add_update_and_low_rank(x2, x1)
-
-
-@implements(ops.add)
-def add_updates(x1: LowRankUpdateTensor, x2: LowRankUpdateTensor, /) -> Any:
-    if x1.shape[-2:] != x2.shape[-2:]:
-        return decline("axes of length 1 broadcast")
-    return LowRankUpdateTensor(x1.base + x2.base, x1.update + x2.update)
-
-
-@implements(ops.matrix_transpose)
-def matrix_transpose_update(x: LowRankUpdateTensor, /) -> LowRankUpdateTensor:
-    return LowRankUpdateTensor(ops.matrix_transpose(x.base), ops.matrix_transpose(x.update))
-
-
-@implements(linalg.diagonal)
-def diagonal_update(x: LowRankUpdateTensor, /, *, offset: int = 0) -> Any:
-    return linalg.diagonal(x.base, offset=offset) + linalg.diagonal(x.update, offset=offset)
-
-
-@implements(linalg.inv)
-def inv_update(x: LowRankUpdateTensor, /) -> Any:
-    low = x.update
-    if not _finite(low.left, low.right) or not _has_inverse(x):
-        return decline("the base has no inverse, or there are inf or nan")
-    inverse = linalg.inv(x.base)
-    spread = ops.matmul(inverse, floating(low.left))
-    right = linalg.solve(_capacity(low, spread), ops.matmul(low.right, inverse))
-    return LowRankUpdateTensor(inverse, LowRankTensor(-spread, right))
-
-
-@implements(linalg.slogdet)
-def slogdet_update(x: LowRankUpdateTensor, /) -> Any:
-    low = x.update
-    if not _finite(low.left, low.right) or not _has_inverse(x):
-        return decline("the base has no inverse, or there are inf or nan")
-    base = linalg.slogdet(x.base)
-    capacity = linalg.slogdet(_capacity(low, linalg.solve(x.base, floating(low.left))))
-    return linalg.SlogdetResult(base.sign * capacity.sign, base.logabsdet + capacity.logabsdet)
-
-
-@implements(linalg.det)
-def det_update(x: LowRankUpdateTensor, /) -> Any:
-    found = slogdet_update(x)
-    return found if found is NotImplemented else found.sign * ops.exp(found.logabsdet)

@@ -16,6 +16,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.structured.base import StructuredTensor, floating
 from dispatchkit.types.structured.kronecker import KroneckerTensor, is_finite, is_hermitian, plain, products_of
+from dispatchkit.types.structured.lazy import implement_lazy_inverse
 from dispatchkit.types.structured.scalar import ScalarTensor
 
 __all__ = ["ShiftedKroneckerTensor"]
@@ -98,6 +99,8 @@ class ShiftedKroneckerTensor(StructuredTensor):
         if not _by_eigenvectors(self) or not is_finite(self.product, columns):
             return decline("some factor is not symmetric, or there are inf or nan")
         vectors, values = _eigen(self)
+        if not holds(values != 0, traced=True):
+            return decline("some eigenvalue is 0")
         factors = [ops.astype(plain(f), np.result_type(f.dtype, columns.dtype)) for f in self.product.factors]
         found: Tensor = _Solution.apply(columns, floating(self.shift), values, *vectors.factors, *factors)
         return found
@@ -293,3 +296,6 @@ class _Vanishing(autograd.Function):
 def det_shifted(x: ShiftedKroneckerTensor, /) -> Any:
     found = slogdet_shifted(x)
     return found if found is NotImplemented else found.sign * ops.exp(found.logabsdet)
+
+
+implement_lazy_inverse(ShiftedKroneckerTensor)

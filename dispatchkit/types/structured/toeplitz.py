@@ -17,7 +17,7 @@ from dispatchkit.types.structured.base import StructuredTensor
 from dispatchkit.types.structured.circulant import CirculantTensor, filtered, fit_elementwise
 from dispatchkit.types.structured.lazy import implement_lazy_inverse
 from dispatchkit.types.structured.scalar import ScalarTensor
-from dispatchkit.types.structured.toeplitz_systems import LogDeterminant, Solution, fast_length
+from dispatchkit.types.structured.toeplitz_systems import LogDeterminant, Solution, fast_length, one_by_one
 
 __all__ = ["ToeplitzTensor"]
 
@@ -128,10 +128,10 @@ class ToeplitzTensor(StructuredTensor):
 
     @override
     def solve_columns(self, columns: Tensor) -> Any:
-        if self.ndim > 2 or columns.ndim > 2:
-            return decline("the systems of a batch are solved one by one")
+        if 0 in self.shape[:-2] or 0 in columns.shape[:-2]:
+            return decline("there is no system")
         try:
-            return Solution.apply(self.column, self.first_row, columns)
+            return one_by_one(Solution.apply, (self.column, self.first_row), columns)[0]
         except (np.linalg.LinAlgError, ImportError) as error:
             return decline(str(error))
 
@@ -216,10 +216,10 @@ def matrix_transpose_toeplitz(x: ToeplitzTensor, /) -> ToeplitzTensor:
 
 @implements(linalg.slogdet)
 def slogdet_toeplitz(x: ToeplitzTensor, /) -> Any:
-    if x.ndim > 2 or x.dtype.kind != "f" or x.shape[-1] != x.shape[-2]:
-        return decline("the recursion takes one square matrix of real numbers")
+    if x.dtype.kind != "f" or x.shape[-1] != x.shape[-2] or 0 in x.shape[:-2]:
+        return decline("the recursion takes square matrices of real numbers")
     try:
-        return linalg.SlogdetResult(*LogDeterminant.apply(x.column, x.first_row))
+        return linalg.SlogdetResult(*one_by_one(LogDeterminant.apply, (x.column, x.first_row)))
     except np.linalg.LinAlgError as error:
         return decline(str(error))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from typing_extensions import override
 from dispatchkit import autograd, fft, ops
 from dispatchkit.tensor import Tensor
 
-__all__ = ["LogDeterminant", "Solution", "fast_length"]
+__all__ = ["LogDeterminant", "Solution", "fast_length", "one_by_one"]
 
 
 def fast_length(least: int) -> int:
@@ -119,6 +120,26 @@ def _one_after_another(function: Any, info: Any, in_dims: Any, tensors: tuple[Te
     if isinstance(found[0], tuple):
         return tuple(ops.stack(list(parts)) for parts in zip(*found, strict=True))
     return ops.stack(found)
+
+
+def one_by_one(function: Callable[..., Any], vectors: tuple[Tensor, ...], *columns: Tensor) -> list[Tensor]:
+    """Return the results of a function of each matrix of a batch, one after the other, in one array each.
+
+    Parameters
+    ----------
+    function : is given the vectors of one matrix and columns, and gives a tensor or a tuple of them
+    vectors : of shape (..., n)
+    columns : of shape (..., n, k)
+    """
+    axes = [*[(x, 1) for x in vectors], *[(x, 2) for x in columns]]
+    batch = np.broadcast_shapes(*(x.shape[: x.ndim - own] for x, own in axes))
+    if not batch:
+        found = function(*vectors, *columns)
+        return list(found) if isinstance(found, tuple) else [found]
+    fields = [ops.broadcast_to(x, (*batch, *x.shape[x.ndim - own :])) for x, own in axes]
+    results = [function(*(x[index] for x in fields)) for index in np.ndindex(batch)]
+    listed = [one if isinstance(one, tuple) else (one,) for one in results]
+    return [ops.reshape(ops.stack(list(one)), (*batch, *one[0].shape)) for one in zip(*listed, strict=True)]
 
 
 # On tensors.

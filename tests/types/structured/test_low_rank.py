@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
+from dispatchkit import types
 from dispatchkit.testing import TypeConformance
 from dispatchkit.types import DiagonalTensor, LowRankTensor, LowRankUpdateTensor, ScalarTensor
 from tests.types.structured.conformance import LIBRARY
@@ -102,6 +103,48 @@ def test_values_are_those_of_the_dense_matrix(name: str) -> None:
         with dk.densify(on="error" if name != "norm" else "allow"):
             found = function(matrix)
         np.testing.assert_allclose(found.numpy(), function(matrix.to_dense()).numpy(), rtol=1e-9, atol=1e-12)
+
+
+ROWS = rng.normal(size=(6, 6)) + 4 * np.eye(6)
+SMALL, LARGE = T([[2.0, 0.5], [0.5, 1.0]]), T([[3.0, 1.0, 0.0], [1.0, 4.0, 0.5], [0.0, 0.5, 2.0]])
+BASES: dict[str, Any] = {
+    "banded": types.BandedTensor(ROWS[:3] + np.array([[0.0], [5.0], [0.0]]), lower=1, upper=1),
+    "lower": types.TriangularTensor(ROWS),
+    "upper": types.TriangularTensor(ROWS, upper=True),
+    "permutation": types.PermutationTensor([3, 0, 5, 1, 2, 4]),
+    "blocks": types.BlockDiagonalTensor([ROWS[:2, :2], ROWS[2:, 2:]]),
+    "Kronecker": types.KroneckerTensor(SMALL, LARGE),
+    "shifted Kronecker": types.KroneckerTensor(SMALL, LARGE) + ScalarTensor(6, 1.0),
+    "Toeplitz": types.ToeplitzTensor(ROWS[:, 0]),
+    "circulant": types.CirculantTensor(ROWS[:, 0]),
+}
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_any_structure_with_an_inverse_can_be_a_base(name: str) -> None:
+    base, b = BASES[name], dk.asarray(rng.normal(size=6))
+    for matrix in (base + low(), low() + base):
+        assert type(matrix) is LowRankUpdateTensor
+        dense = matrix.to_dense()
+        with dk.densify(on="error"):
+            found = [dk.linalg.solve(matrix, b), dk.linalg.inv(matrix) @ b, matrix @ b, dk.linalg.det(matrix)]
+        wanted = [dk.linalg.solve(dense, b), dk.linalg.solve(dense, b), dense @ b, dk.linalg.det(dense)]
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "base",
+    [DiagonalTensor([1.0, 0.0, 2.0]), types.ToeplitzTensor(dk.ones(3)), types.ToeplitzTensor([1e-13, 2e-14, 0.0])],
+    ids=["singular diagonal", "singular Toeplitz", "tiny"],
+)
+def test_the_dense_matrix_answers_where_the_formula_does_not_hold(base: Any) -> None:
+    matrix = base + LowRankTensor(ROWS[:3, :3], np.eye(3))
+    with dk.densify(on="error"), pytest.raises(dk.DensifyError, match=r"would make LowRankUpdateTensor dense"):
+        dk.linalg.solve(matrix, dk.ones(3))
+    with dk.densify(on="allow"):
+        x = dk.linalg.solve(matrix, dk.ones(3))
+    np.testing.assert_allclose((matrix @ x).numpy(), 1.0, rtol=1e-10)
 
 
 def test_the_residual_is_small_where_the_diagonal_is_tiny_beside_the_update() -> None:

@@ -27,6 +27,7 @@ class TestToeplitzTensor(TypeConformance):
         return [
             ToeplitzTensor(T([2.0, 1.0, 0.5]), T([2.0, -1.0, 0.25])),
             ToeplitzTensor(T(np.array([3 + 0j, 1j]))),
+            ToeplitzTensor(T([[2.0, 1.0], [3.0, -1.0]])),
         ]
 
 
@@ -161,6 +162,26 @@ def test_systems_of_a_batch_are_solved_under_vmap() -> None:
     found = dk.func.vmap(lambda c: dk.linalg.solve(ToeplitzTensor(c), dk.arange(5.0)))(columns)
     for x, column in zip(found.numpy(), columns.numpy(), strict=True):
         np.testing.assert_allclose(x, np.linalg.solve(linalg.toeplitz(column), np.arange(5.0)), rtol=1e-10)
+
+
+def test_a_batch_is_solved_matrix_by_matrix() -> None:
+    column = dk.asarray(rng.normal(size=(2, 3, 5))) + dk.asarray([6.0, 0, 0, 0, 0])
+    for matrix in (ToeplitzTensor(column), ToeplitzTensor(column, dk.asarray(rng.normal(size=(2, 3, 5))))):
+        dense = matrix.to_dense()
+        with dk.densify(on="error"):
+            for b in (dk.arange(5.0), dk.ones((5, 2)), dk.asarray(rng.normal(size=(3, 5, 2)))):
+                found, wanted = dk.linalg.solve(matrix, b), dk.linalg.solve(dense, b)
+                np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-10, atol=1e-12)
+            sign, logarithm = dk.linalg.slogdet(matrix)
+            np.testing.assert_allclose(sign.numpy(), dk.linalg.slogdet(dense).sign.numpy())
+            np.testing.assert_allclose(logarithm.numpy(), dk.linalg.slogdet(dense).logabsdet.numpy(), rtol=1e-10)
+
+    def function(column: Any) -> Any:
+        matrix = ToeplitzTensor(column)
+        return dk.linalg.solve(matrix, dk.arange(5.0)) * dk.linalg.slogdet(matrix).logabsdet[..., None]
+
+    start = dk.tensor(column[0, :2].numpy(), requires_grad=True)
+    assert dk.autograd.gradcheck(function, (start,))
 
 
 def test_nothing_of_the_size_of_the_matrix_is_made() -> None:
