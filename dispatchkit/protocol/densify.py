@@ -144,13 +144,13 @@ def separate_ledger() -> Iterator[Book]:
 
 
 def densify(on: Policy | None = None, limit: str | int | None = None) -> AbstractContextManager[None]:
-    """Bound what may become dense inside a `with` block: by the dense fallback, or to read a shape or dtype from.
+    """Allow, limit or forbid dense copies inside a `with` block.
 
     Parameters
     ----------
-    on : ``"allow"`` is silent, ``"warn"`` (the rule outside any block) warns at the caller's line, ``"error"``
-        raises; what is not given stays as it is outside
-    limit : largest dense copy, in bytes or as text such as ``"100MB"``
+    on : ``"allow"`` is silent, ``"warn"``, the default outside of any block, warns at the caller's line, ``"error"``
+        raises; without it the setting does not change
+    limit : the largest dense copy, in bytes or as text such as ``"100MB"``; without it the limit does not change
 
     Returns
     -------
@@ -159,15 +159,16 @@ def densify(on: Policy | None = None, limit: str | int | None = None) -> Abstrac
 
     Raises
     ------
-    ValueError : for another `on`, or a limit that is no size
+    ValueError : if `on` is another word, or `limit` is no size
 
     Notes
     -----
-    A block inside another can only forbid more: it lifts neither ``"error"`` nor a limit.
+    Dense copies are made by the dense fallback, and to find the shape or dtype of a type that does not declare them. A
+    dense copy inside a rule, by the type's declared method, counts like one by the fallback. A call of that method
+    outside of any operation is deliberate: it is in the ledger, and is never refused.
 
-    Inside a ``with densify(on="error")`` a computation that comes to its end has kept its structure: that is a test.
-    What a rule makes dense itself, by calling the declared method of a type, counts like what a fallback does. A
-    program that calls the method outside of any operation means it: that is in the ledger, and never refused.
+    An inner block can only forbid more: it lifts neither ``"error"`` nor a limit. A program that runs to its end inside
+    ``with densify(on="error")`` has made no dense copy, so a test can prove that it keeps the structure.
 
     Examples
     --------

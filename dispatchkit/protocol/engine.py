@@ -113,19 +113,20 @@ class DispatchProtocol:
         arrays: tuple[str, ...] | None = None,
         namespace: str | None = None,
     ) -> Any:
-        """Make a function overridable: your own by decorator, one of another library by call.
+        """Make a function overridable: decorate your own, or call this with a function of another library.
 
         Parameters
         ----------
         function : any function with a signature
-        kind : the family that kind rules find it by
-        arrays : names of the parameters that decide who answers; every parameter by default, lists and tuples
-            by their members
-        namespace : printed before its name; the protocol's, else its module, by default
+        kind : the kind of the operation, for the rules of that kind
+        arrays : names of the parameters whose types decide who answers, and of lists and tuples the types of their
+            members; all parameters by default
+        namespace : printed before the name; by default that of the protocol, else the module
 
         Returns
         -------
-        a function of the same signature; the body of the original is what `fallback.decompose` runs
+        function
+            Has the same signature. `fallback.decompose` runs the body of the original.
 
         Examples
         --------
@@ -163,23 +164,23 @@ class DispatchProtocol:
         closed: Iterable[Callable[..., Any] | Kind] = (),
         impossible: Iterable[Callable[..., Any] | Kind] = (),
     ) -> Callable[[T], T]:
-        """Make an array type of a class: ``@array_type(fallback=fallback.dense)``.
+        """Make a class an array type: ``@array_type(fallback=fallback.dense)``.
 
         The class gets the protocol's method, and every operator, method and property of the protocol's plain
         arrays that it does not define itself.
 
         Parameters
         ----------
-        fallback : what answers where it has no rule; inherited, `fallback.refuse` if no superclass declares one
-        priority : types with a higher one are asked first; inherited, 0 if no superclass declares one
-        fields : names of the attributes that hold its content, the wrapped array first; by default a
-            dataclass's fields, else the constructor's parameters. A dictionary gives a `dk.field` with each name
-        dense : the method that makes a plain array, ``"to_dense"`` by default, or a function of the instance
-        from_dense : the class method that makes an instance of a plain array, or a function that does: it is called
-            with the array and the instance whose structure, such as its rank, the new one is to have. By it modules
-            load dense checkpoints
-        closed : functions and kinds that give the type again where all arrays are of it; coverage checks it
-        impossible : functions and kinds that cannot keep its structure; advice leaves them out
+        fallback : what answers a call without a rule; by default inherited, else `fallback.refuse`
+        priority : types with a higher priority are asked first; by default inherited, else 0
+        fields : names of the attributes that hold the content, the wrapped array first; by default the fields of a
+            dataclass, else the parameters of the constructor. A dictionary maps each name to a `dk.field`
+        dense : the method that returns a plain array, or a function of the instance; by default ``"to_dense"``
+        from_dense : the class method, or a function, that makes an instance from a plain array. It is called with the
+            array and an instance whose structure, such as the rank, the new one should have. Modules use it to load
+            dense checkpoints
+        closed : functions and kinds whose result is of the type if all their arrays are; coverage checks it
+        impossible : functions and kinds that cannot keep the structure; advice leaves them out
 
         Raises
         ------
@@ -241,20 +242,21 @@ class DispatchProtocol:
     def implements(
         self, target: Callable[..., Any] | Kind, *types: type, declines: bool | None = None
     ) -> Callable[[F], F]:
-        """Register a handler for an operation, or for a whole kind.
+        """Register a handler for an operation, or for a kind of operations.
 
         Parameters
         ----------
         target : an overridable function, one of its methods, or a kind; the handler of a kind receives the operation
             first
-        *types : one type that may stand in any position, or one for each array parameter; by default the
-            handler's annotations name them
-        declines : whether the handler may decline a call, which `explain` and coverage show; by default it may unless
-            its return annotation names classes, and `NotImplementedType` is none of them
+        *types : one type for any position, or one type for each array parameter; by default the annotations of the
+            handler
+        declines : whether the handler may decline a call, which `explain` and coverage show; by default False if the
+            return annotation names classes other than `NotImplementedType`, else True
 
         Returns
         -------
-        a decorator that gives the handler back
+        function
+            A decorator that returns the handler unchanged.
 
         Raises
         ------
@@ -280,12 +282,12 @@ class DispatchProtocol:
         return implements(self, target_of(self, target), types, declines)
 
     def converts(self, cost: float = 1, lossy: bool = False) -> Callable[[F], F]:
-        """Declare a conversion: ``@converts() def dense_of(x: A) -> B``.
+        """Declare a conversion from one type to another, for `fallback.convert`.
 
         Parameters
         ----------
-        cost : what a path pays for this edge; the cheapest path is taken
-        lossy : whether something is lost; among paths of equal cost one without loss goes first
+        cost : the cost of this conversion; the cheapest path of conversions is taken
+        lossy : whether the conversion loses something; among paths of equal cost, one without loss is taken
 
         Raises
         ------
@@ -331,13 +333,13 @@ class DispatchProtocol:
         *,
         without: type,
     ) -> Any:
-        """Ask again who answers a call, as if a type had declined.
+        """Dispatch a call again as if a type had declined it.
 
         Parameters
         ----------
         function : an overridable function
         args, kwargs : of the call
-        without : the type whose rules and method are passed over; its fallback is not
+        without : the type whose rules and `__tensor_function__` are skipped; its fallback is not
 
         Examples
         --------

@@ -95,13 +95,13 @@ def explain(function: Operation[..., Any], /, *args: Any, run: bool = ..., **kwa
 @overload
 def explain(function: Callable[..., Any], /, *args: Any, run: bool = ..., **kwargs: Any) -> Any: ...
 def explain(function: Callable[..., Any], /, *args: Any, run: bool = False, **kwargs: Any) -> Any:
-    """Tell who answers a call of an operation; of any other function, what it calls and where it loses structure.
+    """Explain who answers a call of an operation, or what another function calls and where it makes dense copies.
 
     Parameters
     ----------
-    function : an operation, which is not called, or any Python function, which is
+    function : an operation, which is not called, or any other Python function, which is called
     *args : of the call
-    run : whether the call of an operation is made, to show who declined
+    run : whether to make the call of an operation, to see which handlers decline
     **kwargs : of the call
 
     Returns

@@ -78,8 +78,8 @@ def rules(of: type | Kind | Callable[..., Any], /) -> RuleList:
 
     Parameters
     ----------
-    of : a type: all rules that its arrays may reach, those for pairs and of superclasses, too; an operation: all rules
-        for it and for its kinds; or a kind
+    of : a type, for all rules that its instances can reach, including rules for pairs and rules of superclasses; an
+        operation, for its rules and those of its kinds; or a kind
 
     Returns
     -------
@@ -137,7 +137,7 @@ def which(function: Callable[..., Any], /, *types: type) -> WhichAnswer:
     Parameters
     ----------
     function : an operation
-    *types : of its arrays, in order; one alone stands for all
+    *types : the types of its arrays, in order; a single type stands for all of them
 
     Returns
     -------

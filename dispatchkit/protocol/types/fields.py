@@ -83,16 +83,16 @@ def field(
 
     Parameters
     ----------
-    grad : whether floating-point numbers in the field are differentiated. Where not, transformations such as
-        `func.grad` pass them on, `nn.Parameter` does not make them parameters, and optimizers do not change them. A
-        function gives what the field is in a gradient, such as a quotient of units: it is called with the field of the
-        argument and a list of what the outputs have as that field, None for an output without it
-    merge : what a result of several operands that disagree has, under `fallback.rewrap` and in `types.MetadataTensor`:
-        ``"left"`` and ``"right"`` take that operand's, ``"error"`` raises, ``"drop"`` gives None; a function is called
-        with the name and the values and gives the value
-    view : what the results of `kinds.indexing` and `kinds.manipulation` have, which are parts and other shapes:
-        ``"keep"``, ``"drop"``, or a function of the value and of the call, its function, arguments and keywords
-    copy : what `clone` gives a copy: ``"share"`` is the same object, ``"deep"`` a copy, or a function of the value
+    grad : whether floating-point numbers in the field are differentiated. If False, transformations such as `func.grad`
+        leave them unchanged, `nn.Parameter` does not make them parameters, and optimisers do not update them. A
+        function returns the value of the field in a gradient, such as a quotient of units: it is called with the
+        argument's field and a list of the outputs' fields, None for an output without the field
+    merge : the field of a result whose operands disagree, under `fallback.rewrap` and in `types.MetadataTensor`:
+        ``"left"`` and ``"right"`` take that operand's, ``"error"`` raises, ``"drop"`` sets None; a function is called
+        with the name and the values, and returns the value
+    view : the field of results of `kinds.indexing` and `kinds.manipulation`: ``"keep"``, ``"drop"``, or a function of
+        the value and the call, that is its function, arguments and keywords
+    copy : the field of a copy by `clone`: ``"share"`` is the same object, ``"deep"`` a copy, or a function of the value
     metadata, **options : of `dataclasses.field`, such as ``default`` and ``default_factory``
 
     Returns
@@ -102,7 +102,7 @@ def field(
 
     Raises
     ------
-    TypeError : if a law is neither one of its words nor a function, or `dataclasses.field` has no such option
+    TypeError : if an option is neither one of its words nor a function, or `dataclasses.field` has no such option
 
     Examples
     --------

@@ -150,7 +150,7 @@ def audit(
     operations: Named | None = None,
     protocol: DispatchProtocol = tensor_protocol,
 ) -> Audit:
-    """Tell for every ordered pair of types who answers, and what is wrong with it; no handler is called.
+    """Report who answers for every ordered pair of types, and list mistakes; no handler is called.
 
     Parameters
     ----------

@@ -293,20 +293,20 @@ def coverage(
     protocol: DispatchProtocol = tensor_protocol,
     progress: bool = False,
 ) -> Coverage | CoverageSet:
-    """Tell for every overridable function how a type answers it.
+    """Report how a type answers each overridable function.
 
     Parameters
     ----------
-    cls : a type that takes part in the protocol, or a sequence of them
-    samples : instances, or functions without arguments that make one; where they are given, every function is called
-        with each of them, with every keyword, and the results are compared with those of the dense form. Of several
-        types each is measured with its own samples, those of the others as the other arrays
-    companions : instances of other types, or functions that make one, as the other arrays of calls, as plain tensors,
-        NumPy arrays and numbers do anyway
-    closed : functions and kinds that have to give the type again where all arrays are of it, besides those that it
-        declares: ``array_type(closed=[dk.add])``
-    protocol : whose functions are asked for
-    progress : whether to show on the terminal how far a long measurement is
+    cls : an array type, or a sequence of them
+    samples : instances, or functions without arguments that return one. With samples, every function is called with
+        each of them and with every keyword, and the results are compared with those of the dense form. Of several
+        types, each is measured with its own samples, and those of the others are the other arguments
+    companions : instances of other types, or functions that return one, to use as other arguments; plain tensors, NumPy
+        arrays and numbers are used in any case
+    closed : functions and kinds whose result must be of the type if all their arrays are, in addition to those that the
+        type declares: ``array_type(closed=[dk.add])``
+    protocol : the protocol whose functions are reported
+    progress : whether to show the progress of a long measurement on the terminal
 
     Returns
     -------
@@ -316,23 +316,23 @@ def coverage(
 
     Raises
     ------
-    TypeError : if a type takes no part, or a sample is of none of the types
-    ValueError : if a type has no sample among those given, or the protocol has no plain arrays to compare with
+    TypeError : if a class is no array type, or a sample is an instance of none of them
+    ValueError : if a type has no sample, or the protocol has no plain arrays to compare with
 
     Notes
     -----
-    Every function has sample calls: those that its operation declares, with the type at all arrays and at each among
-    plain tensors and numbers, and with each keyword. The report counts how many of them keep the structure. A function
-    stands in the bucket that its plainest calls end in: those without optional arguments where there are such, of each
-    form (on the type alone, with a tensor, with a number) most of them, of the forms the best.
+    The calls are the samples that each operation declares, with the type in place of all arrays, in place of one array
+    next to plain tensors and numbers, and with each keyword. The report counts how many calls keep the structure. A
+    function is listed in one bucket: that of its simplest calls, which have no optional arguments. For each form of
+    them (the type alone, with a tensor, with a number) the most frequent bucket counts, and among the forms the best.
 
-    Without samples no rule of the type is called: the report says what `explain` predicts of each call. Where a body
-    is run unless a rule on the way declines, or a rule gives what its annotation does not name, that depends on values.
+    Without samples no rule of the type is called: the report is what `explain` predicts for each call. The prediction
+    can depend on values: whether a rule declines, or what it returns if its annotation does not name a class.
 
-    Measured, a function counts by its worst fault, where it has one. Calls are made with the shape of the instance, as
-    far as plain tensors of that shape take them. A call whose rule makes the array dense inside has become dense.
-    Derivatives are taken by the floating fields of the instance. Warnings are silenced, and the ledger of
-    densifications and the default random generator stay as they were.
+    With samples, a function with a fault is listed under its worst fault. Calls use the shape of the instance, if plain
+    tensors of that shape can be used in the call. A call whose rule makes the array dense inside counts as dense.
+    Derivatives are taken with respect to the floating-point fields of the instance. Warnings are silenced. The ledger
+    of dense copies and the default random generator do not change.
 
     Examples
     --------

@@ -201,7 +201,7 @@ def record_calls(*, max_calls: int = MAX_CALLS) -> Trace:
 
     Parameters
     ----------
-    max_calls : how many calls are kept; later ones are counted alone
+    max_calls : how many calls are kept; later ones are only counted
 
     Returns
     -------
@@ -211,13 +211,13 @@ def record_calls(*, max_calls: int = MAX_CALLS) -> Trace:
     Raises
     ------
     ValueError : if `max_calls` is below 1
-    ModeError : on entering a record that is kept here already
+    ModeError : if the record has been entered already
 
     Notes
     -----
-    A record belongs to its context: it sees the calls of the thread or asyncio task it was entered in, and of what was
-    started inside with a copy of the context (asyncio tasks, ``asyncio.to_thread``) until the block is left. It keeps
-    no argument alive. Without a record, calls have nothing to look at for it.
+    A record sees the calls of the thread or asyncio task that entered it, and of tasks started inside the block with a
+    copy of its context (asyncio tasks, ``asyncio.to_thread``), until the block ends. It keeps no argument alive.
+    Without a record, a call does no extra work.
 
     Examples
     --------
