@@ -132,7 +132,7 @@ def train(
 
 
 def accuracy(model: nn.Module, asked: dk.data.TensorDataset) -> float:
-    """Return what share of images a model gives its highest score to the right digit for."""
+    """Return the share of images for which the right digit has the highest score."""
     model.eval()
     right = 0
     with dk.no_grad():
