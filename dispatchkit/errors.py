@@ -253,7 +253,9 @@ class DensifyError(DispatchError, RuntimeError):
         size = "" if self.nbytes is None else f" ({format_bytes(self.nbytes)})"
         text = f"'{self.function}' would make {self.type} dense{size} {self.inside}".rstrip()
         if self.limit is None:
-            return f'{text}, and densify(on="error") forbids it'
+            attribute = self.function.removeprefix(f"{self.type}.")
+            advice = "" if attribute == self.function else f"; define {attribute} in {self.type}"
+            return f'{text}, and densify(on="error") forbids it{advice}'
         return f"{text}, which is past the limit of {format_bytes(self.limit)} set by densify"
 
 

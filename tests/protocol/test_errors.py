@@ -129,6 +129,10 @@ register (S, S) to resolve it""",
         "'lib.add' would make A dense, and densify(on=\"error\") forbids it",
     ),
     (
+        DensifyError("A.shape", "A", None),
+        "'A.shape' would make A dense, and densify(on=\"error\") forbids it; define shape in A",
+    ),
+    (
         DensifyError("lib.add", "A", 2000, 1000),
         "'lib.add' would make A dense (2.0 kB), which is past the limit of 1.0 kB set by densify",
     ),

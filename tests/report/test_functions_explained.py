@@ -69,6 +69,12 @@ def test_equal_causes_are_one_with_code_reason_fix_bytes_and_line() -> None:
     assert fixes["std"] == "write a rule for var, which its body calls, or for std"
 
 
+def test_the_fix_names_an_operation_once_if_its_body_calls_itself() -> None:
+    with dk.densify(on="allow"):
+        found = dk.explain(lambda x: dk.linalg.solve(x, dk.ones(2)), Held([[2.0, 0.0], [0.0, 4.0]]))
+    assert found.causes[0].fix == "write a rule for linalg.solve"
+
+
 def test_counts_come_first_then_causes_then_the_tree() -> None:
     found = dk.explain(loss, X)
     text = str(found).splitlines()

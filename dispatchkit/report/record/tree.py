@@ -73,10 +73,9 @@ def _judged(call: TracedCall) -> tuple[str, str]:
     if call.reason.startswith("inside "):
         return "inside", f"have it compute without the dense form: {call.reason.rpartition(' at ')[2]}"
     if needed is not None:
-        return (
-            "body",
-            f"write a rule for {needed[1].removeprefix('dispatchkit.')}, which its body calls, or for {call.name}",
-        )
+        inner = needed[1].removeprefix("dispatchkit.")
+        between = "" if inner == call.name else f"{inner}, which its body calls, or for "
+        return "body", f"write a rule for {between}{call.name}"
     if " declined" in call.reason:
         return "declined", "have the rule take the call"
     return "no rule", f"write a rule: @dk.implements(dk.{call.name})"
