@@ -76,14 +76,21 @@ def gelu_partial(xp, x, approximate):
         slope = ROOT * (1.0 + 3.0 * CUBIC * bounded * bounded)
         return 0.5 * (1.0 + t) + 0.5 * bounded * (1.0 - t * t) * slope
     if _exact_single(approximate, x):
-        return smooth_numpy.gelu_slope(x)
+        return smooth_numpy.gelu_slope(xp.ones_like(x), x)
     bounded = xp.clip(x, -SATURATED, SATURATED)
     density = xp.exp(-0.5 * bounded * bounded) / math.sqrt(2 * math.pi)
     return _normal(xp, x, approximate) + bounded * density
 
 
-def _exact_single(approximate: str, x: Any) -> bool:
-    return approximate == "none" and smooth_numpy.is_single(x)
+@gelu.def_vjp
+def gelu_vjp(xp, g, x, approximate):
+    if _exact_single(approximate, x, g):
+        return smooth_numpy.gelu_slope(g, x)
+    return g * gelu_partial(xp, x, approximate)
+
+
+def _exact_single(approximate: str, *arrays: Any) -> bool:
+    return approximate == "none" and smooth_numpy.is_single(*arrays)
 
 
 def _argument(xp: Namespace, x: Any) -> Any:
@@ -133,9 +140,14 @@ def silu(xp: Namespace, x: Array, /) -> Array:
 @silu.def_partial
 def silu_partial(xp, x):
     if smooth_numpy.is_single(x):
-        return smooth_numpy.silu_slope(x)
+        return smooth_numpy.silu_slope(xp.ones_like(x), x)
     s = called(xp, sigmoid, x)
     return s * (1.0 + x * (1.0 - s))
+
+
+@silu.def_vjp
+def silu_vjp(xp, g, x):
+    return smooth_numpy.silu_slope(g, x) if smooth_numpy.is_single(x, g) else g * silu_partial(xp, x)
 
 
 @operation(kind=kinds.activation, namespace=FUNCTIONAL, real=True, gives="float", special="NaN at minus infinity")
