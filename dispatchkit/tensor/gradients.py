@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-__all__ = ["GradientMethods", "RemovableHandle", "plain", "run_backward"]
+__all__ = ["GradientMethods", "RemovableHandle", "keep_gradient", "plain", "run_backward"]
 
 
 class RemovableHandle:
@@ -120,10 +120,7 @@ class GradientMethods(Storage):
                 raise ValueError(
                     f"grad: the tensor has shape {tuple(self.array.shape)}, the gradient {tuple(value.array.shape)}"
                 )
-        if self._node is None:
-            self._grad = value
-        else:
-            extras_of(self._node).grad = value
+        keep_gradient(self, value)
 
     def retain_grad(self) -> None:
         """Keep the gradient of a tensor that is no leaf, too; those of several passes add up.
@@ -249,6 +246,14 @@ class GradientMethods(Storage):
     def _version(self) -> int:
         """How often the memory of this tensor was changed in place."""
         return version_of(self)
+
+
+def keep_gradient(tensor: Any, value: Any) -> None:
+    """Make a tensor of the same shape, or None, the gradient of a tensor."""
+    if tensor._node is None:
+        tensor._grad = value
+    else:
+        extras_of(tensor._node).grad = value
 
 
 def _hooked(tensor: Storage, name: str) -> VertexExtras:

@@ -25,6 +25,7 @@ from dispatchkit.protocol.frames import PACKAGE
 from dispatchkit.protocol.modes import current, live
 from dispatchkit.protocol.observers import is_observed
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.gradients import keep_gradient
 from dispatchkit.tree import leaves, map_leaves
 
 __all__ = ["CompiledStep", "compile"]
@@ -135,6 +136,7 @@ class Program:
         pairs = list(zip(before, map(raw, after.tensors), strict=True))
         self._changed = [i for i, (old, new) in enumerate(pairs) if new is not old or getattr(new, "_version", False)]
         self._after = [i for i, one in enumerate(after.tensors) if one.grad is not None]
+        self._lost = sorted({*self._with_grad} - {*self._after})
         self._draws = drawn
         self._results = len(out)
         made = [*out, *(pairs[i][1] for i in self._changed), *(after.tensors[i].grad.array for i in self._after)]
@@ -163,14 +165,15 @@ class Program:
 
     def __call__(self, state: State, arrays: Sequence[Any]) -> Any:
         """Run the program, and take over what it gives."""
-        backend = self._backend
+        backend, tensors = self._backend, state.tensors
         found = self._run(*self._inputs(state, arrays, [draw.numbers() for draw in self._draws]))
         rest = iter(found[self._results :])
         for i in self._changed:
-            backend.put(state.tensors[i], next(rest), self.numpy)
-        kept = dict(zip(self._after, rest, strict=True))
-        for i in {*self._with_grad, *self._after}:
-            state.tensors[i].grad = wrapped(Tensor, self._home(kept[i])) if i in kept else None
+            backend.put(tensors[i], next(rest), self.numpy)
+        for i in self._lost:
+            keep_gradient(tensors[i], None)
+        for i in self._after:
+            keep_gradient(tensors[i], wrapped(Tensor, self._home(next(rest))))
 
         def made(leaf: Any) -> Any:
             return wrapped(leaf.cls, self._home(found[leaf.index])) if type(leaf) is Result else leaf
@@ -267,7 +270,9 @@ class CompiledStep:
 
     def _current(self, found: Sequence[Any]) -> State:
         """Return the state of the step, with modules and optimisers among the arguments, read anew if it changed."""
-        owners = (*self._owners, *(leaf for leaf in found if isinstance(leaf, (Module, Optimizer))))
+        owners = self._owners
+        if found:
+            owners = (*owners, *(leaf for leaf in found if isinstance(leaf, (Module, Optimizer))))
         state = self._state
         same = state is not None and len(state.owners) == len(owners) and all(map(is_, state.owners, owners))
         if state is None or not same or not state.is_current():
