@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
-import operator
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from dispatchkit.data.collate import default_collate, default_convert
-from dispatchkit.data.dataset import IterableDataset, has_plain_rows
+from dispatchkit.data.dataset import IterableDataset
+from dispatchkit.data.progress import Progress, checked, state_of
 from dispatchkit.data.sampler import BatchSampler, RandomSampler, SequentialSampler
+from dispatchkit.data.sources import Source, Stream
 from dispatchkit.data.workers import prefetched
 from dispatchkit.errors import DataLoaderError
-from dispatchkit.ops.random.generator import Generator, current_generator, drawing_from
+from dispatchkit.ops.random.generator import Generator
 
 __all__ = ["DataLoader"]
-
-END = object()
 
 
 class DataLoader:
@@ -58,6 +52,9 @@ class DataLoader:
     Random functions of dispatchkit that the data set or `collate_fn` calls without a generator draw from one of the
     batch, which is spawned in the order of the batches: their numbers do not depend on the workers either. Generators
     that the data set keeps itself, NumPy's and Python's, depend on which thread comes first.
+
+    `state_dict` tells where an iteration stands, and `load_state_dict` goes on from there. A sampler that draws from
+    the default generator after the first batch, too, needs a generator of its own for that.
 
     Source: PyTorch, `torch.utils.data.DataLoader`.
 
@@ -129,6 +126,8 @@ class DataLoader:
         self.worker_init_fn = worker_init_fn
         self.generator = generator
         self.prefetch_factor = 2 if prefetch_factor is None and num_workers else prefetch_factor
+        self._progress: Progress | None = None
+        self._loaded: dict[str, Any] | None = None
 
     def __len__(self) -> int:
         """Return the number of batches, where data set and sampler have a length."""
@@ -136,153 +135,84 @@ class DataLoader:
         return len(self.dataset if source is None else source)
 
     def __iter__(self) -> Iterator[Any]:
-        source = _Stream(self) if isinstance(self.dataset, IterableDataset) else _Items(self)
+        progress = self._progress = Progress(self, self._loaded)
+        self._loaded = None
+        source = progress.source
+        tasks = progress.tasks(self._indices())
         if not self.num_workers:
-            return itertools.takewhile(lambda batch: batch is not END, map(source.drawn, source.drawn_tasks()))
-        workers = 1 if isinstance(source, _Stream) else self.num_workers
-        ahead = self.num_workers * (self.prefetch_factor or 1)
-        return self._from_workers(source, workers, ahead)
+            return progress.counted(map(source.drawn, tasks))
+        return progress.counted(self._from_workers(source, tasks))
 
-    def _from_workers(self, source: _Source, workers: int, ahead: int) -> Iterator[Any]:
+    def _from_workers(self, source: Source, tasks: Iterator[Any]) -> Iterator[Any]:
         batches = prefetched(
             source.drawn,
-            source.drawn_tasks(),
-            workers=workers,
-            ahead=ahead,
+            tasks,
+            workers=1 if isinstance(source, Stream) else self.num_workers,
+            ahead=self.num_workers * (self.prefetch_factor or 1),
             timeout=self.timeout or None,
             begin=source.begin,
             stop=source.stop.set,
         )
         try:
-            for batch in batches:
-                if batch is END:
-                    return
-                yield batch
+            yield from batches
         except TimeoutError as error:
             raise DataLoaderError(source.name, "a batch", f"timed out after {self.timeout} seconds") from error
-        finally:
-            batches.close()  # type: ignore[attr-defined]  # of a generator
 
+    def _indices(self) -> Any:
+        """Return what gives the tasks of an iteration; None for a stream."""
+        if isinstance(self.dataset, IterableDataset):
+            return None
+        return self.sampler if self.batch_sampler is None else self.batch_sampler
 
-class _Source:
-    """Where the batches of one iteration come from.
+    def state_dict(self) -> dict[str, Any]:
+        """Return where the latest iteration stands, in a form that `save` takes.
 
-    Attributes
-    ----------
-    name : of the data set's class
-    stop : set when no more batches are wanted
-    """
+        Returns
+        -------
+        dict
+            The number of batches given, ``"batches"``; the states of the generators that batches and samplers draw
+            from, ``"generator"`` and ``"samplers"``; what a loader that goes on must have in common, ``"loader"``.
 
-    def __init__(self, loader: DataLoader) -> None:
-        self.loader = loader
-        self.name = type(loader.dataset).__name__
-        self.stop = threading.Event()
-        [self.generator] = (loader.generator or current_generator()).spawn(1)
+        Notes
+        -----
+        Where no iteration is under way, the next one begins at the first batch. Source: torchdata,
+        `torchdata.stateful_dataloader.StatefulDataLoader`.
 
-    def drawn_tasks(self) -> Iterator[tuple[Any, Generator]]:
-        """Yield each task with a generator of its own, so that no thread takes numbers from another."""
-        for number, task in enumerate(self.tasks()):
-            yield task, _BatchGenerator(self.generator, number)
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> loader = dk.data.DataLoader(range(6), batch_size=2, shuffle=True)
+        >>> batches = iter(loader)
+        >>> _ = next(batches)
+        >>> state = loader.state_dict()
+        >>> rest = [batch.tolist() for batch in batches]
+        >>> again = dk.data.DataLoader(range(6), batch_size=2, shuffle=True)
+        >>> again.load_state_dict(state)
+        >>> [batch.tolist() for batch in again] == rest
+        True
+        """
+        if self._loaded is not None:
+            return dict(self._loaded)
+        return state_of(self, self._progress)
 
-    def drawn(self, task: tuple[Any, Generator]) -> Any:
-        """Return the batch of a task, made with random numbers of its generator."""
-        with drawing_from(task[1]):
-            return self.make(task[0])
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Go on from a saved state: the next iteration gives the batches that were left, the same items in them.
 
-    def tasks(self) -> Iterator[Any]:
-        """Return what `make` is called with, batch after batch."""
-        raise NotImplementedError
+        Parameters
+        ----------
+        state_dict : as `state_dict` gave it, of a loader of the same data, with any number of workers
 
-    def make(self, task: Any) -> Any:
-        """Return a batch, or END where a stream has ended."""
-        raise NotImplementedError
+        Raises
+        ------
+        ValueError : if it is no such state, or of a loader of another length, size or sampler; the loader is then as
+            before
 
-    def begin(self, worker: int) -> None:
-        """Prepare a thread."""
-        prepare = self.loader.worker_init_fn
-        if prepare is not None:
-            self.attempt(f"worker_init_fn({worker})", prepare, worker)
-
-    def attempt(self, action: str, function: Callable[[Any], Any], value: Any) -> Any:
-        """Call a function of the user, whose exception becomes the cause of one that says what was done."""
-        try:
-            return function(value)
-        except Exception as error:
-            raise DataLoaderError(self.name, action, f"raised {type(error).__name__}: {error}") from error
-
-    def collate(self, items: Any, which: str) -> Any:
-        """Return the batch of some items, which messages call `which`."""
-        function = self.loader.collate_fn
-        name = getattr(function, "__name__", type(function).__name__)
-        return self.attempt(f"{name} of {which}", function, items)
-
-
-class _BatchGenerator(Generator):
-    """A generator that is spawned at its first draw: most batches need none."""
-
-    def __init__(self, parent: Generator, number: int) -> None:
-        self._parent, self._number = parent, number
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in ("seed", "source"):
-            raise AttributeError(f"Generator has no attribute {name!r}")
-        sequence: Any = self._parent.source.bit_generator.seed_seq
-        self._start(np.random.SeedSequence(sequence.entropy, spawn_key=(*sequence.spawn_key, self._number)))
-        return self.__dict__[name]
-
-
-class _Items(_Source):
-    """Items by their indices."""
-
-    def tasks(self) -> Iterator[Any]:
-        loader = self.loader
-        indices: Any = loader.sampler if loader.batch_sampler is None else loader.batch_sampler
-        return iter(indices)
-
-    def make(self, task: Any) -> Any:
-        get = partial(operator.getitem, self.loader.dataset)
-        if self.loader.batch_sampler is None:
-            return self.collate(self.attempt(f"{self.name}[{task!r}]", get, task), f"{self.name}[{task!r}]")
-        if self.loader.collate_fn is default_collate and has_plain_rows(self.loader.dataset):
-            return self.attempt(f"{self.name}[i] for i in {task!r}", self.loader.dataset.rows, task)
-        get_all = getattr(self.loader.dataset, "__getitems__", None)
-        if get_all is not None:
-            items = self.attempt(f"{self.name}.__getitems__({task!r})", get_all, task)
-        else:
-            items = []
-            for index in task:
-                if self.stop.is_set():
-                    return END
-                items.append(self.attempt(f"{self.name}[{index!r}]", get, index))
-        return self.collate(items, f"{self.name}[i] for i in {task!r}")
-
-
-class _Stream(_Source):
-    """Items of a stream, in the order they come."""
-
-    def tasks(self) -> Iterator[Any]:
-        self.iterator = self.attempt(f"iter({self.name})", iter, self.loader.dataset)
-        self.count = 0
-        return itertools.repeat(None)
-
-    def make(self, task: Any) -> Any:
-        size = self.loader.batch_size
-        start = self.count
-        items: list[Any] = []
-        while len(items) < (size or 1):
-            item = self.attempt(f"item {self.count} of {self.name}", self._next, END)
-            if item is END or self.stop.is_set():
-                break
-            items.append(item)
-            self.count += 1
-        if not items or (self.loader.drop_last and len(items) != size):
-            return END
-        if size is None:
-            return self.collate(items[0], f"item {start} of {self.name}")
-        return self.collate(items, f"items {start} to {self.count - 1} of {self.name}")
-
-    def _next(self, end: Any) -> Any:
-        return next(self.iterator, end)
+        Notes
+        -----
+        The random numbers of samplers and batches go on as well. The default generator is not changed: save its state
+        where the loop itself draws from it. Of a stream the items before are read again.
+        """
+        self._loaded = checked(self, state_dict)
 
 
 def _check_workers(num_workers: Any, timeout: float, prefetch_factor: Any) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.data import DataLoader, Dataset, IterableDataset, RandomSampler, TensorDataset
-from dispatchkit.data.loader import _Items
+from dispatchkit.data.sources import Items
 from dispatchkit.data.workers import PREFIX, prefetched
 from dispatchkit.errors import DataLoaderError
 
@@ -293,7 +293,7 @@ def test_a_batch_that_is_no_longer_wanted_ends_with_the_item() -> None:
             return super().__getitem__(index)
 
     data = Leaving(9)
-    source = _Items(DataLoader(data, 9))
+    source = Items(DataLoader(data, 9), dk.Generator(0))
     source.make(range(9))
     assert data.asked == [0, 1]
 
@@ -371,7 +371,8 @@ class Slow(dk.data.Dataset):
 signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
     for x in dk.data.DataLoader(Slow(), num_workers=2):
-        time.sleep(600)
+        while True:
+            time.sleep(0.01)  # a signal that comes just before a sleep begins does not end it
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
