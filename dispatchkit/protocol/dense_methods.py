@@ -20,6 +20,7 @@ from dispatchkit.protocol.densify import (
 )
 from dispatchkit.protocol.frames import caller_frame, operation_frames
 from dispatchkit.protocol.handlers import written
+from dispatchkit.protocol.observers import UNSEEN, here
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.types.array_types import DENSE, ArrayTypes
 
@@ -76,8 +77,8 @@ def _counting(method: FunctionType) -> Callable[..., Any]:
             with making_dense(self, mark):
                 return method(self, *args, **kwargs)
 
-        # A part of another dense form, or that of a superclass, counts with the whole.
-        return make() if under_way else _made(self, method, make)
+        # A part of another dense form, or that of a superclass, counts with the whole; one for a record not at all.
+        return make() if under_way or here.call is UNSEEN else _made(self, method, make)
 
     setattr(to_dense, COUNTS, True)
     return to_dense

@@ -389,9 +389,8 @@ class FromDense:
 def known_layout(value: Any) -> tuple[Any, Any]:
     """Return shape and dtype of a value; None for what it does not have, or would have to become dense for."""
     cls = type(value)
-    own = getattr(value, "__dict__", ())
     for name in ("shape", "dtype"):
-        if name not in own and isinstance(getattr(cls, name, None), FromDense):
+        if isinstance(getattr(cls, name, None), FromDense) and name not in getattr(value, "__dict__", ()):
             return None, None
     return getattr(value, "shape", None), getattr(value, "dtype", None)
 

@@ -6,10 +6,20 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
+from functools import lru_cache
 from types import CodeType, FrameType, TracebackType
 from typing import Any, cast
 
-__all__ = ["caller", "caller_frame", "hide_frames", "operation_frames", "place_of", "stack", "warn_at"]
+__all__ = [
+    "caller_frame",
+    "frame_outside",
+    "hide_frames",
+    "line_of",
+    "operation_frames",
+    "place_of",
+    "stack",
+    "warn_at",
+]
 
 PACKAGE = __file__.rpartition(f"protocol{os.sep}")[0]
 # Where calls are passed on, rather than computed.
@@ -70,28 +80,40 @@ def _outward(frame: FrameType | None) -> Iterator[FrameType]:
 
 def caller_frame() -> FrameType:
     """Return the nearest frame outside the library."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and _is_own(frame):
-        frame = frame.f_back
+    frame = frame_outside(1)
+    assert frame is not None
     return frame
 
 
-def caller() -> tuple[str, int, int]:
-    """Return file and line of the nearest frame outside the library, and its depth from the calling function."""
-    frame: FrameType | None = sys._getframe(1)
-    assert frame is not None
-    depth = 1
-    # Each file is compared once: records ask for the line of every call.
+def frame_outside(depth: int, stop: CodeType | None = None) -> FrameType | None:
+    """Return the nearest frame outside the library; None where some code runs nearer.
+
+    Parameters
+    ----------
+    depth : of the first frame that is looked at, from the calling function
+    stop : the code
+    """
+    frame = sys._getframe(depth + 1)
     while True:
-        file = frame.f_code.co_filename
+        code = frame.f_code
+        if code is stop:
+            return None
+        # Each file is compared once: records ask for the line of every call.
+        file = code.co_filename
         own = _OWN.get(file)
         if own is None:
             own = _OWN[file] = file.startswith(PACKAGE)
-        outer = frame.f_back
-        if not own or outer is None:
-            return file, frame.f_lineno, depth
+        outer = frame.f_back if own else None
+        if outer is None:
+            return frame
         frame = outer
-        depth += 1
+
+
+@lru_cache(maxsize=1024)
+def line_of(code: CodeType, instruction: int) -> int:
+    """Return the line that an instruction of some code is of."""
+    found = (line for start, end, line in code.co_lines() if start <= instruction < end and line is not None)
+    return next(found, code.co_firstlineno)
 
 
 def warn_at(frame: FrameType, text: str, category: type[Warning]) -> None:

@@ -6,15 +6,14 @@ Their stack is an immutable linked list held by a context variable, so threads a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from functools import partial
 from types import TracebackType
 from typing import Any
 
 from dispatchkit.errors import ModeError
 from dispatchkit.protocol.decline import pop_decline_reason, pop_mode_declines, record_mode_decline
-from dispatchkit.protocol.observers import CallEvent, is_observed, live, note_asked, observe
+from dispatchkit.protocol.observers import UNSEEN, CallEvent, here, is_observed, live, note_asked, observe
 from dispatchkit.protocol.overridable import Overridable
 
 __all__ = ["Cell", "Mode", "answer_by_modes", "ask_modes", "current", "live", "without_modes"]
@@ -101,39 +100,36 @@ class Mode:
         pop_mode_declines()
 
 
-# Whether the next call is the second one that `ask_modes` makes of an observed call.
-_is_observed_already: ContextVar[bool] = ContextVar("dispatchkit.observed", default=False)
-
-
-def ask_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def ask_modes(
+    operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], again: Callable[..., Any] | None = None
+) -> Any:
     """Ask the active modes for the result of a call; NotImplemented when none answers.
 
     Where there are observers, this function makes the call under observation, and is called a second time to answer it.
+
+    Parameters
+    ----------
+    operation, args, kwargs : the call
+    again : makes the call where there are observers; by default the public function
     """
     if is_observed() is not None:
-        if _is_observed_already.get():
-            _is_observed_already.set(False)
-        elif not (operation.parameters.binary and _has_foreign(operation, args)):
-            return observe(
-                CallEvent(operation.qualified_name, operation, args, kwargs), partial(_answer, operation, args, kwargs)
-            )
+        call = here.call
+        if call is not None and call.waits and call.operation is operation:
+            call.waits = False
+        elif call is not UNSEEN and not (operation.parameters.binary and _has_foreign(operation, args)):
+            return observe(CallEvent(operation, args, kwargs), again or operation.function, args, kwargs)
     return answer_by_modes(operation, args, kwargs)
 
 
 def _has_foreign(operation: Overridable, args: tuple[Any, ...]) -> bool:
     """Return whether an operand is one that an operator may leave to Python."""
-    base, is_foreign = operation.types.base, operation.types.is_foreign
-    if len(args) == 2 and type(args[0]) is base is type(args[1]):
-        return False
-    return any(type(arg) is not base and is_foreign(type(arg)) for arg in args)
-
-
-def _answer(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    _is_observed_already.set(True)
-    try:
-        return operation.function(*args, **kwargs)
-    finally:
-        _is_observed_already.set(False)
+    types = operation.protocol.types
+    if len(args) == 2:
+        cls, other = type(args[0]), type(args[1])
+        # With a foreign operand no decision is kept.
+        if cls is types.base is other or other in operation.table.get(cls, ()):
+            return False
+    return any(type(arg) is not types.base and types.is_foreign(type(arg)) for arg in args)
 
 
 def answer_by_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

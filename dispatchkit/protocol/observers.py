@@ -7,18 +7,21 @@ process: while it is empty, a call need not read the context variables.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from threading import get_ident
 from time import perf_counter_ns
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from dispatchkit.protocol.overridable import Overridable
 
 __all__ = [
+    "UNSEEN",
     "CallEvent",
     "Observer",
     "active_observer",
+    "here",
     "is_observed",
     "live",
     "note_asked",
@@ -28,13 +31,13 @@ __all__ = [
     "observed_by",
     "observers",
     "set_observers",
-    "unobserved",
 ]
 
 ObserverT = TypeVar("ObserverT", bound="Observer")
 T = TypeVar("T")
 
 live: list[None] = []
+NO_KEYWORDS: Mapping[str, Any] = MappingProxyType({})
 
 
 class CallEvent:
@@ -42,50 +45,48 @@ class CallEvent:
 
     Attributes
     ----------
-    name : of the operation, qualified; of the node, such as ``AddBackward``
     operation : None for a step of a backward pass
-    args, kwargs : of the call
+    args, kwargs : of the call; nothing once the observers know of its end, so that no argument is kept alive
+    node : name of the node of a backward pass, such as ``AddBackward``
     outer : the call of the same thread that it is part of
+    waits : whether the function is still to be called for it
     asked : the step of a chain, or the mode, that was asked last; None if only the first of the chain was
     reason : why it made a dense copy; "" where it made none
-    thread : identifier of its thread
-    started, ended : nanoseconds on the clock of `time.perf_counter_ns`; `ended` is 0 while it is under way
+    entered, started, ended : nanoseconds on the clock of `time.perf_counter_ns`: before observers know of it, before it
+        is made, and after; `ended` is 0 while it is under way
     inside : nanoseconds that inner calls took, including what observers did
     dense, dense_inside : bytes that became dense, in the call itself and in inner calls
+    began, came : what records keep of its arguments and of its end, each noted once; None before
     """
 
     __slots__ = (
-        "args",
-        "asked",
-        "dense",
-        "dense_inside",
-        "ended",
-        "inside",
-        "kwargs",
-        "name",
-        "operation",
-        "outer",
-        "reason",
-        "started",
-        "thread",
+        *("args", "asked", "began", "came", "dense", "dense_inside", "ended", "entered", "inside", "kwargs", "node"),
+        *("operation", "outer", "reason", "started", "waits"),
     )
 
     def __init__(
         self,
-        name: str,
-        operation: Overridable | None = None,
+        operation: Overridable | None,
         args: tuple[Any, ...] = (),
-        kwargs: Mapping[str, Any] | None = None,
+        kwargs: Mapping[str, Any] = NO_KEYWORDS,
+        node: str = "",
     ) -> None:
-        self.name = name
         self.operation = operation
         self.args = args
-        self.kwargs = kwargs or {}
+        self.kwargs = kwargs
+        self.node = node
+        self.waits = operation is not None
         self.outer: CallEvent | None = None
         self.asked: Any = None
+        self.began: Any = None
+        self.came: Any = None
         self.reason = ""
-        self.thread = get_ident()
-        self.started = self.ended = self.inside = self.dense = self.dense_inside = 0
+        self.entered = self.started = self.ended = self.inside = self.dense = self.dense_inside = 0
+
+    @property
+    def name(self) -> str:
+        """Qualified name of the operation; name of the node."""
+        return self.node if self.operation is None else self.operation.qualified_name
 
 
 class Observer:
@@ -93,7 +94,7 @@ class Observer:
 
     Attributes
     ----------
-    is_silent : whether `on_start` and `on_end` make no calls of operations but inside of `unobserved`
+    is_silent : whether `on_start` and `on_end` make no calls of operations but while `here.call` is `UNSEEN`
     """
 
     is_silent = False
@@ -128,8 +129,17 @@ class _Watch:
 
 _watch: ContextVar[_Watch | None] = ContextVar("dispatchkit.observers", default=None)
 is_observed = _watch.get
-# The observed call that is being made.
-_under_way: ContextVar[CallEvent | None] = ContextVar("dispatchkit.seen", default=None)
+
+
+class _Here(threading.local):
+    """The observed call that a thread is making. A call ends before its thread turns to another context."""
+
+    call: CallEvent | None = None
+
+
+here = _Here()
+# What stands for the calls that properties make while a record reads them: nobody sees those.
+UNSEEN = CallEvent(None)
 
 
 def observers() -> tuple[Observer, ...]:
@@ -153,35 +163,35 @@ def active_observer(cls: type[ObserverT]) -> ObserverT | None:
     return next((one for one in observers() if isinstance(one, cls)), None) if live else None
 
 
-def observe(call: CallEvent, make: Callable[[], T]) -> T:
+def observe(
+    call: CallEvent, make: Callable[..., T], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = NO_KEYWORDS
+) -> T:
     """Make a call, and notify the observers of this context."""
-    entered = perf_counter_ns()
-    outer = _under_way.get()
-    if outer is not None and outer.thread == call.thread and not outer.ended:
-        call.outer = outer
+    call.entered = perf_counter_ns()
+    call.outer = outer = here.call
     watch = _watch.get()
     if watch is not None and watch.silent:
         for observer in watch.observers:
             observer.on_start(call)
     else:
         _notify(lambda observer: observer.on_start(call), observers())
-    token = _under_way.set(call)
     result = failure = None
+    here.call = call
     call.started = perf_counter_ns()
     try:
-        result = make()
+        result = make(*args, **kwargs)
         return result
     except BaseException as error:
         failure = error
         raise
     finally:
         call.ended = perf_counter_ns()
-        _under_way.reset(token)
-        _end(call, result, failure, entered)
+        here.call = outer
+        _end(call, result, failure)
         failure = None  # an error that a frame of its traceback refers to would be freed late
 
 
-def _end(call: CallEvent, result: Any, error: BaseException | None, entered: int) -> None:
+def _end(call: CallEvent, result: Any, error: BaseException | None) -> None:
     operation, outer = call.operation, call.outer
     watch = _watch.get()
     innermost_first: Sequence[Observer] = ()
@@ -195,22 +205,10 @@ def _end(call: CallEvent, result: Any, error: BaseException | None, entered: int
         if innermost_first and operation is not None and error is None:
             _notify(lambda observer: observer.on_result(operation, call.args, call.kwargs, result), innermost_first)
     finally:
+        call.args, call.kwargs = (), NO_KEYWORDS
         if outer is not None:
-            outer.inside += perf_counter_ns() - entered
+            outer.inside += perf_counter_ns() - call.entered
             outer.dense_inside += call.dense + call.dense_inside
-
-
-class unobserved:  # noqa: N801  # written like a function
-    """Have calls made inside the block seen by no observer."""
-
-    __slots__ = ("watch",)
-
-    def __enter__(self) -> None:
-        self.watch = _watch.get()
-        _watch.set(None)
-
-    def __exit__(self, *_: object) -> None:
-        _watch.set(self.watch)
 
 
 def _notify(notify: Callable[[Observer], None], found: Sequence[Observer]) -> None:
@@ -231,14 +229,14 @@ def notify_backward(vertices: Iterable[Any]) -> None:
 
 def note_asked(operation: object, who: object) -> None:
     """Record which step or mode is asked to answer a call, unless it is the first step of its chain."""
-    call = _under_way.get()
+    call = here.call
     if call is not None and call.operation is operation and _watch.get() is not None:
         call.asked = who
 
 
 def note_dense(nbytes: int, reason: str) -> None:
     """Record that the current call made a dense copy, and why."""
-    call = _under_way.get()
-    if call is not None and _watch.get() is not None:
+    call = here.call
+    if call is not None and call is not UNSEEN and _watch.get() is not None:
         call.dense += nbytes
         call.reason = reason

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.errors import LoopWarning, RandomnessError, TransformError
-from dispatchkit.protocol.frames import caller
+from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.transforms.batching.rules import BY_KIND, BY_NAME, Batch, along_axes
 from dispatchkit.transforms.tracer import Tracer
 from dispatchkit.tree import with_members
@@ -110,12 +109,11 @@ class Batched(Tracer):
 def one_by_one(batch: Batch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute a call for each element of a batch, and stack the results."""
     operation = batch.operation
-    _, _, depth = caller()
-    warnings.warn(
+    warn_at(
+        caller_frame(),
         f"vmap: {operation.qualified_name} has no rule for batches and no body that a batch can go through, so it is "
         f"called {batch.size} times",
         LoopWarning,
-        stacklevel=depth,
     )
     results = []
     for index in range(batch.size):

@@ -15,7 +15,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.linalg import trace as sum_of_diagonal
 from dispatchkit.protocol.callers import continue_chain
-from dispatchkit.protocol.observers import live, observers
+from dispatchkit.protocol.observers import Observer, live, observers, set_observers
 from dispatchkit.report import Trace
 
 
@@ -123,6 +123,85 @@ def test_nothing_becomes_dense_for_the_record() -> None:
     with dk.record_calls() as t:
         dk.sin(Shapeless())
     assert (t.calls[0].shapes, t.calls[0].dtypes, t.calls[0].result) == ((None,), ("",), "int")
+
+
+def test_what_a_property_does_for_the_record_is_neither_seen_nor_counted() -> None:
+    @dk.array_type(fallback=dk.fallback.dense)
+    class Computed:
+        def __init__(self, held: dk.Tensor) -> None:
+            self.held = held
+
+        @property
+        def shape(self) -> Any:
+            return tuple(dk.add(dk.asarray(self.to_dense().shape), 0).tolist())
+
+        @property
+        def dtype(self) -> Any:
+            return dk.sum(self.held).dtype
+
+        def to_dense(self) -> dk.Tensor:
+            return self.held
+
+    @dk.implements(dk.sin)
+    def sin_computed(x: Computed, /) -> int:
+        return 1
+
+    x = Computed(dk.ones((2, 3)))
+    dk.clear_densify_ledger()
+    with dk.record_calls() as t:
+        dk.sin(x)
+    assert [(call.name, call.shapes, call.dtypes) for call in t.calls] == [("sin", ((2, 3),), ("float64",))]
+    assert dk.densify_ledger() == []
+
+
+def test_a_record_shows_arguments_as_they_were_when_it_is_read_later() -> None:
+    class Growing(Method):
+        def __init__(self) -> None:
+            self.shape = [2]
+
+    x = Growing()
+    y = dk.ones(2, dtype=dk.float32)
+    with dk.record_calls() as t:
+        dk.sin(x)
+        dk.exp(y)
+    x.shape.append(3)
+    y.array = np.zeros((4, 4))
+    assert [(call.shapes, call.dtypes) for call in t.calls] == [(((2,),), ("",)), (((2,),), ("float32",))]
+
+
+def test_a_record_read_while_a_call_is_made_shows_how_it_ended_when_it_is_read_again() -> None:
+    found: list[tuple[str, int]] = []
+
+    @dk.implements(dk.asin)
+    def asin_halved(x: Halved, /) -> Any:
+        found.extend((call.how, call.duration) for call in t.calls)
+        return dk.cos(1.0)
+
+    x = Halved(dk.ones(1))
+    with dk.record_calls() as t:
+        dk.asin(x)
+    assert found == [("", 0)]
+    assert [(call.name, call.how, call.parent, call.depth) for call in t.calls] == [
+        ("asin", "rule", None, 0),
+        ("cos", "plain", 0, 1),
+    ]
+    assert t.calls[0].duration > 0
+
+
+def test_a_call_inside_of_one_that_is_not_in_the_record_has_the_line_of_the_program() -> None:
+    class Seen(Observer):
+        """Has calls seen in another way than records alone."""
+
+    with dk.record_calls(max_calls=1) as first:
+        outer = observers()
+        set_observers((*outer, Seen()))
+        with dk.record_calls() as t:
+            dk.softmax(dk.types.ScalarTensor(2, 1.0))
+        set_observers(outer)
+    code = test_a_call_inside_of_one_that_is_not_in_the_record_has_the_line_of_the_program.__code__
+    assert len(first.calls) == 1
+    assert len(t.calls) > 1
+    assert {call.place for call in t.calls} == {f"{__file__}:{code.co_firstlineno + 8}"}
 
 
 def test_a_shape_that_raises_does_no_harm() -> None:

@@ -26,19 +26,9 @@ def call(function: str, start: int, duration: int, parent: int | None = None, **
     )
 
 
-class Made:
-    """An entry of a record whose call is known."""
-
-    def __init__(self, call: TracedCall) -> None:
-        self.call = call
-
-    def traced(self, origin: int) -> TracedCall:
-        return self.call
-
-
 def traced(*calls: TracedCall, dropped: int = 0) -> Trace:
     t = Trace()
-    t._entries += [Made(one) for one in calls]  # type: ignore[misc]  # of which `traced` alone is asked
+    t._made += calls
     t.dropped = dropped
     return t
 

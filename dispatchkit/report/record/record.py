@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from threading import Lock
 from time import perf_counter_ns
@@ -18,8 +17,9 @@ from dispatchkit.protocol.observers import CallEvent, Observer, active_observer,
 from dispatchkit.report.coverage.advice import Advice
 from dispatchkit.report.operations import Named
 from dispatchkit.report.record.advice import recorded_advice
-from dispatchkit.report.record.call import Entry, TracedCall
+from dispatchkit.report.record.call import TracedCall, traced
 from dispatchkit.report.record.chrome import chrome_trace
+from dispatchkit.report.record.noting import began_of, came_of
 from dispatchkit.report.record.summary import Order, Summary, summarised
 from dispatchkit.report.record.timeline import Timeline
 from dispatchkit.report.record.tree import tree_of
@@ -45,12 +45,15 @@ class Trace(Observer):
         if max_calls < 1:
             raise ValueError(f"record_calls: max_calls must be at least 1, found {max_calls}")
         self.max_calls = max_calls
-        self._entries: list[Entry] = []
+        self._kept: list[CallEvent] = []
+        # What has been read: the calls, the place of each, and the places of those that were under way.
+        self._made: list[TracedCall] = []
+        self._index: dict[CallEvent, int] = {}
+        self._under_way: list[int] = []
+        self._reading = Lock()
         self.dropped = 0
         self._origin = self._left = 0
         self._blocks = 0
-        self._lock = Lock()
-        self._under_way: dict[CallEvent, Entry] = {}
 
     def __enter__(self) -> Trace:
         if self in observers():
@@ -75,29 +78,41 @@ class Trace(Observer):
     @property
     def calls(self) -> list[TracedCall]:
         """A `TracedCall` for each call, in the order they began; those that calls make inside of them follow it."""
-        return [entry.traced(self._origin) for entry in self._entries]
+        with self._reading:
+            kept = self._kept[: self.max_calls]
+            under_way, self._under_way = self._under_way, []
+            for index in [*under_way, *range(len(self._made), len(kept))]:
+                self._made[index : index + 1] = [self._traced(index, kept[index])]
+            return self._made[:]
+
+    def _traced(self, index: int, call: CallEvent) -> TracedCall:
+        """Return what is shown of a call; again at the next reading, if it is under way."""
+        self._index[call] = index
+        if call.came is None:
+            self._under_way.append(index)
+        outer = call.outer
+        while outer is not None and outer not in self._index:
+            outer = outer.outer
+        if outer is None:
+            return traced(call, None, 0, self._origin)
+        parent = self._index[outer]
+        return traced(call, parent, self._made[parent].depth + 1, self._origin)
 
     def on_start(self, call: CallEvent) -> None:
-        """Make an entry of a call."""
+        """Note a call."""
         if not self._blocks:
             return  # in a thread or task that was started inside of the block, and outlives it
-        if len(self._entries) >= self.max_calls:
+        if len(self._kept) >= self.max_calls:
             self.dropped += 1
             return
-        outer = call.outer
-        while outer is not None and outer not in self._under_way:
-            outer = outer.outer
-        parent = None if outer is None else self._under_way[outer]
-        entry = self._under_way[call] = Entry(call, parent, 0)
-        with self._lock:  # threads that share the context write into the same list
-            entry.index = len(self._entries)
-            self._entries.append(entry)
+        if call.began is None:  # else another record has noted it
+            call.began = began_of(call)
+        self._kept.append(call)
 
     def on_end(self, call: CallEvent, result: Any, error: BaseException | None) -> None:
-        """Complete the entry of a call."""
-        found = self._under_way.pop(call, None)
-        if found is not None:
-            found.finish(call, result, error)
+        """Note the end of a call."""
+        if call.came is None and call.began is not None:
+            call.came = came_of(call, result, error)
 
     def on_backward(self, vertices: Iterable[Vertex]) -> None:
         """Have the nodes of a backward pass tell when their rules run."""
@@ -176,7 +191,7 @@ class Trace(Observer):
 
     def __repr__(self) -> str:
         more = f", {self.dropped} more not kept" if self.dropped else ""
-        return f"<Trace: {len(self._entries)} calls{more}>"
+        return f"<Trace: {len(self._kept[: self.max_calls])} calls{more}>"
 
 
 class _Recorded(NodeWrapper):
@@ -186,14 +201,16 @@ class _Recorded(NodeWrapper):
 
     def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
         """Return the raw cotangents of a node's inputs."""
-        return self._observed(partial(self.inner.pull_raw, node, g))
+        return self._observed(self.inner.pull_raw, node, g)
 
     def pull_live(self, node: Any, g: Any) -> Sequence[Any]:
         """Return the cotangents of a node's inputs as tensors."""
-        return self._observed(partial(self.inner.pull_live, node, g))
+        return self._observed(self.inner.pull_live, node, g)
 
-    def _observed(self, pull: partial[Sequence[Any]]) -> Sequence[Any]:
-        return pull() if active_observer(Trace) is None else observe(CallEvent(self.node_name), pull)
+    def _observed(self, pull: Callable[..., Sequence[Any]], node: Any, g: Any) -> Sequence[Any]:
+        if active_observer(Trace) is None:
+            return pull(node, g)
+        return observe(CallEvent(None, node=self.node_name), pull, (node, g))
 
 
 def record_calls(*, max_calls: int = MAX_CALLS) -> Trace:
