@@ -47,12 +47,12 @@ def test_loss_and_gradient_are_those_of_plain_tensors(program: ModuleType) -> No
     table = prices(program)
     model, found = program.Market(59, 6, factors=2), []
     model.moves.detach()[...] = np.random.default_rng(0).normal(size=(2, 59))
-    for loss in (
-        lambda: program.loss(model, table),
-        lambda: program.plain_loss(model, table.data.data, table.data.valid),
+    for loss, given in (
+        (program.loss, (table,)),
+        (program.plain_loss, (table.data.data, table.data.valid)),
     ):
         model.zero_grad()
-        value = loss()
+        value = loss(model, *given)
         value.backward()
         found.append([value.item(), *(p.grad.numpy().copy() for p in model.parameters())])
     for one, other in zip(*found, strict=True):

@@ -1,6 +1,7 @@
 """Matrices with structure: one algebra, so all of them load together and every pair finds its rules."""
 
 from dispatchkit.declare.namespace import make_home
+from dispatchkit.types.structured import banded_eigen as banded_eigen
 from dispatchkit.types.structured import cholesky as cholesky
 from dispatchkit.types.structured import products as products
 from dispatchkit.types.structured.banded import BandedTensor

@@ -16,9 +16,9 @@ from dispatchkit.types.structured.base import StructuredTensor, as_tensor, check
 from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.elementwise import implement_pairs
 from dispatchkit.types.structured.lazy import implement_lazy_inverse
-from dispatchkit.types.structured.systems import scipy_linalg, solution
+from dispatchkit.types.structured.systems import Form, scipy_linalg, solution
 
-__all__ = ["BandedTensor"]
+__all__ = ["BandedTensor", "Bands"]
 
 implements = tensor_protocol.implements
 
@@ -124,7 +124,7 @@ class BandedTensor(StructuredTensor):
 
     def solve_columns(self, columns: Tensor) -> Tensor:
         """Return the solution by factors with as many diagonals."""
-        return solution(_Bands(self.lower, self.upper), ops.astype(self.elements, columns.dtype), columns)
+        return solution(Bands(self.lower, self.upper), ops.astype(self.elements, columns.dtype), columns)
 
     def principal(self, start: int, stop: int) -> BandedTensor:
         """Return the matrix of some of the rows and columns."""
@@ -137,7 +137,7 @@ class BandedTensor(StructuredTensor):
 
 def _places(n: int, lower: int, upper: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return row and column of each place of the bands, and whether it lies inside the matrix."""
-    columns = np.broadcast_to(np.arange(n), (lower + upper + 1, n))
+    columns = np.tile(np.arange(n), (lower + upper + 1, 1))
     rows = columns + np.arange(-upper, lower + 1)[:, None]
     return rows, columns, (rows >= 0) & (rows < n)
 
@@ -181,12 +181,13 @@ def _transposed(bands: Any, lower: int, upper: int) -> Any:
 
 
 @dataclass(frozen=True)
-class _Bands:
+class Bands(Form):
     """An array that holds bands, for `solution`."""
 
     lower: int
     upper: int
 
+    @override
     def solve(self, data: np.ndarray, columns: np.ndarray) -> np.ndarray:
         solve_banded = scipy_linalg("solve").solve_banded
         found: np.ndarray = solve_banded((self.lower, self.upper), data, columns, check_finite=False)
@@ -204,12 +205,15 @@ class _Bands:
         odd = np.count_nonzero(swaps != np.arange(diagonal.size)) % 2
         return (-1) ** odd * np.prod(diagonal / sizes), np.sum(np.log(sizes))
 
-    def adjoint(self, data: Any) -> tuple[Any, _Bands]:
-        return ops.conj(_transposed(data, self.lower, self.upper)), _Bands(self.upper, self.lower)
+    @override
+    def adjoint(self, data: Any) -> tuple[Any, Bands]:
+        return ops.conj(_transposed(data, self.lower, self.upper)), Bands(self.upper, self.lower)
 
+    @override
     def times(self, data: Any, columns: Any) -> Any:
         return _times(_inside(data, self.lower, self.upper), columns, self.lower, self.upper)
 
+    @override
     def outer(self, left: Any, right: Any) -> Any:
         rows = [ops.sum(_moved(left, -offset, -2) * right, axis=-1) for offset in _offsets(self.lower, self.upper)]
         return ops.stack(rows, axis=-2)
@@ -255,7 +259,7 @@ def diagonal_banded(x: BandedTensor, /, *, offset: int = 0) -> Any:
 def slogdet_banded(x: BandedTensor, /) -> Any:
     if not (x.lower and x.upper):
         return slogdet_of_diagonal(linalg.diagonal(x))
-    return linalg.SlogdetResult(*_LogDeterminant.apply(floating(x.elements), _Bands(x.lower, x.upper)))
+    return linalg.SlogdetResult(*_LogDeterminant.apply(floating(x.elements), Bands(x.lower, x.upper)))
 
 
 @implements(linalg.det)
@@ -271,11 +275,13 @@ class _LogDeterminant(autograd.Function):
 
     @staticmethod
     @override
-    def forward(bands: Tensor, form: _Bands) -> tuple[Tensor, Tensor]:
+    def forward(bands: Tensor, form: Bands) -> tuple[Tensor, Tensor]:
         array = np.asarray(bands.detach())
         pairs = [form.log_determinant(array[index]) for index in np.ndindex(array.shape[:-2])]
         signs, logarithms = (np.array(one).reshape(array.shape[:-2]) for one in zip(*pairs, strict=True))
-        return ops.asarray(signs, dtype=bands.dtype), ops.asarray(logarithms, dtype=ops.real(bands).dtype)
+        parts = (signs, bands.dtype), (logarithms, ops.real(bands).dtype)
+        sign, logarithm = (ops.asarray(part, dtype=dtype).to(like=bands) for part, dtype in parts)
+        return sign, logarithm
 
     @staticmethod
     @override
@@ -298,13 +304,13 @@ class _LogDeterminant(autograd.Function):
 
     @staticmethod
     @override
-    def vmap(info: Any, in_dims: Any, bands: Tensor, form: _Bands) -> Any:
+    def vmap(info: Any, in_dims: Any, bands: Tensor, form: Bands) -> Any:
         return _LogDeterminant.apply(ops.moveaxis(bands, in_dims[0], 0), form), (0, 0)
 
 
 def _inverse_in_places(ctx: Any) -> Any:
     """Return the elements of the inverse's conjugate transpose in the places of the bands."""
     (bands,) = ctx.saved_tensors
-    unit = ops.eye(bands.shape[-1], dtype=bands.dtype)
+    unit = ops.eye(bands.shape[-1], dtype=bands.dtype, device=bands.device)
     adjoint, form = ctx.form.adjoint(bands)
     return ctx.form.outer(solution(form, adjoint, unit), unit)

@@ -32,7 +32,7 @@ def cholesky_banded(x: BandedTensor, /, *, upper: bool = False) -> Any:
         return decline("the matrix is not Hermitian")
     n, width = x.shape[-1], max(x.lower, BLOCK)
     count = -(-n // width)
-    places = ops.reshape(ops.arange(count * width), (count, width))
+    places = ops.reshape(ops.arange(count * width, device=elements.device), (count, width))
     diagonal = _block(x, places[:, :, None], places[:, None, :])
     below = _block(x, places[1:, :, None], places[:-1, None, :])
     above = _block(x, places[:-1, :, None], places[1:, None, :])
@@ -44,8 +44,8 @@ def cholesky_banded(x: BandedTensor, /, *, upper: bool = False) -> Any:
         factors.append(linalg.cholesky(diagonal[..., k, :, :] - ops.matmul(lower[-1], left)))
     lower.append(ops.zeros_like(factors[-1]))
     stacked = ops.concat([ops.stack(factors, axis=-3), ops.stack(lower, axis=-3)], axis=-2)
-    columns = ops.arange(n)
-    rows = columns % width + ops.arange(x.lower + 1)[:, None]
+    columns = ops.arange(n, device=elements.device)
+    rows = columns % width + ops.arange(x.lower + 1, device=elements.device)[:, None]
     bands = stacked[..., columns // width + 0 * rows, rows, columns % width + 0 * rows]
     factor = BandedTensor(bands, lower=x.lower, upper=0)
     return ops.conj(ops.matrix_transpose(factor)) if upper else factor

@@ -121,8 +121,11 @@ def plain(factor: Any) -> Tensor:
     if isinstance(factor, Tensor):
         return factor
     rows, columns = factor.shape[-2:]
-    elements = factor.elements_at(ops.arange(rows)[:, None], ops.arange(columns))
-    made: Tensor = ops.matmul(factor, ops.eye(columns, dtype=factor.dtype)) if elements is NotImplemented else elements
+    places = [ops.arange(length, device=factor.device) for length in (rows, columns)]
+    elements = factor.elements_at(places[0][:, None], places[1])
+    if elements is NotImplemented:
+        elements = ops.matmul(factor, ops.eye(columns, dtype=factor.dtype, device=factor.device))
+    made: Tensor = elements
     return made
 
 

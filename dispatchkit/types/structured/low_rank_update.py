@@ -139,7 +139,7 @@ class LowRankUpdateTensor(StructuredTensor):
 def _capacity(low: LowRankTensor, spread: Tensor) -> Tensor:
     """Return ``I + right @ base⁻¹ @ left``, of shape (..., r, r)."""
     product = ops.matmul(low.right, spread)
-    capacity: Tensor = product + ops.eye(low.rank, dtype=product.dtype)
+    capacity: Tensor = product + ops.eye(low.rank, dtype=product.dtype, device=product.device)
     return capacity
 
 

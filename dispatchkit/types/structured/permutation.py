@@ -56,7 +56,7 @@ class PermutationTensor(StructuredTensor):
         self.dtype = np.dtype(dtype)
         if self.permutation.dtype.kind not in "iu" and self.permutation.size:
             raise TypeError(f"PermutationTensor: permutation must hold integers, not {self.permutation.dtype}")
-        places = ops.arange(self.permutation.shape[-1])
+        places = ops.arange(self.permutation.shape[-1], device=self.permutation.device)
         if not holds(ops.sort(self.permutation, axis=-1) == places, traced=True):
             raise ValueError("PermutationTensor: permutation must hold each of 0 to n-1 once")
 

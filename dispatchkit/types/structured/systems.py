@@ -74,7 +74,7 @@ class _Solution(autograd.Function):
     @staticmethod
     @override
     def forward(data: Tensor, columns: Tensor, form: Form) -> Tensor:
-        return ops.asarray(_solved_each(form, np.asarray(data.detach()), np.asarray(columns.detach())))
+        return ops.asarray(_solved_each(form, np.asarray(data.detach()), np.asarray(columns.detach()))).to(like=columns)
 
     @staticmethod
     @override

@@ -33,7 +33,7 @@ class Solution(autograd.Function):
     def forward(column: Tensor, row: Tensor, b: Tensor) -> Tensor:
         dtype = np.result_type(column.dtype, row.dtype, b.dtype)
         x = solution(*(np.asarray(t.detach()) for t in (column, row, b)))
-        return ops.asarray(x, dtype=dtype)
+        return ops.asarray(x, dtype=dtype).to(like=b)
 
     @staticmethod
     @override
@@ -74,7 +74,8 @@ class LogDeterminant(autograd.Function):
     @override
     def forward(column: Tensor, row: Tensor) -> tuple[Tensor, Tensor]:
         sign, logarithm = log_determinant(*(np.asarray(t.detach()) for t in (column, row)))
-        return ops.asarray(sign, dtype=column.dtype), ops.asarray(logarithm, dtype=column.dtype)
+        found = ops.asarray([sign, logarithm], dtype=column.dtype).to(like=column)
+        return found[0], found[1]
 
     @staticmethod
     @override
@@ -179,10 +180,10 @@ def _sums_of_inverse(column: Tensor, row: Tensor) -> Tensor:
     n = column.shape[0]
     ends = np.zeros((n, 2))
     ends[0, 0] = ends[-1, -1] = 1
-    solved = Solution.apply(column, row, ops.asarray(ends, dtype=column.dtype))
+    solved = Solution.apply(column, row, ops.asarray(ends, dtype=column.dtype).to(like=column))
     first, last = solved[:, 0], ops.flip(solved[:, -1])
-    offsets = ops.arange(1 - n, n, dtype=column.dtype)
-    weighted = _correlated(ops.arange(n, dtype=column.dtype) * first, last)
+    offsets = ops.arange(1 - n, n, dtype=column.dtype, device=column.device)
+    weighted = _correlated(ops.arange(n, dtype=column.dtype, device=column.device) * first, last)
     sums: Tensor = ((n - offsets) * _correlated(first, last) - 2 * weighted) / first[0]
     return sums
 
