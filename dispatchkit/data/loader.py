@@ -1,4 +1,4 @@
-"""`DataLoader`: batches of a data set, made in worker threads where wanted."""
+"""`DataLoader`: batches of a data set, made by workers where wanted."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from dispatchkit.data.collate import default_collate, default_convert
 from dispatchkit.data.dataset import IterableDataset
+from dispatchkit.data.processes import Processes, context_of
 from dispatchkit.data.progress import Progress, checked, state_of
 from dispatchkit.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from dispatchkit.data.sources import Source, Stream
@@ -27,11 +28,13 @@ class DataLoader:
     shuffle : whether to visit the items in random order, anew in each iteration
     sampler : iterable of indices, in place of `shuffle`
     batch_sampler : iterable of lists of indices, in place of `batch_size`, `shuffle`, `sampler` and `drop_last`
-    num_workers : number of threads that make batches ahead; 0 makes each where it is asked for
+    num_workers : number of workers that make batches ahead; 0 makes each where it is asked for
     collate_fn : makes a batch of a list of items; `default_collate` by default
     drop_last : whether to leave out a last batch that is smaller
     timeout : seconds to wait for a batch from a worker, 0 for as long as it takes
-    worker_init_fn : called with its number in each thread before its first batch
+    worker_init_fn : called with its number in each worker before its first batch
+    multiprocessing_context : for workers that are processes: how they are started, ``"spawn"`` by preference, or a
+        context of `multiprocessing`; None for threads
     generator : to shuffle with, and to spawn those of the batches from; by default the one that `manual_seed` sets
     prefetch_factor : number of batches per worker that are made ahead, 2 by default
     pin_memory, persistent_workers : False, for programs that pass it
@@ -48,6 +51,11 @@ class DataLoader:
     iterates; a stream is read by one worker. Workers are threads: they save time where the data set waits for files,
     or computes in NumPy and others that let threads run side by side. They end when an iteration does: at its end,
     after ``break`` or an exception, which wait for a second at most; Ctrl-C does not wait.
+
+    With a `multiprocessing_context` they are processes, for data sets that compute in Python. Each gets a pickled copy
+    of the data set, and sends pickled batches. The default dtype and ``no_grad`` hold in them, modes do not. What they
+    raise has the traceback of the process as a note. A script that starts them with ``"spawn"`` runs its loop under
+    ``if __name__ == "__main__":``.
 
     Random functions of dispatchkit that the data set or `collate_fn` calls without a generator draw from one of the
     batch, which is spawned in the order of the batches: their numbers do not depend on the workers either. Generators
@@ -82,15 +90,19 @@ class DataLoader:
         drop_last: bool = False,
         timeout: float = 0,
         worker_init_fn: Callable[[int], Any] | None = None,
+        multiprocessing_context: Any = None,
         generator: Generator | None = None,
         prefetch_factor: int | None = None,
         pin_memory: bool = False,
         persistent_workers: bool = False,
     ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor)
+        context_of(multiprocessing_context, num_workers)
         for option, wanted in (("pin_memory", pin_memory), ("persistent_workers", persistent_workers)):
             if wanted:
-                raise ValueError(f"DataLoader: {option} must be False, since workers are threads; found {wanted!r}")
+                raise ValueError(
+                    f"DataLoader: {option} must be False, since workers end with an iteration; found {wanted!r}"
+                )
         stream = isinstance(dataset, IterableDataset)
         given = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
         if stream:
@@ -124,6 +136,7 @@ class DataLoader:
         self.drop_last = drop_last
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
+        self.multiprocessing_context = multiprocessing_context
         self.generator = generator
         self.prefetch_factor = 2 if prefetch_factor is None and num_workers else prefetch_factor
         self._progress: Progress | None = None
@@ -144,19 +157,24 @@ class DataLoader:
         return progress.counted(self._from_workers(source, tasks))
 
     def _from_workers(self, source: Source, tasks: Iterator[Any]) -> Iterator[Any]:
+        context = context_of(self.multiprocessing_context, self.num_workers)
+        made: Any = source if context is None else Processes(context, source)
         batches = prefetched(
-            source.drawn,
+            made.drawn,
             tasks,
             workers=1 if isinstance(source, Stream) else self.num_workers,
             ahead=self.num_workers * (self.prefetch_factor or 1),
             timeout=self.timeout or None,
-            begin=source.begin,
-            stop=source.stop.set,
+            begin=made.begin,
+            stop=source.stop.set if context is None else made.stop,
         )
         try:
             yield from batches
         except TimeoutError as error:
             raise DataLoaderError(source.name, "a batch", f"timed out after {self.timeout} seconds") from error
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_progress": None}
 
     def _indices(self) -> Any:
         """Return what gives the tasks of an iteration; None for a stream."""

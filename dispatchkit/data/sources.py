@@ -52,6 +52,12 @@ class Source:
         self.name = type(loader.dataset).__name__
         self.stop = threading.Event()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "stop"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, stop=threading.Event())
+
     def drawn(self, task: tuple[Any, Generator]) -> Any:
         """Return the batch of a task, made with random numbers of its generator."""
         with drawing_from(task[1]):

@@ -509,6 +509,21 @@ def test_the_context_of_the_loop_holds_in_workers(workers: int) -> None:
             ValueError,
             "prefetch_factor option should be a positive integer, found 0",
         ),
+        (
+            {"dataset": [1], "multiprocessing_context": "spawn"},
+            ValueError,
+            "multiprocessing_context option could only be specified with num_workers > 0",
+        ),
+        (
+            {"dataset": [1], "num_workers": 1, "multiprocessing_context": "hatch"},
+            ValueError,
+            "multiprocessing_context option should be one of .*'spawn'.*, found 'hatch'",
+        ),
+        (
+            {"dataset": [1], "num_workers": 1, "multiprocessing_context": 3},
+            TypeError,
+            "multiprocessing_context option should be a str or a context, found int",
+        ),
         ({"dataset": [1], "batch_size": 0}, ValueError, "batch_size should be a positive integer value"),
         ({"dataset": [1], "shuffle": True, "sampler": [0]}, ValueError, "sampler option is mutually exclusive"),
         ({"dataset": [1], "batch_size": 2, "batch_sampler": [[0]]}, ValueError, "batch_sampler option is mutually"),
@@ -560,7 +575,9 @@ def test_rows_of_tensors_are_taken_by_one_index_for_each_batch(monkeypatch: pyte
 
 def test_options_of_processes_may_be_false() -> None:
     assert len(dk.data.DataLoader([1, 2], pin_memory=False, persistent_workers=False)) == 2
-    with pytest.raises(ValueError, match="pin_memory must be False, since workers are threads; found True"):
+    with pytest.raises(ValueError, match="pin_memory must be False, since workers end with an iteration; found True"):
         dk.data.DataLoader([1, 2], pin_memory=True)
-    with pytest.raises(ValueError, match="persistent_workers must be False, since workers are threads; found True"):
+    with pytest.raises(
+        ValueError, match="persistent_workers must be False, since workers end with an iteration; found True"
+    ):
         dk.data.DataLoader([1, 2], persistent_workers=True)
