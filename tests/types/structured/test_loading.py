@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,20 @@ print(before, between, types.ScalarTensor.__module__, "StructuredTensor" in vars
 def test_every_name_is_there() -> None:
     assert set(dk.types.__all__) <= {*dir(dk.types)}
     assert all(getattr(dk.types, name).__module__ == "dispatchkit.types" for name in dk.types.__all__)
+
+
+def test_type_checkers_see_the_names_that_load() -> None:
+    # Listed twice, since type checkers read imports alone and a program needs the names before it imports them.
+    tree = ast.parse(Path(dk.types.__file__ or "").read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    seen = {(alias.asname, node.module) for node in imports for alias in node.names}
+    assert {name for name, _ in seen} == set(dk.types.__all__) - {"MetadataTensor"}
+    for name, module in seen:
+        assert getattr(import_module(module or ""), name or "") is getattr(dk.types, name or "")
+    structured = import_module("dispatchkit.types.structured")
+    public = {name for name in structured.__all__ if isinstance(getattr(structured, name), type)}
+    assert public - {"LogdetEstimate"} <= set(dk.types.__all__)
 
 
 def test_another_name_is_an_attribute_error() -> None:
