@@ -159,9 +159,9 @@ class Chain:
         return result
 
     def error(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], declined: list[tuple[type, str]]
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], declined: list[tuple[type, str]], brief: bool = False
     ) -> NoImplementationError:
-        """Return the error that says who declined and what would help."""
+        """Return the error that says who declined and, unless `brief`, what would help."""
         operation = self.operation
         reasons = dict(zip(map(id, self.steps), declined, strict=False))
         asked = pop_mode_declines()
@@ -176,8 +176,8 @@ class Chain:
             "method": operation.types.method,
             "types": [type_name(cls) for cls in self.types],
             "asked": asked,
-            "nearest": _nearest(operation, self.types),
-            "stub": stub_for(operation, operation.parameters.key(args, kwargs)),
+            "nearest": [] if brief else _nearest(operation, self.types),
+            "stub": "" if brief else stub_for(operation, operation.parameters.key(args, kwargs)),
         }
         refused = [step.rule.refusal(args, kwargs) for step in self.steps if step.rule is not None]
         arguments = [text for texts in refused for text in texts]

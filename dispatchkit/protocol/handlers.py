@@ -189,9 +189,9 @@ class Rule:
         """Return how many positions the rule names a type for."""
         return sum(cls is not ANY for cls in self.types)
 
-    def serves(self, asked: type, order: Callable[[type], Sequence[type]]) -> bool:
-        """Return whether one of the rule's types is the asked one or a superclass of it."""
-        return any(cls is not ANY and position_distance(asked, cls, order) is not None for cls in self.types)
+    def serves(self, counted: Sequence[type]) -> bool:
+        """Return whether one of the rule's types is among what the asked one counts as."""
+        return any(cls is not ANY and cls in counted for cls in self.types)
 
 
 def position_distance(found: type, wanted: type, order: Callable[[type], Sequence[type]]) -> int | None:

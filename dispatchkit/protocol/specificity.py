@@ -29,10 +29,11 @@ def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:
 
 def _ranked(operation: Overridable, key: Key, cls: type, rules: Iterable[Any], source: Outcome) -> list[Step]:
     order = operation.types.counts_as
+    counted = order(cls)
     fitting: list[tuple[tuple[int, ...], Rule]] = []
     for reference in list(rules):
         rule = reference()
-        if rule is None or not rule.serves(cls, order):
+        if rule is None or not rule.serves(counted):
             continue
         far = rule.distances(key, operation.parameters, cls, order)
         if far is not None:

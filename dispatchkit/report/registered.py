@@ -102,7 +102,7 @@ def rules(of: type | Kind | Callable[..., Any], /) -> RuleList:
     if isinstance(of, Kind):
         return _described(rule for rule in protocol.handlers.of_kinds() if rule.target == of)
     if isinstance(of, type):
-        return _described(rule for rule in protocol.rules() if rule.serves(of, protocol.types.counts_as))
+        return _described(rule for rule in protocol.rules() if rule.serves(protocol.types.counts_as(of)))
     return _described(protocol.handlers.for_calls(operation_of(protocol, of)))
 
 

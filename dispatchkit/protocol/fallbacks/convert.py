@@ -48,10 +48,11 @@ class Convert(FallbackStrategy):
         if operation.loses_change(key, {cls}):
             return f"{operation.name} would change what it converts to, and the change be lost"
         types = operation.types
-        others = [one for one in types.participating(key) if one is not cls and self.name in types.fallback(one).names]
         present = types.participating(key)
-        declined = {id(step.rule) for one in present for step in rule_steps(operation, key, one)}
-        for target, paths in _plans(operation, [cls, *others]):
+        others = [one for one in present if one is not cls and self.name in types.fallback(one).names]
+        plans = _plans(operation, [cls, *others])
+        declined = {id(step.rule) for one in present for step in rule_steps(operation, key, one)} if plans else ()
+        for target, paths in plans:
             then = key
             for source in paths:
                 then = replaced(then, {source}, target)
@@ -92,8 +93,9 @@ def _answers(operation: Overridable, key: Key, target: type, declined: Container
     if target is types.base or not left:
         return all(types.takes_default(cls) for cls in left)
     own_method = types.own_method(target) is not None and not types.is_generated(target)
-    rules = any(id(step.rule) not in declined for step in rule_steps(operation, key, target))
-    return own_method or rules or types.takes_default(target)
+    if own_method or types.takes_default(target):
+        return True
+    return any(id(step.rule) not in declined for step in rule_steps(operation, key, target))
 
 
 def _converting(operation: Overridable, key: Key, paths: Paths) -> Callable[..., Any]:

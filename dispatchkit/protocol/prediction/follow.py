@@ -265,7 +265,7 @@ class _Walk:
             order.append(type_name(base))
         name, who = operation.qualified_name, tuple(order)
         if not possible:
-            error = first_line(chain.error(args, kwargs, []))
+            error = first_line(chain.error(args, kwargs, [], brief=True))
             return Prediction(name, key, who, tuple(asked), error=error), None
         first, result = possible[0]
         outcome = first.outcome or REFUSED

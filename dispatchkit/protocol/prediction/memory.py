@@ -41,6 +41,9 @@ class Memory:
         self._layouts: dict[Hashable, Any] = {}
         self._bound: set[Hashable] = set()
         self._held: dict[int, Any] = {}
+        # Equal parts of many calls, each kept once.
+        self._stand_ins: dict[Hashable, Hashable] = {}
+        self._marks: dict[frozenset[Mark], frozenset[Mark]] = {}
 
     def supposing(self, supposed: Mapping[Overridable, type]) -> Memory:
         """Return a memory for the same calls with further rules taken to be there."""
@@ -92,16 +95,18 @@ class Memory:
 
     def keep(self, token: Hashable, met: set[Mark], found: Prediction, result: Any) -> None:
         """Remember what was found of a call."""
-        self._calls[token] = (frozenset(met), found, result)
+        marks = frozenset(met)
+        self._calls[token] = (self._marks.setdefault(marks, marks), found, result)
 
     def _token(self, value: Any) -> Hashable:
         cls = type(value)
         if issubclass(cls, StandIn):
             given = None if value._given is None else self._identity(value._given)
             field = None if value._field is None else self._token(value._field)
-            return (StandIn, value._classes, self._token(value._layout), value._origin, given, field)
+            found = (StandIn, value._classes, value._layout, value._origin, given, field)
+            return self._stand_ins.setdefault(found, found)
         if cls is Layout:
-            return (Layout, value.shape, value.dtype)
+            return value  # type: ignore[no-any-return]
         if cls in ATOMS:
             return (cls, value)
         if cls in NUMBERS:

@@ -51,7 +51,7 @@ class _Alike:
             target = rule.target
             own = [target] if isinstance(target, Overridable) else [o for o in everything if target in o.kind.lineage()]
             for cls, ruled in self.ruled.items():
-                if rule.serves(cls, protocol.types.counts_as):
+                if rule.serves(protocol.types.counts_as(cls)):
                     ruled.update(operation.qualified_name for operation in own)
         self.stand_ins: dict[Any, type] = {}
         self.decided: dict[Any, Decision] = {}

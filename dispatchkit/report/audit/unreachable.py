@@ -73,7 +73,7 @@ class Reach:
         everywhere = {kind for operation in listed for kind in operation.kind.lineage()}
         for rule in self.protocol.rules():
             target = rule.target
-            if not any(rule.serves(cls, self.protocol.types.counts_as) for cls in self.own):
+            if not any(rule.serves(self.protocol.types.counts_as(cls)) for cls in self.own):
                 continue
             if isinstance(target, Overridable) and target in chosen:
                 found = self._judged(rule, [target])

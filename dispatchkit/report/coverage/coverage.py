@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, overload
 
@@ -353,7 +355,8 @@ def coverage(
     memory = Memory()
     surveys = [Survey(protocol, one, closed, memory) for one in types]
     if samples is None:
-        reports = list(map(_dry, surveys))
+        with _uncollected():
+            reports = list(map(_dry, surveys))
     else:
         reports = _measured(protocol, surveys, list(samples), list(companions), progress)
     return CoverageSet(tuple(reports)) if isinstance(cls, (list, tuple)) else reports[0]
@@ -363,6 +366,18 @@ def _dry(survey: Survey) -> Coverage:
     with measuring():
         rows = tuple(survey.row(operation) for operation in survey.protocol.operations.values())
     return Coverage(type_name(survey.cls), rows, survey=survey)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Pause the garbage collector, which would look again and again at predictions, of which all are kept."""
+    paused = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if paused:
+            gc.enable()
 
 
 def _measured(
