@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing import companions as beside
 from dispatchkit.testing import concurrency, forms, objects, transforms
-from dispatchkit.testing.examination import examination
+from dispatchkit.testing.examination import examination, found_by
 from dispatchkit.testing.findings import Failure
 from dispatchkit.testing.foreign_types import foreign_types
 from dispatchkit.testing.subject import Subject
@@ -34,7 +34,7 @@ class Check:
 
     name: str
     about: str
-    of_operation: Callable[[Subject, Overridable], Found] | None = None
+    of_operation: Callable[[Subject, Overridable], Iterable[Failure | None]] | None = None
     of_type: Callable[[Subject], Found] | None = None
 
 
@@ -50,7 +50,7 @@ def _on_values(name: str, about: str) -> Check:
 
 
 def _on_calls(name: str, function: Callable[[Subject, Overridable], Found]) -> Check:
-    return Check(name, _about(function), function)
+    return Check(name, _about(function), partial(found_by, function))
 
 
 def _on_type(name: str, function: Callable[[Subject, Any], Found]) -> Check:
@@ -88,7 +88,7 @@ CHECKS = {
         Check(
             "gradient",
             _about(transforms.gradient),
-            transforms.gradient,
+            partial(found_by, transforms.gradient),
             partial(_of_samples, transforms.dense_gradient),
         ),
         _on_calls("second", transforms.second),

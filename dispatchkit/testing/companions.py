@@ -213,7 +213,7 @@ def _refused(subject: Subject, call: Call, error: Exception) -> Failure | None:
 
 def _refused_again(subject: Subject, call: Call) -> Failure | None:
     try:
-        subject.dense_call(call.operation, *call.make(subject))
+        call.expected(subject)
     except Exception as error:  # noqa: BLE001  # that it is raised is what counts
         return _refused(subject, call, error)
     return None

@@ -124,11 +124,13 @@ def _two_calls(subject: Subject, operation: Overridable) -> list[Call]:
 
 
 def _failure(check: str, subject: Subject, call: Call, found: Any, expected: list[Reading]) -> Failure | None:
-    name, text = call.operation.qualified_name, call.text(subject)
     if isinstance(found, BaseException):
-        return Failure(check, name, text, described(found), "what one gives alone", made=call)
-    difference = alike(found, expected)
-    return None if difference is None else Failure(check, name, text, *difference, made=call)
+        difference: tuple[str, str] | None = described(found), "what one gives alone"
+    else:
+        difference = alike(found, expected)
+    if difference is None:
+        return None
+    return Failure(check, call.operation.qualified_name, call.text(subject), *difference, made=call)
 
 
 def _files(subject: Subject, operation: Overridable) -> set[str]:

@@ -23,7 +23,7 @@ from dispatchkit.testing.instances import copied
 from dispatchkit.testing.invariants import comparable, is_determined
 from dispatchkit.testing.subject import Subject, members
 
-__all__ = ["Examination", "Snapshot", "examination", "fails", "lost_metadata"]
+__all__ = ["Examination", "Snapshot", "examination", "fails", "found_by", "lost_metadata"]
 
 
 Novelty = tuple[Any, ...]
@@ -83,12 +83,19 @@ def examination(subject: Subject, operation: Overridable) -> Examination:
     return known[operation]
 
 
+def found_by(
+    check: Callable[..., Iterator[Failure | None]], subject: Subject, operation: Overridable
+) -> list[Failure | None]:
+    """Return what a check finds of an operation, made at the first request."""
+    known: dict[Overridable, list[Failure | None]] = subject.memory.setdefault(check.__name__, {})
+    if operation not in known:
+        known[operation] = list(check(subject, operation))
+    return known[operation]
+
+
 def fails(subject: Subject, operation: Overridable, check: Callable[..., Iterator[Failure | None]]) -> bool:
     """Return whether a check finds an operation wrong, for checks that build on it."""
-    known = subject.memory.setdefault(check.__name__, {})
-    if operation not in known:
-        known[operation] = any(check(subject, operation))
-    return bool(known[operation])
+    return any(found_by(check, subject, operation))
 
 
 def _examine(subject: Subject, operation: Overridable) -> Examination:
@@ -106,7 +113,7 @@ def _examine(subject: Subject, operation: Overridable) -> Examination:
 def _note(subject: Subject, found: Examination, call: Call) -> bool:
     """Make a call, and note what came of it; return whether it entered a rule."""
     try:
-        expected = subject.dense_call(call.operation, *call.make(subject))
+        expected = call.expected(subject)
     except Exception:  # noqa: BLE001  # a call that plain tensors refuse is none to compare with
         return False
     found.calls.append(call)
@@ -157,7 +164,7 @@ def _looked_at(subject: Subject, call: Call, expected: Any) -> tuple[bool, list[
 def _again(subject: Subject, check: str, call: Call) -> Failure | None:
     """Return the failure of a check on one call, None where it passes."""
     try:
-        expected = subject.dense_call(call.operation, *call.make(subject))
+        expected = call.expected(subject)
     except Exception:  # noqa: BLE001  # there is nothing to compare with
         return None
     return next((one for one in _looked_at(subject, call, expected)[1] if one.check == check), None)
@@ -198,8 +205,7 @@ def _fault(subject: Subject, call: Call, result: Any, expected: Any) -> Failure 
         bare = call.without(name)
         if not bare.is_valid(subject):
             continue
-        without = subject.dense_call(call.operation, *bare.make(subject))
-        if _difference(subject, call, result, without) is None:
+        if _difference(subject, call, result, bare.expected(subject)) is None:
             return _failure("keywords", subject, call, f"what a call without '{name}' gives", f"'{name}' honoured")
     return _failure(found[0], subject, call, *found[1:])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -56,6 +57,7 @@ class Subject:
     operations : the overridable functions with array arguments
     memory : what checks have found out, by check and operation, for those that build on them
     looked_into : by instance and rules the operation that stands for the calls of all
+    dense_results : what calls give on plain tensors, or raise
     by_fallback : operations that stand for all those that no rule answers
     wrong_dense : what is wrong with dense forms, None before they are looked at
     pending : the rules of the type that no call has entered so far, None before the first call
@@ -97,6 +99,7 @@ class Subject:
         self.memory: dict[str, dict[Overridable, Any]] = {}
         self.looked_into: dict[Any, Overridable] = {}
         self.by_fallback: set[Overridable] = set()
+        self.dense_results: WeakKeyDictionary[Any, tuple[Any, Exception | None]] = WeakKeyDictionary()
         self.wrong_dense: list[Any] | None = None
         self.pending: set[Any] | None = None
         chosen = (

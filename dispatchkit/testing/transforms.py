@@ -93,7 +93,6 @@ def _compared(name: str, subject: Subject, call: Call, transformed: Transformed,
         return None
     if not expected or not all(np.all(np.isfinite(one)) for one in expected):
         return None  # at a point without a derivative there is nothing to compare with
-    text = call.text(subject)
     try:
         found = transformed(_function(subject, call, dense=False), instances)
     except subject.refusals:
@@ -102,7 +101,8 @@ def _compared(name: str, subject: Subject, call: Call, transformed: Transformed,
         return None  # a Function without jvp refuses, as it should
     except Exception as error:  # noqa: BLE001  # what a handler raises is what is looked for
         note = f" ({advice})" if isinstance(error, TransformError) else ""
-        return Failure(name, call.operation.qualified_name, text, described(error) + note, "no exception", made=call)
+        text, found = call.text(subject), described(error) + note
+        return Failure(name, call.operation.qualified_name, text, found, "no exception", made=call)
     if all(close(one, other) for one, other in zip(found, expected, strict=True)):
         return None
     if not any(map(np.any, expected)) and not all(np.all(np.isfinite(one)) for one in found):
@@ -112,7 +112,7 @@ def _compared(name: str, subject: Subject, call: Call, transformed: Transformed,
     return Failure(
         name,
         call.operation.qualified_name,
-        text,
+        call.text(subject),
         ", ".join(map(shown, found)) + note,
         ", ".join(map(shown, expected)),
         made=call,
