@@ -15,8 +15,9 @@ from typing import Any
 from dispatchkit.protocol.instance import TensorFunctionMode, tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing.calls import Call
+from dispatchkit.testing.differences import described
 from dispatchkit.testing.examination import fails
-from dispatchkit.testing.findings import Failure, Reading, alike, described, readings
+from dispatchkit.testing.findings import Failure, Reading, alike, readings
 from dispatchkit.testing.forms import repeatable
 from dispatchkit.testing.subject import Subject
 

@@ -12,16 +12,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from dispatchkit.protocol.handlers import Rule, type_name
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing.calls import Arguments, Call, calls_of, variations_of
+from dispatchkit.testing.differences import described, difference, members, same, shown
 from dispatchkit.testing.entered import entering, noting
-from dispatchkit.testing.findings import Failure, described, different, same, shown
+from dispatchkit.testing.findings import Failure
 from dispatchkit.testing.instances import copied
-from dispatchkit.testing.invariants import comparable, is_determined
-from dispatchkit.testing.subject import Subject, members
+from dispatchkit.testing.invariants import determined, is_determined
+from dispatchkit.testing.subject import Subject
 
 __all__ = ["Examination", "Snapshot", "examination", "fails", "found_by", "lost_metadata"]
 
@@ -196,12 +195,10 @@ def _opened(subject: Subject, call: Call, args: Any, kwargs: Any, result: Any) -
 
 def _fault(subject: Subject, call: Call, result: Any, expected: Any) -> Failure | None:
     """Return in what a result differs from the right one."""
-    if _form_of(result) != _form_of(expected):
-        return _failure("container", subject, call, _form_of(result), _form_of(expected))
     found = _difference(subject, call, result, expected)
     if found is None:
         return None
-    for name in call.options():
+    for name in call.options() if found[0] != "container" else ():
         bare = call.without(name)
         if not bare.is_valid(subject):
             continue
@@ -210,21 +207,14 @@ def _fault(subject: Subject, call: Call, result: Any, expected: Any) -> Failure 
     return _failure(found[0], subject, call, *found[1:])
 
 
-def _form_of(result: Any) -> str:
-    """Return what holds the arrays of a result: a tuple, a named one, a list, or nothing."""
-    return f"a {type_name(type(result))}" if isinstance(result, (tuple, list)) else "one result"
-
-
 def _difference(subject: Subject, call: Call, result: Any, expected: Any) -> tuple[str, str, str] | None:
-    operation = call.operation
-    if not is_determined(operation):
-        result, expected = ([np.zeros_like(subject.array(one)) for one in members(r)] for r in (result, expected))
-        return different(subject, result, expected)
     try:
-        result, expected = (comparable(subject, operation, one) for one in (result, expected))
+        dense = subject.dense(result)
     except Exception as error:  # noqa: BLE001  # a result of the wrong form, shown with what it led to
         return "value", f"{shown(result)}, whose dense form raises {described(error)}", shown(expected)
-    return different(subject, result, expected, call.given(subject))
+    compared = determined(call.operation, dense, expected)
+    found = difference(*compared, call.given(subject), values=is_determined(call.operation))
+    return None if found is None else found[:3]
 
 
 def lost_metadata(check: str, subject: Subject, call: Call, arguments: Arguments, result: Any) -> Iterator[Failure]:

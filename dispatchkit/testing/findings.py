@@ -7,22 +7,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from dispatchkit.protocol.handlers import type_name
-from dispatchkit.testing.subject import Subject, members
+from dispatchkit.testing.differences import described, difference, members, same, shown
+from dispatchkit.testing.subject import Subject
 
 __all__ = [
     "Conformance",
     "ConformanceError",
     "Failure",
     "alike",
-    "close",
-    "described",
     "different",
     "readings",
-    "same",
-    "shown",
 ]
 
 SHOWN = 20  # failures of one check that a message lists
@@ -130,51 +125,15 @@ class ConformanceError(AssertionError):
         return str(self.conformance)
 
 
-def same(found: Any, expected: Any) -> bool:
-    """Return whether two values are equal, arrays element by element, NaN to NaN."""
-    if found is expected:
-        return True
-    try:
-        a, b = np.asarray(found), np.asarray(expected)
-        if object in (a.dtype, b.dtype):
-            return bool(found == expected)
-        return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
-    except (TypeError, ValueError):
-        return False
-
-
 def different(subject: Subject, found: Any, expected: Any, given: Iterable[Any] = ()) -> tuple[str, str, str] | None:
-    """Compare a result with the right one.
-
-    Parameters
-    ----------
-    subject : the type under test
-    found, expected : the results
-    given : what they were computed from: a result is no more exact than the numbers that went in
-
-    Returns
-    -------
-    None where they agree; else in what they differ (``"shape"``, ``"value"`` or ``"dtype"``) and both as text
-    """
-    ours, theirs = list(members(found)), list(members(expected))
-    if len(ours) != len(theirs):
-        return "value", f"{len(ours)} results", f"{len(theirs)} results"
-    for one, other in zip(ours, theirs, strict=True):
-        try:
-            mine = subject.array(one)
-        except Exception as error:  # noqa: BLE001  # whatever to_dense() of a wrong result raises is shown
-            return "value", f"{type_name(type(one))}, whose dense form raises {described(error)}", shown(other)
-        right = subject.array(other)
-        if not isinstance(mine, np.ndarray) or not isinstance(right, np.ndarray):
-            if not same(mine, right):
-                return "value", repr(one), shown(right)
-        elif mine.shape != right.shape:
-            return "shape", f"shape {mine.shape}", f"shape {right.shape}"
-        elif not close(mine, right) and not close(mine, right, max(map(rounding, given := [*given]), default=0.0)):
-            return "value", shown(mine), shown(right)
-        elif mine.dtype != right.dtype:
-            return "dtype", str(mine.dtype), str(right.dtype)
-    return None
+    """Compare a result with the right one, both dense: in what they differ and both as text, as `difference` says."""
+    try:
+        dense = subject.dense(found)
+    except Exception as error:  # noqa: BLE001  # whatever to_dense() of a wrong result raises is shown
+        text = f"{type_name(type(found))}, whose dense form raises {described(error)}"
+        return "value", text, shown(subject.dense(expected))
+    differs = difference(dense, subject.dense(expected), given)
+    return None if differs is None else differs[:3]
 
 
 class Reading(NamedTuple):
@@ -205,37 +164,6 @@ def alike(found: list[Reading], expected: list[Reading]) -> tuple[str, str] | No
         if not all(same(one.carried[name], other.carried[name]) for name in other.carried):
             return repr(one.carried), repr(other.carried)
     return None
-
-
-def close(found: Any, expected: Any, eps: float = 0.0) -> bool:
-    """Return whether arrays agree to half the digits of the coarser of their dtypes, or of what has `eps`."""
-    if found.dtype.kind not in "fc" and expected.dtype.kind not in "fc":
-        return bool(np.array_equal(found, expected))
-    if "b" in (found.dtype.kind, expected.dtype.kind):
-        return False
-    tolerance = max(eps, *map(rounding, (found, expected))) ** 0.5
-    finite = np.abs(expected[np.isfinite(expected)])
-    scale = float(finite.max()) if finite.size else 1.0
-    return bool(np.allclose(found, expected, rtol=tolerance, atol=tolerance * max(scale, 1.0), equal_nan=True))
-
-
-def rounding(value: Any) -> float:
-    """Return the rounding error of an array's dtype, 0 of what holds no floating-point numbers."""
-    dtype = getattr(value, "dtype", None)
-    return float(np.finfo(dtype).eps) if isinstance(dtype, np.dtype) and dtype.kind in "fc" else 0.0
-
-
-def shown(value: Any) -> str:
-    """Return a value as a message shows it."""
-    if isinstance(value, np.ndarray):
-        return np.array2string(value, threshold=12, precision=8, separator=", ")
-    return repr(value)
-
-
-def described(error: BaseException) -> str:
-    """Return an exception as a message shows it: its class and the first line of its text."""
-    text = str(error).partition("\n")[0]
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _indented(text: str) -> str:

@@ -12,8 +12,9 @@ from dispatchkit.protocol.members import REFLECTED
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.testing.calls import Call
+from dispatchkit.testing.differences import described
 from dispatchkit.testing.examination import examination
-from dispatchkit.testing.findings import Failure, described
+from dispatchkit.testing.findings import Failure
 from dispatchkit.testing.subject import Subject
 
 __all__ = ["foreign_types"]

@@ -19,8 +19,9 @@ from dispatchkit.protocol.members import REFLECTED, Property
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing.calls import Call, arguments_text
 from dispatchkit.testing.companions import COMPANIONS
+from dispatchkit.testing.differences import described
 from dispatchkit.testing.examination import Snapshot, examination, fails
-from dispatchkit.testing.findings import Failure, Reading, alike, described, different, readings
+from dispatchkit.testing.findings import Failure, Reading, alike, different, readings
 from dispatchkit.testing.invariants import comparable, is_determined
 from dispatchkit.testing.subject import Subject
 

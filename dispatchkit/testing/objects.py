@@ -13,7 +13,8 @@ import numpy as np
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.func.containers import arrays_of
 from dispatchkit.tensor import Tensor
-from dispatchkit.testing.findings import Failure, alike, described, different, readings, same, shown
+from dispatchkit.testing.differences import described, same, shown
+from dispatchkit.testing.findings import Failure, alike, different, readings
 from dispatchkit.testing.instances import NEGATIVE, of_fields, varied
 from dispatchkit.testing.subject import Subject
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
-
-import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import NoImplementationError
@@ -17,10 +15,11 @@ from dispatchkit.protocol.instance import disable_dispatch, tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
+from dispatchkit.testing.differences import arrayed
 from dispatchkit.testing.instances import Samples, anew, drawn, from_fields, is_strategy
 from dispatchkit.tree import with_members
 
-__all__ = ["Law", "Samples", "Subject", "members"]
+__all__ = ["Law", "Samples", "Subject"]
 
 # Gives what a result is to carry: of the function, and of what each of its array arguments carries, None if nothing.
 Law = Callable[[Any, list[Any]], Any]
@@ -152,10 +151,7 @@ class Subject:
 
     def array(self, value: Any) -> Any:
         """Return the elements of an argument or result as a NumPy array; what holds none as it is."""
-        found = self.dense(value)
-        if isinstance(found, Tensor):
-            return np.array(found.detach().numpy())
-        return np.array(found) if isinstance(found, (int, float, complex, np.generic, np.ndarray)) else found
+        return arrayed(self.dense(value))
 
     def dense_call(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call on plain tensors."""
@@ -186,12 +182,3 @@ class Subject:
 def _plain_copy(x: Any) -> Any:
     with disable_dispatch():
         return tensor_namespace.clone(x)
-
-
-def members(result: Any) -> Iterator[Any]:
-    """Yield the arrays of a result."""
-    if isinstance(result, (tuple, list)):
-        for one in result:
-            yield from members(one)
-    else:
-        yield result

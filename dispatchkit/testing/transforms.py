@@ -19,10 +19,11 @@ from dispatchkit.func.containers import arrays_of, is_floating, mapped
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.calls import Call
+from dispatchkit.testing.differences import close, described, members, shown
 from dispatchkit.testing.examination import examination, fails
-from dispatchkit.testing.findings import Failure, close, described, shown
+from dispatchkit.testing.findings import Failure
 from dispatchkit.testing.invariants import comparable, is_determined
-from dispatchkit.testing.subject import Subject, members
+from dispatchkit.testing.subject import Subject
 
 __all__ = ["dense_gradient", "forward", "gradient", "second", "vmapped"]
 

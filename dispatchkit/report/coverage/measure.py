@@ -13,7 +13,6 @@ from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.densify import separate_ledger
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import Rule, type_name
-from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.protocol.prediction.declining import promise_of, promise_of_rule
@@ -23,11 +22,11 @@ from dispatchkit.report.coverage.compare import densified, gradient_mismatch, mi
 from dispatchkit.report.coverage.operands import Call, Operand, Subject
 from dispatchkit.report.coverage.rows import FAULTS, STRUCTURED, MeasuredRow, rank, typical
 from dispatchkit.report.coverage.survey import Survey, family, outcome_of, rule_entries
+from dispatchkit.testing.differences import difference
+from dispatchkit.testing.invariants import is_determined
 
 __all__ = ["measured_row"]
 
-# Whose elements are whatever the memory held.
-UNDETERMINED = ("empty_like",)
 REPEATS = 3
 
 
@@ -177,11 +176,11 @@ def _fault(
         return "wrong type", broken
     operation = call.operation
     comparable = all(_to_dense(protocol, operand) is not None for operand in call.operands())
-    drawn = operation.kind is kinds.random or operation.name in UNDETERMINED
+    drawn = not is_determined(operation)
     want, plain_after = call.on_plain()
     try:
         got = densified(protocol, result)
-        found = mismatch(operation.name, got, densified(protocol, want), values=comparable and not drawn)
+        found = mismatch(operation, got, densified(protocol, want), values=comparable and not drawn)
         if found is None and comparable:
             found = _changed(protocol, operation, after, plain_after)
     except Exception as error:  # noqa: BLE001  # a result that cannot become dense is no result
@@ -201,9 +200,9 @@ def _changed(
         operation.parameters.values(*after), operation.parameters.values(*plain_after), strict=True
     ):
         if protocol.types.participates(type(value)):
-            found = mismatch("", densified(protocol, value), densified(protocol, plain))
+            found = difference(densified(protocol, value), densified(protocol, plain))
             if found is not None:
-                return "wrong value", f"argument '{p.name}' is left changed: {found[1]}"
+                return "wrong value", f"argument '{p.name}' is left changed: {found.brief}"
     return None
 
 

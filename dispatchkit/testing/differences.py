@@ -1,0 +1,153 @@
+"""What two results differ in: the one comparison that the checks of `check_type` and measured coverage make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dispatchkit.protocol.handlers import type_name
+from dispatchkit.tensor import Tensor
+
+__all__ = ["OPAQUE", "Difference", "arrayed", "close", "described", "difference", "members", "same", "shown"]
+
+# Stands for an array that has no dense form, of which nothing is compared.
+OPAQUE = object()
+NUMBERS = (bool, int, float, complex, np.generic)
+
+
+class Difference(NamedTuple):
+    """In what a result differs from the right one.
+
+    Attributes
+    ----------
+    aspect : ``"container"``, ``"shape"``, ``"value"`` or ``"dtype"``
+    found, expected : both as text
+    brief : the same in a line, of arrays where they differ most
+    """
+
+    aspect: str
+    found: str
+    expected: str
+    brief: str
+
+
+def difference(found: Any, expected: Any, given: Iterable[Any] = (), *, values: bool = True) -> Difference | None:
+    """Compare a dense result with the right one.
+
+    Parameters
+    ----------
+    found, expected : plain tensors and other values, or tuples and lists of them
+    given : what they were computed from: a result is no more exact than the numbers that went in
+    values : whether elements are compared, and not containers, shapes and dtypes alone
+
+    Returns
+    -------
+    the first difference, None where they agree
+    """
+    ours, theirs = list(members(found)), list(members(expected))
+    forms = [type(one) if isinstance(one, (tuple, list)) else None for one in (found, expected)]
+    if forms[0] is not forms[1] or len(ours) != len(theirs):
+        counted = len(ours) != len(theirs)
+        texts = [
+            f"{len(each)} results" if counted and form is not None else f"a {type_name(type(one))}"
+            for one, form, each in zip((found, expected), forms, (ours, theirs), strict=True)
+        ]
+        return Difference("container", *texts, " instead of ".join(texts))
+    exactness = cache(lambda: max(map(rounding, given), default=0.0))
+    pairs = (_of_pair(*pair, exactness, values) for pair in zip(ours, theirs, strict=True))
+    return next((one for one in pairs if one is not None), None)
+
+
+def _of_pair(found: Any, expected: Any, exactness: Callable[[], float], values: bool) -> Difference | None:
+    if found is OPAQUE:
+        return None
+    if isinstance(expected, Tensor) and not isinstance(found, (Tensor, *NUMBERS)):
+        text = f"a {type_name(type(found))}"
+        return Difference("container", text, "an array", f"{text} instead of an array")
+    mine, right = arrayed(found), arrayed(expected)
+    if not isinstance(mine, np.ndarray) or not isinstance(right, np.ndarray):
+        alike = not values or same(mine, right)
+        return None if alike else Difference("value", repr(found), shown(right), f"{found!r} instead of {right!r}")
+    if mine.shape != right.shape:
+        texts = f"shape {mine.shape}", f"shape {right.shape}"
+        return Difference("shape", *texts, f"{texts[0]} instead of {right.shape}")
+    if values and not close(mine, right) and not close(mine, right, exactness()):
+        return Difference("value", shown(mine), shown(right), _furthest(mine, right))
+    if mine.dtype != right.dtype:
+        return Difference("dtype", str(mine.dtype), str(right.dtype), f"dtype {mine.dtype} instead of {right.dtype}")
+    return None
+
+
+def _furthest(found: Any, expected: Any) -> str:
+    """Return where two arrays of one shape differ most."""
+    if found.dtype.kind not in "fciub" or not expected.size:
+        return "other elements"
+    far = np.abs(np.subtract(found, expected, dtype=np.result_type(found, expected, np.float64)))
+    alike = (found == expected) | (np.isnan(found) & np.isnan(expected))
+    place = np.unravel_index(int(np.argmax(np.where(alike, 0, np.where(np.isnan(far), np.inf, far)))), expected.shape)
+    index = f" at {tuple(map(int, place))}" if expected.ndim else ""
+    return f"{found[place]:.6g} instead of {expected[place]:.6g}{index}"
+
+
+def members(result: Any) -> Iterator[Any]:
+    """Yield the arrays of a result."""
+    if isinstance(result, (tuple, list)):
+        for one in result:
+            yield from members(one)
+    else:
+        yield result
+
+
+def arrayed(value: Any) -> Any:
+    """Return the elements of a plain tensor or number as a NumPy array of its own; what holds none as it is."""
+    if isinstance(value, Tensor):
+        return np.array(value.detach().numpy())
+    return np.array(value) if isinstance(value, (*NUMBERS, np.ndarray)) else value
+
+
+def same(found: Any, expected: Any) -> bool:
+    """Return whether two values are equal, arrays element by element, NaN to NaN."""
+    if found is expected:
+        return True
+    try:
+        a, b = np.asarray(found), np.asarray(expected)
+        if object in (a.dtype, b.dtype):
+            return bool(found == expected)
+        return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
+    except (TypeError, ValueError):
+        return False
+
+
+def close(found: Any, expected: Any, eps: float = 0.0) -> bool:
+    """Return whether arrays agree to about half the digits of the coarser of their dtypes, or of what has `eps`."""
+    if found.dtype.kind not in "fc" and expected.dtype.kind not in "fc":
+        return bool(np.array_equal(found, expected))
+    if "b" in (found.dtype.kind, expected.dtype.kind):
+        return False
+    eps = max(eps, *map(rounding, (found, expected)))
+    tolerance = 4e-3 if eps > 1e-6 else 1e-4 if eps > 1e-12 else eps**0.5
+    finite = np.abs(expected[np.isfinite(expected)])
+    scale = float(finite.max()) if finite.size else 1.0
+    return bool(np.allclose(found, expected, rtol=tolerance, atol=tolerance * max(scale, 1.0), equal_nan=True))
+
+
+def rounding(value: Any) -> float:
+    """Return the rounding error of an array's dtype, 0 of what holds no floating-point numbers."""
+    dtype = getattr(value, "dtype", None)
+    return float(np.finfo(dtype).eps) if isinstance(dtype, np.dtype) and dtype.kind in "fc" else 0.0
+
+
+def shown(value: Any) -> str:
+    """Return a value as a message shows it."""
+    if isinstance(value, np.ndarray):
+        return np.array2string(value, threshold=12, precision=8, separator=", ")
+    return repr(value)
+
+
+def described(error: BaseException) -> str:
+    """Return an exception as a message shows it: its class and the first line of its text."""
+    text = str(error).partition("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
