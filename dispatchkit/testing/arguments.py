@@ -72,6 +72,8 @@ def _values(p: inspect.Parameter, given: Any, ndim: int) -> list[Any]:
     if p.name in AXES and (given is None or isinstance(given, (int, tuple))):
         several = [(0, -1)] if ndim > 1 else [(0,)]
         return [-1, 0, -ndim, *(several if not isinstance(given, int) or p.name == "axis" else [])]
+    if p.name == "shape" and isinstance(given, tuple):
+        return [(-1,), (-1, 1)]
     if isinstance(given, bool):
         return [not given]
     if isinstance(given, int):

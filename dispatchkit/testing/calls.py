@@ -16,10 +16,11 @@ import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.operation import DeclaredOperation
-from dispatchkit.declare.samples import Draw, Sample
+from dispatchkit.declare.samples import Sample
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing.arguments import variations
+from dispatchkit.testing.fitting import fitted
 from dispatchkit.testing.instances import NEGATIVE, SPECIAL, simple, varied
 from dispatchkit.testing.subject import Subject
 
@@ -184,44 +185,14 @@ def _adapted(
     everywhere = _seats(operation, sample)
     if not everywhere:
         return
-    variants = list(_variants(sample, shape))
     # An index is made for the array of the sample, and is no instance.
-    for seats in (everywhere, *(frozenset({seat}) for seat in everywhere)):
-        for variant in variants:
-            call = Call(operation, variant, seats, index)
-            if call.is_valid(subject):
-                yield call
-                if seats == everywhere:
-                    return
-                break
-
-
-def _variants(sample: Sample, shape: tuple[int, ...]) -> Iterator[Sample]:
-    """Yield a sample as it is, with all arrays of a shape, and with arguments that fit arrays of the shape."""
-    alike = _changed(sample, lambda value: replace(value, shape=shape) if isinstance(value, Draw) else value)
-    yield alike
-    yield sample
-    if not sample.kwargs and (len(sample.args) < 2 or isinstance(sample.args[-1], Draw)):
-        return
-    count = len(shape)
-    for fitting in ((-1,), shape, tuple(reversed(range(count))), (2,) * count, -1, 0):
-        # The last argument that is no array is what has to fit: a shape, an order of axes, numbers for each axis.
-        yield _with_last(alike, fitting)
-
-
-def _changed(sample: Sample, change: Callable[[Any], Any]) -> Sample:
-    def deep(value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return type(value)(deep(member) for member in value)
-        return change(value)
-
-    return replace(
-        sample, args=tuple(map(deep, sample.args)), kwargs={name: deep(value) for name, value in sample.kwargs.items()}
-    )
-
-
-def _with_last(sample: Sample, value: Any) -> Sample:
-    if sample.kwargs:
-        name = list(sample.kwargs)[-1]
-        return replace(sample, kwargs={**sample.kwargs, name: value})
-    return replace(sample, args=(*sample.args[:-1], value))
+    for seats in (None, *(frozenset({seat}) for seat in everywhere)):
+        calls = (
+            Call(operation, one, everywhere if seats is None else seats, index)
+            for one in fitted(operation, sample, shape, seats)
+        )
+        found = next((call for call in calls if call.is_valid(subject)), None)
+        if found is not None:
+            yield found
+            if seats is None:
+                return

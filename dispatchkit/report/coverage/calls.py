@@ -1,16 +1,14 @@
 """Valid calls of an operation with instances of a type, made from the calls that its declaration states.
 
-A declared sample says which arguments are arrays, of what shapes, and gives the others. An instance takes the place of
-one array or of all; the shapes of the rest follow, by carrying the lengths of the sample's axes over to the instance's.
-What comes of it is a call if plain tensors take it.
+An instance takes the place of one array or of all; others stand at the rest. What comes of it is a call if plain
+tensors take it.
 """
 
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -19,9 +17,10 @@ import numpy as np
 from dispatchkit.declare.samples import Draw, Sample
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Form
-from dispatchkit.report.coverage.operands import Call, Operand, Shape, Subject, content_of
+from dispatchkit.report.coverage.operands import Call, Operand, Shape, Subject
+from dispatchkit.testing.fitting import fitted, generic_samples
 
-__all__ = ["calls_of", "generic_samples"]
+__all__ = ["calls_of"]
 
 # Values other than the default for keywords that the declared samples leave out.
 OTHER_VALUES: dict[str, tuple[Any, ...]] = {
@@ -29,9 +28,6 @@ OTHER_VALUES: dict[str, tuple[Any, ...]] = {
     "device": ("cpu",),
     "keepdims": (True,),
 }
-
-# Arguments other than arrays that have to fit the shape of the instance.
-ADAPTED = {"shape", "axes"}
 
 
 def calls_of(operation: Overridable, subject: Subject, companions: Sequence[Subject] = ()) -> list[Call]:
@@ -66,25 +62,6 @@ def calls_of(operation: Overridable, subject: Subject, companions: Sequence[Subj
     return list(found.values())
 
 
-def generic_samples(operation: Overridable, shape: Shape, dtype: Any) -> list[Sample]:
-    """Return a call of a function that states none: arrays of one shape for what must be given."""
-    x = Draw(shape, content=content_of(dtype))
-    by_form = {Form.ONE: x, Form.LOOSE: x, Form.STAR: x, Form.SEQUENCE: [x], Form.INDEX: ...}
-    forms = {p.name: p.form for p in operation.parameters.arrays}
-    args: list[Any] = []
-    kwargs: dict[str, Any] = {}
-    for p in operation.parameters.signature.parameters.values():
-        if p.default is not p.empty or p.kind is p.VAR_KEYWORD:
-            continue
-        if p.name not in forms:
-            return []
-        if p.kind is p.KEYWORD_ONLY:
-            kwargs[p.name] = by_form[forms[p.name]]
-        else:
-            args.append(by_form[forms[p.name]])
-    return [Sample(tuple(args), kwargs)]
-
-
 # Who stands at one array of a call: None for the subject, a companion, or a type of plain array or number.
 Role: TypeAlias = "Subject | type | None"
 
@@ -108,65 +85,12 @@ def _roles(operation: Overridable, sample: Sample, companions: Sequence[Subject]
 
 def _fitted(operation: Overridable, sample: Sample, subject: Subject, roles: tuple[Role, ...]) -> Iterator[Call]:
     """Yield ways to fit a sample to the shape of the subject, the likeliest first."""
-    arrays = sample.arrays(operation.parameters)
-    own = arrays[roles.index(None)][1]
-    carried = _lengths(tuple(own.shape), subject.shape)
-    reshapes: list[Callable[[Shape], Shape]] = [carried.shape]
-    if any(isinstance(role, type) for role in roles):
-        reshapes += [lambda shape: subject.shape, tuple]
-    adapts: list[Callable[[str, Any], Any]] = [_unchanged]
-    names = {*_positional_names(operation, len(sample.args)), *sample.kwargs}
-    if names & ADAPTED:
-        adapts = [carried.argument, _unchanged, partial(_by_name, subject.shape)]
-    for reshape in reshapes:
-        for adapt in adapts:
-            yield _with_operands(operation, sample, subject, roles, reshape, adapt)
+    seats = [place for place, role in enumerate(roles) if role is None]
+    for one in fitted(operation, sample, subject.shape, None if len(seats) == len(roles) else seats):
+        yield _with_operands(operation, one, subject, roles)
 
 
-@dataclass(frozen=True)
-class _Lengths:
-    """How lengths of axes in a sample are carried over to an instance."""
-
-    of: dict[int, int]
-
-    def shape(self, shape: Shape) -> Shape:
-        return tuple(self.of.get(n, n) for n in shape)
-
-    def argument(self, name: str, value: Any) -> Any:
-        if name != "shape":
-            return value
-        if isinstance(value, (list, tuple)):
-            return type(value)(self.of.get(n, n) for n in value)
-        return self.of.get(value, value) if isinstance(value, int) else value
-
-
-def _lengths(shape: Shape, found: Shape) -> _Lengths:
-    lengths = {math.prod(shape): math.prod(found)}
-    lengths.update(zip(reversed(shape), reversed(found), strict=False))
-    return _Lengths(lengths)
-
-
-def _unchanged(name: str, value: Any) -> Any:
-    return value
-
-
-def _by_name(shape: Shape, name: str, value: Any) -> Any:
-    """Return a value that an argument of this name can have for any array of this shape."""
-    if name == "axes" and isinstance(value, (list, tuple)):
-        return tuple(reversed(range(len(shape))))
-    if name != "shape":
-        return value
-    return shape if isinstance(value, (list, tuple)) else -1
-
-
-def _with_operands(
-    operation: Overridable,
-    sample: Sample,
-    subject: Subject,
-    roles: Sequence[Role],
-    reshape: Callable[[Shape], Shape],
-    adapt: Callable[[str, Any], Any],
-) -> Call:
+def _with_operands(operation: Overridable, sample: Sample, subject: Subject, roles: Sequence[Role]) -> Call:
     """Return the call of a sample with operands for its arrays."""
     protocol = operation.protocol
     waiting = iter(roles)
@@ -177,25 +101,9 @@ def _with_operands(
         role = next(waiting)
         if role is None or isinstance(role, Subject):
             return (role or subject).operand(own=role is None)
-        if isinstance(value, Draw):
-            value = replace(value, shape=reshape(value.shape))
         return _other_operand(protocol, role, value)
 
-    args, kwargs = operation.parameters.replace(sample.args, sample.kwargs, operand)
-    names = _positional_names(operation, len(args))
-    args = tuple(_adapted(adapt, name, arg) for name, arg in zip(names, args, strict=True))
-    return Call(operation, args, {name: _adapted(adapt, name, arg) for name, arg in kwargs.items()})
-
-
-def _positional_names(operation: Overridable, count: int) -> list[str]:
-    kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
-    names = [p.name for p in operation.parameters.signature.parameters.values() if p.kind not in kinds]
-    return [names[min(index, len(names) - 1)] for index in range(count)]
-
-
-def _adapted(adapt: Callable[[str, Any], Any], name: str, value: Any) -> Any:
-    members = value if isinstance(value, (list, tuple)) else (value,)
-    return value if any(isinstance(member, Operand) for member in members) else adapt(name, value)
+    return Call(operation, *operation.parameters.replace(sample.args, sample.kwargs, operand))
 
 
 def _other_operand(protocol: Dispatcher, cls: type, described: Any) -> Operand:
@@ -214,11 +122,10 @@ def _tensor_of(protocol: Dispatcher, array: Any) -> Any:
 
 
 def _drawn(described: Any, shape: Shape) -> Any:
-    """Return the elements of an array, the same at every run; no matrix is positive definite that is not square."""
+    """Return the elements of an array, the same at every run."""
     if not isinstance(described, Draw):
         return described
-    square = len(shape) > 1 and shape[-1] == shape[-2]
-    content = "real" if described.content == "definite" and not square else described.content
+    content = "real" if described.content == "definite" and not shape else described.content
     return replace(described, shape=shape, content=content).make(np.random.default_rng(1))
 
 

@@ -21,8 +21,8 @@ from dispatchkit.protocol.densify import separate_ledger, unbounded
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key
 from dispatchkit.protocol.prediction import Layout, Memory, Prediction, make_stand_in, predict
-from dispatchkit.report.coverage.calls import generic_samples
 from dispatchkit.tensor import Tensor
+from dispatchkit.testing.fitting import generic_samples
 
 __all__ = ["DryCall", "dry_calls", "measuring"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -14,8 +13,10 @@ from dispatchkit.declare.samples import Draw
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.testing.fitting import content_of
+from dispatchkit.testing.instances import anew
 
-__all__ = ["Call", "Operand", "Shape", "Subject", "content_of"]
+__all__ = ["Call", "Operand", "Shape", "Subject"]
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -56,7 +57,7 @@ class Subject:
     def __init__(self, protocol: DispatchProtocol, given: Any) -> None:
         self.protocol = protocol
         made_by_call = callable(given) and not protocol.types.participates(type(given))
-        self.make: Callable[[], Any] = given if made_by_call else partial(copy.deepcopy, given)
+        self.make: Callable[[], Any] = given if made_by_call else partial(anew, given)
         value = self.make()
         self.cls = type(value)
         if not protocol.types.participates(self.cls):
@@ -99,11 +100,6 @@ def _dense_maker(protocol: DispatchProtocol, cls: type) -> Callable[[Any], Any] 
     if maker is None and protocol.types.takes_default(cls):
         return lambda value: protocol.types.wrap(value.array)
     return maker
-
-
-def content_of(dtype: Any) -> Any:
-    """Return what elements a dtype holds, in the words of `Draw`."""
-    return {"c": "complex", "i": "integer", "u": "integer", "b": "boolean"}.get(getattr(dtype, "kind", "f"), "real")
 
 
 @dataclass(frozen=True, eq=False)

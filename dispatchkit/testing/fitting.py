@@ -1,0 +1,149 @@
+"""Declared calls fitted to an instance: the shapes of the other arrays, and the arguments that name lengths or axes.
+
+A declared sample says which arguments are arrays, of what shapes, and gives the others. Where an instance takes the
+place of one array, the lengths of that array's axes are carried over to the instance's. What comes of it is a call if
+plain tensors take it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.declare.samples import Draw, Sample
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Form
+
+__all__ = ["content_of", "fitted", "generic_samples"]
+
+# Arguments other than arrays that have to fit the shape of the instance.
+ADAPTED = {"shape", "axes"}
+
+
+def fitted(
+    operation: Overridable, sample: Sample, shape: tuple[int, ...], seats: Collection[int] | None = None
+) -> Iterator[Sample]:
+    """Yield ways to fit a call to instances of a shape, the likeliest first.
+
+    Parameters
+    ----------
+    operation : that is called
+    sample : as it is declared
+    shape : of the instances
+    seats : which of the arrays they are, counted from 0; all by default
+    """
+    own = sample.arrays(operation.parameters)[0 if seats is None else min(seats)][1]
+    carried = _lengths(tuple(own.shape), shape)
+    alike = _with_shapes(sample, lambda _: shape)
+    arrays = [alike] if seats is None else [_with_shapes(sample, _carried_by(carried)), alike, sample]
+    for one in arrays:
+        names = {*_positional_names(operation, len(one.args)), *one.kwargs}
+        if names & ADAPTED:
+            yield _with_arguments(operation, one, lambda name, value: _carried(carried, name, value))
+        yield one
+        if names & ADAPTED:
+            yield _with_arguments(operation, one, lambda name, value: _by_name(shape, name, value))
+    # The last argument may have to fit, whatever it is called.
+    last = [*sample.args[1:], *sample.kwargs.values()][-1:]
+    if last and not isinstance(last[0], (Draw, np.ndarray)):
+        count = len(shape)
+        for value in ((-1,), shape, tuple(reversed(range(count))), (2,) * count, -1, 0):
+            yield _with_last(arrays[0], value)
+
+
+def generic_samples(operation: Overridable, shape: tuple[int, ...], dtype: Any) -> list[Sample]:
+    """Return a call of a function that states none: arrays of one shape for what must be given."""
+    x = Draw(shape, content=content_of(dtype))
+    by_form = {Form.ONE: x, Form.LOOSE: x, Form.STAR: x, Form.SEQUENCE: [x], Form.INDEX: ...}
+    forms = {p.name: p.form for p in operation.parameters.arrays}
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for p in operation.parameters.signature.parameters.values():
+        if p.default is not p.empty or p.kind is p.VAR_KEYWORD:
+            continue
+        if p.name not in forms:
+            return []
+        if p.kind is p.KEYWORD_ONLY:
+            kwargs[p.name] = by_form[forms[p.name]]
+        else:
+            args.append(by_form[forms[p.name]])
+    return [Sample(tuple(args), kwargs)]
+
+
+def content_of(dtype: Any) -> Any:
+    """Return what elements a dtype holds, in the words of `Draw`."""
+    return {"c": "complex", "i": "integer", "u": "integer", "b": "boolean"}.get(getattr(dtype, "kind", "f"), "real")
+
+
+def _lengths(shape: Sequence[int], found: Sequence[int]) -> dict[int, int]:
+    """Return how lengths of axes in a sample are carried over to an instance."""
+    return {math.prod(shape): math.prod(found), **dict(zip(reversed(shape), reversed(found), strict=False))}
+
+
+def _carried_by(lengths: dict[int, int]) -> Callable[[tuple[int, ...]], tuple[int, ...]]:
+    return lambda shape: tuple(lengths.get(n, n) for n in shape)
+
+
+def _carried(lengths: dict[int, int], name: str, value: Any) -> Any:
+    if name != "shape":
+        return value
+    if isinstance(value, (list, tuple)):
+        return type(value)(lengths.get(n, n) for n in value)
+    return lengths.get(value, value) if isinstance(value, int) else value
+
+
+def _by_name(shape: tuple[int, ...], name: str, value: Any) -> Any:
+    """Return a value that an argument of this name can have for any array of this shape."""
+    if name == "axes" and isinstance(value, (list, tuple)):
+        return tuple(reversed(range(len(shape))))
+    if name != "shape":
+        return value
+    return shape if isinstance(value, (list, tuple)) else -1
+
+
+def _with_shapes(sample: Sample, change: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Sample:
+    """Return a sample with its arrays of other shapes; no matrix is positive definite that is not square."""
+
+    def deep(value: Any) -> Any:
+        if isinstance(value, (list, tuple)) and any(isinstance(member, Draw) for member in value):
+            return type(value)(map(deep, value))
+        if not isinstance(value, Draw):
+            return value
+        shape = change(value.shape)
+        square = len(shape) > 1 and shape[-1] == shape[-2]
+        return replace(
+            value, shape=shape, content="real" if value.content == "definite" and not square else value.content
+        )
+
+    return replace(
+        sample, args=tuple(map(deep, sample.args)), kwargs={name: deep(value) for name, value in sample.kwargs.items()}
+    )
+
+
+def _with_arguments(operation: Overridable, sample: Sample, change: Callable[[str, Any], Any]) -> Sample:
+    """Return a sample with other arguments than arrays."""
+
+    def changed(name: str, value: Any) -> Any:
+        members = value if isinstance(value, (list, tuple)) else (value,)
+        return value if any(isinstance(one, (Draw, np.ndarray)) for one in members) else change(name, value)
+
+    names = _positional_names(operation, len(sample.args))
+    args = tuple(changed(name, arg) for name, arg in zip(names, sample.args, strict=True))
+    return replace(sample, args=args, kwargs={name: changed(name, arg) for name, arg in sample.kwargs.items()})
+
+
+def _with_last(sample: Sample, value: Any) -> Sample:
+    if sample.kwargs:
+        return replace(sample, kwargs={**sample.kwargs, list(sample.kwargs)[-1]: value})
+    return replace(sample, args=(*sample.args[:-1], value))
+
+
+def _positional_names(operation: Overridable, count: int) -> list[str]:
+    kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+    names = [p.name for p in operation.parameters.signature.parameters.values() if p.kind not in kinds]
+    return [names[min(index, len(names) - 1)] for index in range(count)]
