@@ -105,9 +105,9 @@ class Call:
             except Exception as error:  # noqa: BLE001  # whatever it raises is raised again
                 known = None, error.with_traceback(None)
             subject.dense_results[self] = known
-        result, error = known
-        if error is not None:
-            raise error
+        result, raised = known
+        if raised is not None:
+            raise raised
         return result
 
     def is_valid(self, subject: Subject) -> bool:

@@ -102,8 +102,8 @@ def _compared(name: str, subject: Subject, call: Call, transformed: Transformed,
         return None  # a Function without jvp refuses, as it should
     except Exception as error:  # noqa: BLE001  # what a handler raises is what is looked for
         note = f" ({advice})" if isinstance(error, TransformError) else ""
-        text, found = call.text(subject), described(error) + note
-        return Failure(name, call.operation.qualified_name, text, found, "no exception", made=call)
+        text, raised = call.text(subject), described(error) + note
+        return Failure(name, call.operation.qualified_name, text, raised, "no exception", made=call)
     if all(close(one, other) for one, other in zip(found, expected, strict=True)):
         return None
     if not any(map(np.any, expected)) and not all(np.all(np.isfinite(one)) for one in found):
