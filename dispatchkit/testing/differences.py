@@ -55,7 +55,7 @@ def difference(found: Any, expected: Any, given: Iterable[Any] = (), *, values: 
             f"{len(each)} results" if counted and form is not None else f"a {type_name(type(one))}"
             for one, form, each in zip((found, expected), forms, (ours, theirs), strict=True)
         ]
-        return Difference("container", *texts, " instead of ".join(texts))
+        return Difference("container", texts[0], texts[1], " instead of ".join(texts))
     exactness = cache(lambda: max(map(rounding, given), default=0.0))
     pairs = (_of_pair(*pair, exactness, values) for pair in zip(ours, theirs, strict=True))
     return next((one for one in pairs if one is not None), None)
