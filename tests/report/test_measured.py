@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 import dispatchkit as dk
 from dispatchkit.report import MeasuredRow
@@ -18,6 +19,7 @@ from dispatchkit.report.coverage.measure import measured_row
 from dispatchkit.report.coverage.operands import Subject
 from dispatchkit.report.coverage.rows import MEASURED
 from dispatchkit.report.coverage.survey import Survey
+from dispatchkit.testing import tensors
 from tests.report import imperfect
 from tests.report.imperfect import Converted, Deciding, Falling, Imperfect, Plain, Rewrapped, Undense, matrix
 
@@ -176,6 +178,14 @@ def test_companions_stand_beside_the_samples() -> None:
     row = row_of(Falling, "divide", Falling(matrix()), dk.types.ScalarTensor(2, 3.0))
     assert row.calls == alone.calls + 2
     assert row.outcomes["native"] == alone.outcomes["native"] + 1
+
+
+def test_a_strategy_gives_a_sample_of_each_shape_and_dtype(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PROTOCOL, "operations", {"dispatchkit.exp": PROTOCOL.operation(dk.exp)})
+    dtypes = st.sampled_from(["float64", "float32"])
+    report = dk.coverage(Falling, samples=st.builds(Falling, tensors(shape=(2, 2), dtype=dtypes)))
+    assert sorted(report.samples) == ["Falling[2, 2]", "Falling[2, 2] float32"]  # measured
+    assert report["exp"].calls == 2
 
 
 def test_several_types_stand_beside_each_other(monkeypatch: pytest.MonkeyPatch) -> None:

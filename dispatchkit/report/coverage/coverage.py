@@ -17,7 +17,7 @@ from dispatchkit.protocol.prediction import Memory
 from dispatchkit.report.coverage.advice import Advice, advise, lacking_events, stubs_of
 from dispatchkit.report.coverage.dry_run import measuring
 from dispatchkit.report.coverage.measure import measured_row
-from dispatchkit.report.coverage.operands import Subject
+from dispatchkit.report.coverage.operands import Subject, subjects_of
 from dispatchkit.report.coverage.page import page
 from dispatchkit.report.coverage.rows import (
     BUCKETS,
@@ -32,6 +32,7 @@ from dispatchkit.report.coverage.rows import (
 from dispatchkit.report.coverage.survey import Survey
 from dispatchkit.report.coverage.tables import matrix, report_document, share
 from dispatchkit.report.operations import Named
+from dispatchkit.testing.instances import Samples, is_strategy
 from dispatchkit.testing.progress import Progress
 
 __all__ = ["Coverage", "CoverageSet", "MeasuredCoverage", "coverage"]
@@ -270,7 +271,7 @@ class CoverageSet:
 def coverage(
     cls: type,
     *,
-    samples: Iterable[Any] | None = ...,
+    samples: Samples = ...,
     companions: Iterable[Any] = ...,
     closed: Named = ...,
     protocol: DispatchProtocol = ...,
@@ -280,7 +281,7 @@ def coverage(
 def coverage(
     cls: Sequence[type],
     *,
-    samples: Iterable[Any] | None = ...,
+    samples: Samples = ...,
     companions: Iterable[Any] = ...,
     closed: Named = ...,
     protocol: DispatchProtocol = ...,
@@ -289,7 +290,7 @@ def coverage(
 def coverage(
     cls: type | Sequence[type],
     *,
-    samples: Iterable[Any] | None = None,
+    samples: Samples = None,
     companions: Iterable[Any] = (),
     closed: Named = (),
     protocol: DispatchProtocol = tensor_protocol,
@@ -300,9 +301,10 @@ def coverage(
     Parameters
     ----------
     cls : an array type, or a sequence of them
-    samples : instances, or functions without arguments that return one. With samples, every function is called with
-        each of them and with every keyword, and the results are compared with those of the dense form. Of several
-        types, each is measured with its own samples, and those of the others are the other arguments
+    samples : instances, functions without arguments that return one, or a strategy of Hypothesis, of which one instance
+        of each shape and dtype is taken. With samples, every function is called with each of them and with every
+        keyword, and the results are compared with those of the dense form. Of several types, each is measured with its
+        own samples, and those of the others are the other arguments
     companions : instances of other types, or functions that return one, to use as other arguments; plain tensors, NumPy
         arrays and numbers are used in any case
     closed : functions and kinds whose result must be of the type if all their arrays are, in addition to those that the
@@ -358,7 +360,8 @@ def coverage(
         with _uncollected():
             reports = list(map(_dry, surveys))
     else:
-        reports = _measured(protocol, surveys, list(samples), list(companions), progress)
+        given = [samples] if is_strategy(samples) else list(samples)
+        reports = _measured(protocol, surveys, given, list(companions), progress)
     return CoverageSet(tuple(reports)) if isinstance(cls, (list, tuple)) else reports[0]
 
 
@@ -389,8 +392,9 @@ def _measured(
     bar = Progress(len(surveys) * len(operations), shown=progress)
     reports: list[Coverage] = []
     with measuring(), bar:
-        subjects = [Subject(protocol, given) for given in samples]
-        further = [Subject(protocol, given) for given in companions]
+        subjects, further = (
+            [subject for given in group for subject in subjects_of(protocol, given)] for group in (samples, companions)
+        )
         _check_samples([survey.cls for survey in surveys], subjects)
         for survey in surveys:
             own = [subject for subject in subjects if subject.cls is survey.cls]

@@ -14,9 +14,9 @@ from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing.fitting import content_of
-from dispatchkit.testing.instances import anew
+from dispatchkit.testing.instances import anew, drawn, is_strategy
 
-__all__ = ["Call", "Operand", "Shape", "Subject"]
+__all__ = ["Call", "Operand", "Shape", "Subject", "subjects_of"]
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -92,6 +92,12 @@ class Subject:
     def operand(self, own: bool) -> Operand:
         """Return this sample as an argument."""
         return Operand(self.text, own, self.cls, self.make, self.plain)
+
+
+def subjects_of(protocol: DispatchProtocol, given: Any) -> list[Subject]:
+    """Return the sample that is given, or those that a strategy of Hypothesis gives."""
+    found = drawn(given, lambda value: Subject(protocol, value).plain()) if is_strategy(given) else [given]
+    return [Subject(protocol, one) for one in found]
 
 
 def _dense_maker(protocol: DispatchProtocol, cls: type) -> Callable[[Any], Any] | None:
