@@ -19,8 +19,7 @@ from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import Sample
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.testing.arguments import variations
-from dispatchkit.testing.fitting import fitted
+from dispatchkit.testing.fitting import fitted, variations
 from dispatchkit.testing.instances import NEGATIVE, SPECIAL, simple, varied
 from dispatchkit.testing.subject import Subject
 

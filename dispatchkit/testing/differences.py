@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,18 @@ import numpy as np
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.tensor import Tensor
 
-__all__ = ["OPAQUE", "Difference", "arrayed", "close", "described", "difference", "members", "same", "shown"]
+__all__ = [
+    "OPAQUE",
+    "Difference",
+    "arrayed",
+    "close",
+    "described",
+    "difference",
+    "exactness",
+    "members",
+    "same",
+    "shown",
+]
 
 # Stands for an array that has no dense form, of which nothing is compared.
 OPAQUE = object()
@@ -23,7 +34,7 @@ class Difference(NamedTuple):
 
     Attributes
     ----------
-    aspect : ``"container"``, ``"shape"``, ``"value"`` or ``"dtype"``
+    aspect : ``"container"``, ``"type"``, ``"shape"``, ``"value"`` or ``"dtype"``
     found, expected : both as text
     brief : the same in a line, of arrays where they differ most
     """
@@ -32,6 +43,11 @@ class Difference(NamedTuple):
     found: str
     expected: str
     brief: str
+
+    @property
+    def failure(self) -> tuple[str, str, str]:
+        """The check that reports it, and both texts."""
+        return "value" if self.aspect == "type" else self.aspect, self.found, self.expected
 
 
 def difference(found: Any, expected: Any, given: Iterable[Any] = (), *, values: bool = True) -> Difference | None:
@@ -48,25 +64,36 @@ def difference(found: Any, expected: Any, given: Iterable[Any] = (), *, values: 
     the first difference, None where they agree
     """
     ours, theirs = list(members(found)), list(members(expected))
-    forms = [type(one) if isinstance(one, (tuple, list)) else None for one in (found, expected)]
-    if forms[0] is not forms[1] or len(ours) != len(theirs):
-        counted = len(ours) != len(theirs)
-        texts = [
-            f"{len(each)} results" if counted and form is not None else f"a {type_name(type(one))}"
-            for one, form, each in zip((found, expected), forms, (ours, theirs), strict=True)
-        ]
-        return Difference("container", texts[0], texts[1], " instead of ".join(texts))
-    exactness = cache(lambda: max(map(rounding, given), default=0.0))
-    pairs = (_of_pair(*pair, exactness, values) for pair in zip(ours, theirs, strict=True))
+    if _holder(found) is not _holder(expected):
+        held, brief = zip(*(_described_holder(one, len(ours) != len(theirs)) for one in (found, expected)), strict=True)
+        return Difference("container", held[0], held[1], " instead of ".join(brief))
+    if len(ours) != len(theirs):
+        texts = f"{len(ours)} results", f"{len(theirs)} results"
+        return Difference("type", texts[0], texts[1], " instead of ".join(texts))
+    eps = cache(partial(exactness, given))
+    pairs = (_of_pair(*pair, eps, values) for pair in zip(ours, theirs, strict=True))
     return next((one for one in pairs if one is not None), None)
 
 
-def _of_pair(found: Any, expected: Any, exactness: Callable[[], float], values: bool) -> Difference | None:
+def _holder(result: Any) -> type | None:
+    """Return what holds the arrays of a result: a tuple, a named one, a list; None where it is one array."""
+    return type(result) if isinstance(result, (tuple, list)) else None
+
+
+def _described_holder(result: Any, counted: bool) -> tuple[str, str]:
+    """Return what holds the arrays of a result in the words of checks, and in those of tables."""
+    text = f"a {type_name(type(result))}"
+    if _holder(result) is None:
+        return "one result", text
+    return text, f"{len(list(members(result)))} results" if counted else text
+
+
+def _of_pair(found: Any, expected: Any, eps: Callable[[], float], values: bool) -> Difference | None:
     if found is OPAQUE:
         return None
     if isinstance(expected, Tensor) and not isinstance(found, (Tensor, *NUMBERS)):
         text = f"a {type_name(type(found))}"
-        return Difference("container", text, "an array", f"{text} instead of an array")
+        return Difference("type", shown(found), shown(arrayed(expected)), f"{text} instead of an array")
     mine, right = arrayed(found), arrayed(expected)
     if not isinstance(mine, np.ndarray) or not isinstance(right, np.ndarray):
         alike = not values or same(mine, right)
@@ -74,7 +101,7 @@ def _of_pair(found: Any, expected: Any, exactness: Callable[[], float], values: 
     if mine.shape != right.shape:
         texts = f"shape {mine.shape}", f"shape {right.shape}"
         return Difference("shape", *texts, f"{texts[0]} instead of {right.shape}")
-    if values and not close(mine, right) and not close(mine, right, exactness()):
+    if values and not close(mine, right) and not close(mine, right, eps()):
         return Difference("value", shown(mine), shown(right), _furthest(mine, right))
     if mine.dtype != right.dtype:
         return Difference("dtype", str(mine.dtype), str(right.dtype), f"dtype {mine.dtype} instead of {right.dtype}")
@@ -132,6 +159,11 @@ def close(found: Any, expected: Any, eps: float = 0.0) -> bool:
     finite = np.abs(expected[np.isfinite(expected)])
     scale = float(finite.max()) if finite.size else 1.0
     return bool(np.allclose(found, expected, rtol=tolerance, atol=tolerance * max(scale, 1.0), equal_nan=True))
+
+
+def exactness(given: Iterable[Any]) -> float:
+    """Return the rounding error of the coarsest of some values."""
+    return max(map(rounding, given), default=0.0)
 
 
 def rounding(value: Any) -> float:

@@ -214,7 +214,7 @@ def _difference(subject: Subject, call: Call, result: Any, expected: Any) -> tup
         return "value", f"{shown(result)}, whose dense form raises {described(error)}", shown(expected)
     compared = determined(call.operation, dense, expected)
     found = difference(*compared, call.given(subject), values=is_determined(call.operation))
-    return None if found is None else found[:3]
+    return None if found is None else found.failure
 
 
 def lost_metadata(check: str, subject: Subject, call: Call, arguments: Arguments, result: Any) -> Iterator[Failure]:

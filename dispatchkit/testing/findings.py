@@ -133,7 +133,7 @@ def different(subject: Subject, found: Any, expected: Any, given: Iterable[Any] 
         text = f"{type_name(type(found))}, whose dense form raises {described(error)}"
         return "value", text, shown(subject.dense(expected))
     differs = difference(dense, subject.dense(expected), given)
-    return None if differs is None else differs[:3]
+    return None if differs is None else differs.failure
 
 
 class Reading(NamedTuple):

@@ -23,7 +23,13 @@ from dispatchkit.tree import with_members
 __all__ = ["densified", "gradient_mismatch", "mismatch"]
 
 # Where a difference of each aspect lands.
-BUCKET_OF = {"container": "wrong type", "shape": "wrong value", "value": "wrong value", "dtype": "wrong dtype"}
+BUCKET_OF = {
+    "container": "wrong type",
+    "type": "wrong type",
+    "shape": "wrong value",
+    "value": "wrong value",
+    "dtype": "wrong dtype",
+}
 
 
 def densified(protocol: Dispatcher, value: Any) -> Any:
