@@ -32,7 +32,7 @@ from dispatchkit.report.coverage.rows import (
 from dispatchkit.report.coverage.survey import Survey
 from dispatchkit.report.coverage.tables import matrix, report_document, share
 from dispatchkit.report.operations import Named
-from dispatchkit.testing.instances import Samples, is_strategy
+from dispatchkit.testing.instances import is_strategy
 from dispatchkit.testing.progress import Progress
 
 __all__ = ["Coverage", "CoverageSet", "MeasuredCoverage", "coverage"]
@@ -271,7 +271,7 @@ class CoverageSet:
 def coverage(
     cls: type,
     *,
-    samples: Samples = ...,
+    samples: Any = ...,
     companions: Iterable[Any] = ...,
     closed: Named = ...,
     protocol: DispatchProtocol = ...,
@@ -281,7 +281,7 @@ def coverage(
 def coverage(
     cls: Sequence[type],
     *,
-    samples: Samples = ...,
+    samples: Any = ...,
     companions: Iterable[Any] = ...,
     closed: Named = ...,
     protocol: DispatchProtocol = ...,
@@ -290,7 +290,7 @@ def coverage(
 def coverage(
     cls: type | Sequence[type],
     *,
-    samples: Samples = None,
+    samples: Any = None,
     companions: Iterable[Any] = (),
     closed: Named = (),
     protocol: DispatchProtocol = tensor_protocol,
