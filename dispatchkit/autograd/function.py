@@ -27,6 +27,25 @@ class _Apply:
         return function
 
 
+class _Recorded:
+    """Gives a class its record, made when it is asked for: a class that arrives in another process is filled last.
+
+    The record is in no list and is collected with the class.
+    """
+
+    def __init__(self) -> None:
+        self._made: FunctionRecord | None = None
+
+    def __get__(self, instance: Any, owner: Any) -> FunctionRecord:
+        if self._made is None:
+            self._made = FunctionRecord(owner, Function)
+            tensor_protocol.operations.adopt(self._made)
+        return self._made
+
+    def __reduce__(self) -> Any:
+        return _Recorded, ()
+
+
 class Function:
     """Base of differentiable operations that define how their derivatives are computed.
 
@@ -65,13 +84,14 @@ class Function:
     tensor([1.0000, 2.7183])
     """
 
-    __overridable__: ClassVar[FunctionRecord]
+    __overridable__ = _Recorded()
     generate_vmap_rule: ClassVar[bool] = False
     apply = _Apply()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        _adopt(cls)
+        cls.__overridable__ = _Recorded()
+        cls.__overridable__  # noqa: B018  # its methods are checked now
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Raise: a `Function` has no instances.
@@ -123,16 +143,6 @@ class Function:
         *args : of `forward`, without the context
         """
         raise NotImplementedError(MISSING["vmap"])
-
-
-def _adopt(cls: type[Function]) -> None:
-    """Give a class its record, which is in no list and is collected with the class."""
-    record = FunctionRecord(cls, Function)
-    tensor_protocol.operations.adopt(record)
-    cls.__overridable__ = record
-
-
-_adopt(Function)
 
 
 def once_differentiable(fn: Callable[Concatenate[C, P], R]) -> Callable[Concatenate[C, P], R]:

@@ -21,6 +21,7 @@ from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Parameters
+from dispatchkit.protocol.types.stamps import stamp
 
 __all__ = ["CREATING", "Declared"]
 
@@ -71,6 +72,17 @@ class Declared(Overridable):
         self.facts = Facts()
         self.on_change: list[Callable[[], None]] = []
 
+    @override
+    def packed(self) -> dict[str, Any]:
+        fast = self.implementation.on_numpy if self.implementation.fast_path else None
+        return {
+            **super().packed(),
+            "forms": {array.name: array.form for array in self.parameters.arrays},
+            "several": self.several,
+            "rules": self.derivative.rules.declared(),
+            "numpy": fast,
+        }
+
     @property
     @override
     def source(self) -> Callable[..., Any]:
@@ -95,6 +107,7 @@ class Declared(Overridable):
 
     def rules_changed(self) -> None:
         """Read the rules anew, and decide the calls to come by them."""
+        self.changed = stamp()
         self.refresh()
         self.clear()
 

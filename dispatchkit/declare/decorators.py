@@ -15,8 +15,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
 from dispatchkit.backends.numpy import numpy_namespace
@@ -25,7 +26,7 @@ from dispatchkit.declare.axes import Axes
 from dispatchkit.declare.docs import HELD, Facts, Gives, composed
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.operation import CREATING, DeclaredOperation
-from dispatchkit.declare.rules import Rule, RuleKind
+from dispatchkit.declare.rules import TABLES, Rule, RuleKind
 from dispatchkit.declare.samples import Content, Sample, elementwise_samples, reduction_samples
 from dispatchkit.declare.typing import Operation
 from dispatchkit.errors import RegistrationError
@@ -159,22 +160,71 @@ def operation(
     >>> dk.func.grad(cube)(dk.tensor(2.0))
     tensor(12.)
     """
+    options = {name: value for name, value in locals().items() if name != "body"}
 
     def make(fn: Callable[..., Any]) -> Any:
-        signature = _public_signature(fn, kind)
-        parameters = Parameters(signature, array_forms(fn, signature, arrays))
-        place = namespace or fn.__module__.partition(".")[0]
-        options = {"differentiable": differentiable, "several": gives_several(fn), "passthrough": passthrough}
-        entry = record(tensor_protocol, fn.__name__, place, kind, parameters, fn, **options)
-        entry.axes = _axes(entry, axis)
-        entry.decomposes = decomposes and not passthrough and not parameters.nullary
-        entry.samples = list(samples) if samples is not None else _samples(entry, domain, content)
-        entry.facts = Facts(real, takes or HELD.get(content or "real", "numbers"), gives, special)
-        _dress(tensor_protocol.operations.add(entry), fn, signature, entry)
-        _enter_names(entry, operator, methods or (), properties, varargs)
-        return entry.function
+        found = {"forms": array_forms(fn, _public_signature(fn, kind), arrays), "several": gives_several(fn)}
+        return _declared(fn, options, record.__new__(record), found)
 
     return make if body is None else make(body)
+
+
+def _declared(
+    fn: Callable[..., Any], options: dict[str, Any], entry: DeclaredOperation, found: Mapping[str, Any]
+) -> Any:
+    """Fill the record of an operation, and enter it; return the public function.
+
+    Parameters
+    ----------
+    fn, options : as of `operation`
+    entry : the empty record
+    found : what the annotations say, the forms of the arrays and whether there are several results; what came with the
+        record from another process also has the public function
+    """
+    its = SimpleNamespace(**options)
+    signature = _public_signature(fn, its.kind)
+    parameters = Parameters(signature, found["forms"])
+    place = its.namespace or fn.__module__.partition(".")[0]
+    entry.__init__(  # type: ignore[misc]  # of an empty record
+        tensor_protocol,
+        fn.__name__,
+        place,
+        its.kind,
+        parameters,
+        fn,
+        differentiable=its.differentiable,
+        several=found["several"],
+        passthrough=its.passthrough,
+    )
+    entry.declared_by = _rebuild, options
+    entry.axes = _axes(entry, its.axis)
+    entry.decomposes = its.decomposes and not its.passthrough and not parameters.nullary
+    entry.samples = list(its.samples) if its.samples is not None else _samples(entry, its.domain, its.content)
+    entry.facts = Facts(its.real, its.takes or HELD.get(its.content or "real", "numbers"), its.gives, its.special)
+    _dress(tensor_protocol.operations.add(entry, found.get("function")), fn, signature, entry)
+    _enter_names(entry, its.operator, its.methods or (), its.properties, its.varargs)
+    return entry.function
+
+
+def _rebuild(entry: DeclaredOperation, state: dict[str, Any]) -> None:
+    """Declare an operation that arrives from another process; one that is known takes the rules that are new."""
+    if not entry.has_arrived:
+        _, options = state["declared_by"]
+        _declared(state["body"], options, entry, state)
+        entry.changed = None
+    if not tensor_protocol.operations.renew(entry, state):
+        return
+    changed = entry.changed
+    for kind, rules in state["rules"].items():
+        for name, rule in rules.items():
+            if callable(rule):
+                _store(entry, kind, name, rule)
+            else:
+                getattr(entry.derivative.rules, TABLES[kind])[name] = rule
+    if state["numpy"] is not None:
+        _define_numpy(entry, state["numpy"])
+    entry.rules_changed()
+    entry.changed = changed
 
 
 def _axes(entry: DeclaredOperation, axis: str | Axes | None) -> Axes | None:
@@ -228,9 +278,6 @@ def _dress(call: Any, fn: Callable[..., Any], signature: inspect.Signature, entr
     call.def_numpy = partial(_define_numpy, entry)
 
 
-PLACES = {"partial": "partials", "transpose": "transposes", "vjp": "vjps", "jvp": "jvps"}
-
-
 def _define(entry: DeclaredOperation, kind: RuleKind, rule: Any, /, *others: Any) -> Any:
     """Store a derivative rule: for the only array argument or for the named one; or numbers, one for each argument."""
     names = [p.name for p in entry.parameters.arrays]
@@ -257,7 +304,7 @@ def _define(entry: DeclaredOperation, kind: RuleKind, rule: Any, /, *others: Any
 
 def _store(entry: DeclaredOperation, kind: RuleKind, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     rule = Rule(kind, function, entry.qualified_name, entry.parameters)
-    getattr(entry.derivative.rules, PLACES[kind])[name] = rule
+    getattr(entry.derivative.rules, TABLES[kind])[name] = rule
     entry.derivative.trusted &= getattr(function, "__module__", "").partition(".")[0] == "dispatchkit"
     entry.rules_changed()
     return function

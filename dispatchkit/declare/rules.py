@@ -19,7 +19,7 @@ from dispatchkit.backends.numpy import DOUBLE
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.parameters import Parameters
 
-__all__ = ["ArgumentRule", "Rule", "RuleKind", "Rules"]
+__all__ = ["TABLES", "ArgumentRule", "Rule", "RuleKind", "Rules"]
 
 Function: TypeAlias = Callable[..., Any]
 Pull: TypeAlias = Callable[..., Any]
@@ -33,6 +33,8 @@ LEADING: dict[RuleKind, tuple[str, ...]] = {
     "jvp": ("xp", "t", "y"),
 }
 RESERVED = ("xp", "y", "g", "t")
+# The attribute of `Rules` for each kind.
+TABLES: dict[RuleKind, str] = {"partial": "partials", "transpose": "transposes", "vjp": "vjps", "jvp": "jvps"}
 NAMED, PLACES, KEYWORDS = (
     inspect.Parameter.KEYWORD_ONLY,
     inspect.Parameter.VAR_POSITIONAL,
@@ -217,6 +219,13 @@ class Rules:
     transposes: dict[str, Rule] = field(default_factory=dict)
     vjps: dict[str, Rule] = field(default_factory=dict)
     jvps: dict[str, Rule] = field(default_factory=dict)
+
+    def declared(self) -> dict[RuleKind, dict[str, Any]]:
+        """Return the functions and numbers that the rules were declared by."""
+        return {
+            kind: {name: getattr(rule, "function", rule) for name, rule in getattr(self, place).items()}
+            for kind, place in TABLES.items()
+        }
 
     def __bool__(self) -> bool:
         return bool(self.partials or self.transposes or self.vjps)

@@ -16,7 +16,7 @@ from dispatchkit.protocol.modes import ask_modes, live
 from dispatchkit.protocol.observers import note_asked
 from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["continue_chain", "decide", "make_function", "make_reflected"]
+__all__ = ["continue_chain", "decide", "make_function", "make_outer", "make_reflected"]
 
 Function = Callable[..., Any]
 
@@ -45,6 +45,19 @@ def make_function(operation: Overridable) -> Function:
             if result is NotImplemented or result is None:
                 return continue_chain(operation, first, args, kwargs, result)
             return result
+        except Exception as error:
+            hide_frames(error)
+            raise
+
+    return call
+
+
+def make_outer(operation: Overridable) -> Function:
+    """Return a public function that calls an operation by its record: all that a pickle by value holds of it."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return operation.call(*args, **kwargs)
         except Exception as error:
             hide_frames(error)
             raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FrameType, FunctionType
 from typing import Any
 
@@ -67,21 +67,26 @@ def _count_dense(types: ArrayTypes, cls: type) -> Callable[[], None] | None:
 def _counting(method: FunctionType) -> Callable[..., Any]:
     @functools.wraps(method)
     def to_dense(self: Any, *args: Any, **kwargs: Any) -> Any:
-        mark = id(self), method
-        under_way = is_making_dense()
-        if mark in under_way:
-            name = type_text(type(self))
-            raise AnswerError(f"{name}.{method.__name__}", maker_text(method, name), "calls itself")
-
-        def make() -> Any:
-            with making_dense(self, mark):
-                return method(self, *args, **kwargs)
-
-        # A part of another dense form, or that of a superclass, counts with the whole; one for a record not at all.
-        return make() if under_way or here.call is UNSEEN else _made(self, method, make)
+        # All else is in a function that a pickle of the class finds by its name.
+        return _call(method, self, args, kwargs)
 
     setattr(to_dense, COUNTS, True)
     return to_dense
+
+
+def _call(method: FunctionType, value: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    mark = id(value), method
+    under_way = is_making_dense()
+    if mark in under_way:
+        name = type_text(type(value))
+        raise AnswerError(f"{name}.{method.__name__}", maker_text(method, name), "calls itself")
+
+    def make() -> Any:
+        with making_dense(value, mark):
+            return method(value, *args, **kwargs)
+
+    # A part of another dense form, or that of a superclass, counts with the whole; one for a record not at all.
+    return make() if under_way or here.call is UNSEEN else _made(value, method, make)
 
 
 def _made(value: Any, method: FunctionType, make: Callable[[], Any]) -> Any:

@@ -20,6 +20,7 @@ from dispatchkit.protocol.parameters import Form, Key
 from dispatchkit.protocol.registration.array_type import array_type, register_type
 from dispatchkit.protocol.registration.implementing import converts, implements
 from dispatchkit.protocol.registration.targets import target_of
+from dispatchkit.protocol.registration.travelling import packed, place_of, protocol_at, unpack
 from dispatchkit.protocol.resolution import build_chain, build_plain_chain, remembered
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.conversions import Conversions
@@ -76,9 +77,17 @@ class DispatchProtocol:
         self.handlers = Handlers(self.types)
         self.operations = Operations(self.journal)
         self.surface = Surface()
+        self.types.records.travel_by(self)
+        self._place: tuple[str, str] | None = None
 
     def __repr__(self) -> str:
         return f"DispatchProtocol({self.method!r})"
+
+    def __reduce__(self) -> Any:
+        self._place = self._place or place_of(self)
+        return protocol_at, self._place
+
+    packed, unpack = packed, unpack  # of its records, when a class travels
 
     @property
     def method(self) -> str:
@@ -147,7 +156,9 @@ class DispatchProtocol:
 
         def make(original: F) -> Any:
             place = namespace or self.namespace
-            return self.operations.add(overridable_function(self, original, kind, arrays, place))
+            record = overridable_function(self, original, kind, arrays, place)
+            self.operations.add(record)
+            return record.dress()
 
         return make if function is None else make(function)
 

@@ -6,7 +6,7 @@ import inspect
 import types
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
@@ -15,6 +15,7 @@ from dispatchkit.protocol.parameters import Key, Parameters
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Declaration
 from dispatchkit.protocol.types.records import Record, Undo
+from dispatchkit.protocol.types.stamps import Stamp, stamp
 
 __all__ = [
     "ANY",
@@ -75,6 +76,7 @@ class Rule:
     takes : its signature, without the leading operation of a kind rule
     fingerprint : of the operation's signature when the handler was registered, "" for a kind
     declines : whether it may decline a call, as declared; None where its annotation says so
+    stamp : of its registration
     """
 
     target: Target | Kind
@@ -84,6 +86,7 @@ class Rule:
     takes: inspect.Signature
     fingerprint: str = ""
     declines: bool | None = None
+    stamp: Stamp = field(default_factory=stamp)
 
     @property
     def location(self) -> str:

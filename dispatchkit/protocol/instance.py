@@ -30,6 +30,7 @@ __all__ = [
 
 tensor_protocol = DispatchProtocol("__tensor_function__")
 Kind.listed = tensor_protocol.operations
+tensor_protocol.surface.home = "dispatchkit", "ArrayMethods"
 
 
 class FunctionMode(Mode):

@@ -38,6 +38,9 @@ class Property:
         self.__doc__ = function.__doc__
         self.__overridable__ = getattr(function, "__overridable__", None)
 
+    def __reduce__(self) -> Any:
+        return Property, (self.function,)
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else self.function(instance)
 
@@ -61,7 +64,15 @@ class Member:
 
 
 class Surface:
-    """The operators, methods and properties of a protocol's array types."""
+    """The operators, methods and properties of a protocol's array types.
+
+    Attributes
+    ----------
+    home : module and name of a class that has all of them but those of operations that users declare; pickles of
+        classes find them there
+    """
+
+    home: tuple[str, str] | None = None
 
     def __init__(self) -> None:
         self.members: dict[str, Member] = {}
@@ -75,9 +86,11 @@ class Surface:
     def add_operator(self, name: str, operation: Overridable) -> None:
         """Add an operator, and the reflected one if Python has one."""
         if operation.parameters.binary:
-            self._enter(name, operation, _named(operation.make_operator(REFLECTED.get(name, name)), name, operation))
+            self._enter(
+                name, operation, self._named(operation.make_operator(REFLECTED.get(name, name)), name, operation)
+            )
             if name in REFLECTED:
-                reflected = _named(make_reflected(operation, name), REFLECTED[name], operation)
+                reflected = self._named(make_reflected(operation, name), REFLECTED[name], operation)
                 self._enter(REFLECTED[name], operation, reflected)
         else:
             self._enter(name, operation, operation.function)
@@ -96,13 +109,17 @@ class Surface:
         if parameters.unary or parameters.binary or spread:
             self._enter(name, operation, operation.function)
         else:
-            method = _named(_method(operation, varargs), name, operation)
+            method = self._named(_method(operation, varargs), name, operation)
             method.__signature__ = method_signature(operation)  # type: ignore[attr-defined]
             self._enter(name, operation, method, varargs)
 
     def add_property(self, name: str, operation: Overridable) -> None:
         """Add a property: the operation on the instance alone."""
         self._enter(name, operation, Property(operation.function))
+
+    def kept(self, cls: type) -> tuple[str, ...] | None:
+        """Return the names that a class keeps its own of; None for one that has not got the surface."""
+        return self._classes.get(cls)
 
     def forget(self, cls: type) -> None:
         """Stop giving a class the members that are added later."""
@@ -111,6 +128,14 @@ class Surface:
     def add_attribute(self, name: str, value: Any) -> None:
         """Add an attribute that calls no single operation."""
         self._enter(name, None, value)
+
+    def _named(self, method: Callable[..., Any], name: str, operation: Overridable) -> Callable[..., Any]:
+        method.__doc__, method.__module__ = operation.function.__doc__, operation.function.__module__
+        method.__name__ = method.__qualname__ = name
+        if self.home is not None and operation.namespace.partition(".")[0] == self.home[0]:
+            method.__module__, method.__qualname__ = self.home[0], f"{self.home[1]}.{name}"
+        method.__overridable__ = operation  # type: ignore[attr-defined]
+        return method
 
     def _enter(self, name: str, operation: Overridable | None, value: Any, varargs: str | None = None) -> None:
         member = self.members[name] = Member(name, operation, value, varargs)
@@ -196,12 +221,4 @@ def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
             hide_frames(error)
             raise
 
-    return method
-
-
-def _named(method: Callable[..., Any], name: str, operation: Overridable) -> Callable[..., Any]:
-    method.__doc__, method.__module__ = operation.function.__doc__, operation.function.__module__
-    method.__name__ = name
-    method.__qualname__ = name
-    method.__overridable__ = operation  # type: ignore[attr-defined]
     return method

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 from typing_extensions import override
 
 from dispatchkit.errors import RegistrationError
-from dispatchkit.protocol.callers import make_function
+from dispatchkit.protocol.callers import make_function, make_outer
 from dispatchkit.protocol.handlers import Rule
 from dispatchkit.protocol.journal import Journal
 from dispatchkit.protocol.kinds import Kind
-from dispatchkit.protocol.overridable import Dispatcher, Overridable
+from dispatchkit.protocol.overridable import Dispatcher, Overridable, let_travel, will_be_found
 from dispatchkit.protocol.parameters import Form, Parameters, signature_of
+from dispatchkit.protocol.types.stamps import is_newer
 
 __all__ = ["Operations", "OverridableFunction", "overridable_function"]
 
@@ -24,7 +26,11 @@ class OverridableFunction(Overridable):
 
     @override
     def make_function(self) -> Callable[..., Any]:
-        call = make_function(self)
+        return make_function(self)
+
+    def dress(self) -> Callable[..., Any]:
+        """Return the public function, with the names of the body."""
+        call = self.function
         for name in ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"):
             if hasattr(self.body, name):
                 setattr(call, name, getattr(self.body, name))
@@ -51,9 +57,29 @@ def overridable_function(
     unknown = [one for one in arrays or () if one not in signature.parameters]
     if unknown:
         raise RegistrationError(f"overridable: {name} has no parameter '{unknown[0]}'")
-    forms = None if arrays is None else dict.fromkeys(arrays, Form.LOOSE)
     place = namespace or function.__module__
-    return OverridableFunction(protocol, name, place, kind, Parameters(signature, forms), function)
+    made = OverridableFunction(protocol, name, place, kind, _parameters(signature, arrays), function)
+    made.declared_by = _rebuild, {"protocol": protocol, "kind": kind, "arrays": arrays, "namespace": place}
+    return made
+
+
+def _parameters(signature: inspect.Signature, arrays: tuple[str, ...] | None) -> Parameters:
+    return Parameters(signature, None if arrays is None else dict.fromkeys(arrays, Form.LOOSE))
+
+
+def _rebuild(operation: OverridableFunction, state: Mapping[str, Any]) -> None:
+    """Make the record of a function that arrives from another process, and list it."""
+    _, options = state["declared_by"]
+    protocol, body = options["protocol"], state["body"]
+    if not operation.has_arrived:
+        parameters = _parameters(signature_of(body, "overridable"), options["arrays"])
+        operation.declared_by = state["declared_by"]
+        operation.__init__(  # type: ignore[misc]  # of an empty record
+            protocol, body.__name__, options["namespace"], options["kind"], parameters, body
+        )
+        protocol.operations.add(operation, state["function"])
+        operation.dress()
+    protocol.operations.renew(operation, state)
 
 
 class Operations(Mapping[str, Overridable]):
@@ -82,18 +108,40 @@ class Operations(Mapping[str, Overridable]):
     def __len__(self) -> int:
         return len(self._listed)
 
-    def adopt(self, operation: Overridable) -> Callable[..., Any]:
-        """Make the public function of an operation without listing it; it lives as long as something refers to it."""
+    def adopt(self, operation: Overridable, function: Callable[..., Any] | None = None) -> Callable[..., Any]:
+        """Make the public function of an operation without listing it; it lives as long as something refers to it.
+
+        Parameters
+        ----------
+        operation : the record
+        function : what came from another process with the record, to be the public function
+        """
         call = operation.make_function()
+        if operation.declared_by is not None and (function is not None or not will_be_found(operation.source)):
+            let_travel(operation)
+            operation.call = call
+            call = make_outer(operation) if function is None else function
         operation.function = call
         call.__overridable__ = operation  # type: ignore[attr-defined]
         with self._journal.lock:
             self._alive.add(operation)
         return call
 
-    def add(self, operation: Overridable) -> Callable[..., Any]:
-        """Make the public function of an operation, and list it."""
-        call = self.adopt(operation)
+    def renew(self, operation: Overridable, state: Mapping[str, Any]) -> bool:
+        """Have an operation that arrives again be the function that came with it; return whether its rules are new.
+
+        Programs that arrive with the function compare it with what handlers are given.
+        """
+        if is_newer(state["changed"], None):
+            operation.function = state["function"]
+            operation.clear()
+        new = is_newer(state["changed"], operation.changed)
+        operation.changed = state["changed"] if new else operation.changed
+        return new
+
+    def add(self, operation: Overridable, function: Callable[..., Any] | None = None) -> Callable[..., Any]:
+        """Make the public function of an operation, and list it; parameters as of `adopt`."""
+        call = self.adopt(operation, function)
         name, listed = operation.qualified_name, self._listed
         with self._journal.lock:
             known = listed.get(name)

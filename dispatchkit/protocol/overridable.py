@@ -7,6 +7,7 @@ kind, rules) and the tables in which decisions are kept.
 from __future__ import annotations
 
 import inspect
+import sys
 import weakref
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol
@@ -20,8 +21,9 @@ from dispatchkit.protocol.layout import Layout
 from dispatchkit.protocol.parameters import Key, Parameters, call_meant, flatten
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.conversions import Conversions
+from dispatchkit.protocol.types.stamps import Stamp, stamp
 
-__all__ = ["Dispatcher", "Overridable", "of", "operation_of"]
+__all__ = ["Dispatcher", "Overridable", "arrived", "is_found", "let_travel", "of", "operation_of", "will_be_found"]
 
 Handler = Callable[..., Any]
 
@@ -76,6 +78,10 @@ class Overridable:
     by_fields : computes it field by field, for types that have no rule; None for most operations
     by_fields_always : whether it does so whatever the values; a type that refuses all else then has it, too
     hint : end of the error for arguments that do not fit
+    call : what the public function calls, where that is found in no module and travels to other processes by value
+    declared_by : makes the record of what `packed` gives, in another process; and the options of its declaration
+    stamp : of a function that travels by value; its copies in other processes have it, too
+    changed : stamp of the last change of its derivative rules
     """
 
     may_give_none = True
@@ -83,6 +89,10 @@ class Overridable:
     by_fields: Handler | None = None
     by_fields_always = False
     hint = ""
+    call: Handler
+    declared_by: tuple[Callable[[Any, dict[str, Any]], None], dict[str, Any]] | None = None
+    stamp: Stamp | None = None
+    changed: Stamp | None = None
 
     def __init__(
         self,
@@ -109,6 +119,31 @@ class Overridable:
 
     def __repr__(self) -> str:
         return f"<operation {self.qualified_name}>"
+
+    def __reduce__(self) -> Any:
+        if self.stamp is not None:
+            return arrived, (type(self), self.stamp), self.packed()
+        if not is_found(self.function):
+            raise TypeError(f"{self.qualified_name} cannot be pickled: {self.function.__module__} does not hold it")
+        return of, (self.function,)
+
+    def packed(self) -> dict[str, Any]:
+        """Return what the record is made of in another process."""
+        return {
+            "declared_by": self.declared_by,
+            "body": self.source,
+            "function": self.function,
+            "changed": self.changed or self.stamp,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        rebuild, _ = state["declared_by"]
+        rebuild(self, state)
+
+    @property
+    def has_arrived(self) -> bool:
+        """Return whether the record was made of what another process declares, and is whole."""
+        return "function" in vars(self)
 
     @property
     def qualified_name(self) -> str:
@@ -233,6 +268,44 @@ class Overridable:
 
     def refresh(self) -> None:
         """Bring what depends on the protocol's base type up to date; nothing does, unless a subclass says so."""
+
+
+_travellers: weakref.WeakValueDictionary[Stamp, Overridable] = weakref.WeakValueDictionary()
+
+
+def let_travel(operation: Overridable) -> None:
+    """Give an operation a stamp by which its copies in other processes are known."""
+    operation.stamp = operation.stamp or stamp()
+    _travellers[operation.stamp] = operation
+
+
+def arrived(cls: type[Overridable], mark: Stamp) -> Overridable:
+    """Return the operation that has a stamp, an empty record where this process has none."""
+    found = _travellers.get(mark)
+    if found is None:
+        found = cls.__new__(cls)
+        found.stamp = mark
+        _travellers[mark] = found
+    return found
+
+
+def is_found(function: Any) -> bool:
+    """Return whether another process that imports the module of a function finds it there by its name."""
+    return function.__module__ != "__main__" and _named_by(function) is function
+
+
+def will_be_found(function: Any) -> bool:
+    """Return whether a module will hold, in the place of a function that is being decorated, what comes of it."""
+    name = getattr(function, "__qualname__", "<")
+    return function.__module__ != "__main__" and "<" not in name and _named_by(function) is not function
+
+
+def _named_by(function: Any) -> Any:
+    """Return what has the name of a function in its module, None where nothing has."""
+    found: Any = sys.modules.get(function.__module__)
+    for part in function.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found
 
 
 def _unset(*args: Any, **kwargs: Any) -> Any:

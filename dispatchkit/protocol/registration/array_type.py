@@ -20,7 +20,6 @@ from dispatchkit.protocol.overridable import operation_of
 from dispatchkit.protocol.registration.declarations import checked_declaration, instance_attributes
 from dispatchkit.protocol.registration.targets import Registering
 from dispatchkit.protocol.resolution import answer_by_rules
-from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Declaration
 from dispatchkit.protocol.types.records import ATTRIBUTE
 
@@ -68,10 +67,10 @@ def _decorate(protocol: Registering, cls: type, declaration: Declaration) -> Non
     _compare_elementwise(protocol, cls)
     protocol.surface.install(cls, keep=instance_attributes(cls))
     if types.base is not None:
-        _derive_attributes(types, cls)
+        _derive_attributes(protocol, cls)
     changed: Any = cls
     if changed.__repr__ is object.__repr__:
-        changed.__repr__ = _repr_of_fields(types)
+        changed.__repr__ = _repr_of_fields(protocol)
     protocol.journal.on_undo(partial(_strip, protocol, cls, before))
 
 
@@ -94,11 +93,11 @@ def register_type(protocol: Registering, cls: type, declaration: Declaration) ->
     take_in(protocol, cls)
 
 
-def _repr_of_fields(types: ArrayTypes) -> Callable[[Any], str]:
+def _repr_of_fields(protocol: Registering) -> Callable[[Any], str]:
     @recursive_repr()
     def __repr__(self: Any) -> str:  # noqa: N807  # as Python calls it
         """Return the type with its fields, each on its own line where one takes several."""
-        names = [name for name in types.field_names(type(self)) if hasattr(self, name)]
+        names = [name for name in protocol.types.field_names(type(self)) if hasattr(self, name)]
         shown = [f"{name}={getattr(self, name)!r}" for name in names]
         if not any("\n" in text for text in shown):
             return f"{type(self).__name__}({', '.join(shown)})"
@@ -183,37 +182,48 @@ class _Derived:
         return self if instance is None else self.compute(instance)
 
 
-class _DerivedFromDense(_Derived, FromDense):
-    """An attribute read off the dense form."""
+class _DerivedFromDense(FromDense):
+    """An attribute read off the dense form of an instance; an instance attribute of the same name is found first."""
+
+    def __init__(self, protocol: Registering, cls: type, name: str) -> None:
+        self.protocol, self.cls, self.name = protocol, cls, name
+        self.__doc__ = f"The {name} of the array."
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        types, cls = self.protocol.types, self.cls
+        dense = types.to_dense(cls)
+        if dense is None:
+            raise AttributeError(
+                f"{type_name(cls)} has no '{self.name}': define a property '{self.name}', or to_dense() to take it from"
+            )
+        asked = f"{type_name(cls)}.{self.name}"
+        return getattr(make_dense(asked, cls, dense, instance, types.is_plain, as_attribute=True), self.name)
 
 
-def _derive_attributes(types: ArrayTypes, cls: type) -> None:
+def _axes_of(x: Any) -> int:
+    return len(x.shape)
+
+
+def _size_of(x: Any) -> int:
+    return math.prod(x.shape)
+
+
+def _main_memory(x: Any) -> str:
+    return "cpu"
+
+
+def _derive_attributes(protocol: Registering, cls: type) -> None:
     known = {name for ancestor in cls.__mro__ if ancestor is not object for name in ancestor.__dict__}
     known.update(instance_attributes(cls))
     for name in ("shape", "dtype"):
         if name not in known:
-            setattr(
-                cls,
-                name,
-                _DerivedFromDense(name, _from_dense(types, cls, name), f"The {name} of the array."),
-            )
+            setattr(cls, name, _DerivedFromDense(protocol, cls, name))
     for name, compute, doc in (
-        ("ndim", lambda x: len(x.shape), "Number of axes."),
-        ("size", lambda x: math.prod(x.shape), "Number of elements."),
-        ("device", lambda x: "cpu", "Where the data is."),
+        ("ndim", _axes_of, "Number of axes."),
+        ("size", _size_of, "Number of elements."),
+        ("device", _main_memory, "Where the data is."),
     ):
         if name not in known:
             setattr(cls, name, _Derived(name, compute, doc))
-
-
-def _from_dense(types: ArrayTypes, cls: type, name: str) -> Callable[[Any], Any]:
-    def compute(instance: Any) -> Any:
-        dense = types.to_dense(cls)
-        if dense is None:
-            raise AttributeError(
-                f"{type_name(cls)} has no '{name}': define a property '{name}', or to_dense() to take it from"
-            )
-        asked = f"{type_name(cls)}.{name}"
-        return getattr(make_dense(asked, cls, dense, instance, types.is_plain, as_attribute=True), name)
-
-    return compute

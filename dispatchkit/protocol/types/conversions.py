@@ -5,10 +5,11 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dispatchkit.protocol.types.records import Records, Undo
+from dispatchkit.protocol.types.stamps import Stamp, stamp
 
 __all__ = ["Conversion", "Conversions"]
 
@@ -23,6 +24,7 @@ class Conversion:
     function : makes a target of a source
     cost : what a path pays for it
     lossy : whether something is lost
+    stamp : of its declaration
     """
 
     source: type
@@ -30,6 +32,7 @@ class Conversion:
     function: Callable[[Any], Any]
     cost: float
     lossy: bool
+    stamp: Stamp = field(default_factory=stamp)
 
 
 class Conversions:
@@ -53,6 +56,11 @@ class Conversions:
             owned[:] = [*(one for one in owned if one is not edge), *replaced]
 
         return undo
+
+    def stamp_of(self, edge: Conversion) -> Stamp | None:
+        """Return the stamp of the conversion between the same types as a new one, None where there is none."""
+        owned = self._records.make(edge.source).owned
+        return next((one.stamp for one in owned if isinstance(one, Conversion) and one.target is edge.target), None)
 
     def reachable(self, start: type) -> Iterator[tuple[float, type, tuple[Conversion, ...]]]:
         """Yield each type that can be reached, the cheapest first, with the path to it.

@@ -1,0 +1,45 @@
+"""What the tests of travelling declarations import in a worker process."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from typing import Any
+
+import dispatchkit as dk
+from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.instance import tensor_protocol
+
+units = DispatchProtocol("__workers_units__")
+
+
+@units.overridable
+def doubled(x: Any) -> Any:
+    """Return twice the argument."""
+    return x * 2
+
+
+@dk.operation(kind=dk.kinds.elementwise)
+def held(xp: Any, x: Any, /) -> Any:
+    """Return the argument: an operation that a module holds."""
+    return xp.asarray(x, copy=True)
+
+
+def run(payload: bytes) -> Any:
+    """Call a pickled function with its arguments, and return its pickled result; warnings are errors."""
+    import cloudpickle  # type: ignore[import-untyped]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        function, args = pickle.loads(payload)
+        return cloudpickle.dumps(function(*args))
+
+
+def rules_of(cls: type) -> int:
+    """Return how many rules this process knows of a class."""
+    return sum(cls in rule.types for rule in tensor_protocol.operations.rules())
+
+
+def named(*names: str) -> int:
+    """Return how many operations of these names this process lists."""
+    return sum(operation.name in names for operation in tensor_protocol.operations.values())
