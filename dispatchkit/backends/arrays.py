@@ -304,6 +304,8 @@ def namespace_of_device(device: Any) -> Any:
         return device.namespace
     if hasattr(device, "device_kind") or hasattr(device, "device_set"):
         return _adapter(import_module("jax.numpy"), None)
+    if type(device).__module__ == "torch":
+        return namespace_of(import_module("torch").empty((), device=device))
     if device is not None and not isinstance(device, str):
         for adapter in _adapters.values():
             if type(adapter.device) is type(device):

@@ -7,12 +7,12 @@ from typing import Any
 
 from typing_extensions import override
 
-from dispatchkit.backends.arrays import foreign
+from dispatchkit.backends.arrays import foreign, making_with
 from dispatchkit.declare.axes import Axes
 from dispatchkit.declare.derivative import Derivative
 from dispatchkit.declare.docs import Facts
 from dispatchkit.declare.implementation import Implementation
-from dispatchkit.declare.libraries import making_for
+from dispatchkit.declare.libraries import library_like, making_for
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.samples import Sample
 from dispatchkit.declare.wrapping import make_leaf
@@ -23,10 +23,11 @@ from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Parameters
 from dispatchkit.protocol.types.stamps import stamp
 
-__all__ = ["CREATING", "Declared"]
+__all__ = ["AROUND", "CREATING", "LEAF", "LIKE", "Declared"]
 
-# What makes leaves: its functions take `requires_grad`, their bodies do not.
+# What makes leaves: its functions take these keywords, their bodies do not.
 CREATING = (kinds.creation, kinds.random)
+AROUND = LEAF, LIKE = "requires_grad", "like"
 
 
 class Declared(Overridable):
@@ -116,10 +117,13 @@ class Declared(Overridable):
         return self.decomposed if self.decomposes else None
 
     def decomposed(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute by way of other operations; a leaf is made here, since the body does not take `requires_grad`."""
-        makes_leaf = self.kind in CREATING and kwargs.pop("requires_grad", False)
+        """Compute by way of other operations; what makes leaves is done here, since the body takes no such keyword."""
+        makes_leaf, like = (self.kind in CREATING and kwargs.pop(name, None) for name in AROUND)
         body = self.implementation.body
-        if not foreign:
+        if self.kind in CREATING and like is not None:
+            with making_with(library_like(self.qualified_name, like)[0]):
+                y = body(tensor_namespace, *args, **kwargs)
+        elif not foreign:
             y = body(tensor_namespace, *args, **kwargs)
         else:
             with making_for(self, args, kwargs):

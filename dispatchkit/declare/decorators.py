@@ -23,9 +23,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.array_parameters import array_forms, gives_several
 from dispatchkit.declare.axes import Axes
+from dispatchkit.declare.declared import AROUND, CREATING, LEAF, LIKE
 from dispatchkit.declare.docs import HELD, Facts, Gives, composed
 from dispatchkit.declare.namespace import enter
-from dispatchkit.declare.operation import CREATING, DeclaredOperation
+from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.rules import TABLES, Rule, RuleKind
 from dispatchkit.declare.samples import Content, Sample, elementwise_samples, reduction_samples
 from dispatchkit.declare.typing import Operation
@@ -250,7 +251,10 @@ def _samples(entry: DeclaredOperation, domain: tuple[float, float], content: Con
 
 
 def _public_signature(fn: Callable[..., Any], kind: Kind) -> inspect.Signature:
-    """Return the signature of a body's function: without the namespace, and whether leaves require a gradient."""
+    """Return the signature of a body's function: without the namespace, and with what is asked of leaves.
+
+    What is not of the form of an array `x`, and is made on a device, may be like another array.
+    """
     signature = signature_of(fn, "operation")
     parameters = list(signature.parameters.values())
     if not parameters or parameters[0].kind not in (
@@ -260,8 +264,13 @@ def _public_signature(fn: Callable[..., Any], kind: Kind) -> inspect.Signature:
         raise RegistrationError(
             f"operation: the body of {fn.__name__} must take an array namespace first: def {fn.__name__}(xp, x, /)"
         )
-    flag = inspect.Parameter("requires_grad", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool")
-    return signature.replace(parameters=[*parameters[1:], *([flag] if kind in CREATING else [])])
+    own, by_name = parameters[1:], inspect.Parameter.KEYWORD_ONLY
+    if kind in CREATING:
+        names = [p.name for p in own]
+        if "device" in names and names[0] != "x":
+            own.append(inspect.Parameter(LIKE, by_name, default=None, annotation="Any"))
+        own.append(inspect.Parameter(LEAF, by_name, default=False, annotation="bool"))
+    return signature.replace(parameters=own)
 
 
 def _dress(call: Any, fn: Callable[..., Any], signature: inspect.Signature, entry: DeclaredOperation) -> None:
@@ -326,7 +335,7 @@ def _store_numbers(entry: DeclaredOperation, kind: RuleKind, numbers: tuple[Any,
 
 def _define_numpy(entry: DeclaredOperation, fast: Callable[..., Any], /) -> Callable[..., Any]:
     """Compute NumPy arrays by a function that takes what the body takes, without the namespace."""
-    wanted = [p for p in entry.parameters.signature.parameters.values() if p.name != "requires_grad"]
+    wanted = [p for p in entry.parameters.signature.parameters.values() if p.name not in AROUND]
     found = signature_of(fast, "def_numpy").parameters.values()
     if [(p.name, p.kind, p.default) for p in found] != [(p.name, p.kind, p.default) for p in wanted]:
         right = str(inspect.Signature([p.replace(annotation=p.empty) for p in wanted]))

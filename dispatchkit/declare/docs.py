@@ -53,6 +53,7 @@ STANDARD = {
     "eps": "added to the variance",
     "generator": "to draw from, the default one if None",
     "keepdims": "whether the reduced axes stay, with length 1",
+    "like": "a tensor, an array, or a type that holds some: the result is of its library and on its device",
     "reduction": '``"mean"`` or ``"sum"`` of all losses, or ``"none"``',
     "requires_grad": "whether the result is a leaf that gradients are collected in",
 }

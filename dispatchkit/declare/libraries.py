@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import PLAIN, foreign, is_raw, making_with, namespace_of, namespace_of_device
+from dispatchkit.backends.libraries import brought_to
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.errors import MixedArraysError, RegistrationError
 from dispatchkit.graph.storage import Storage
@@ -24,6 +25,7 @@ __all__ = [
     "as_python",
     "common_library",
     "first_array",
+    "library_like",
     "library_of_call",
     "making_for",
     "making_like",
@@ -77,18 +79,49 @@ def _described(xp: Any) -> str:
     return xp.__name__ if xp.device is None else f"{xp.__name__} on {xp.device}"
 
 
-def library_of_call(
-    operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Return the namespace that computes a call, and the arguments with NumPy's scalars as it takes them.
+def library_like(name: str, like: Any) -> tuple[Any, Any]:
+    """Return the namespace that makes arrays like those in a value, and the first of them.
 
-    Without any array it is the namespace that the device belongs to, or that of the body or rule the call is made in.
-    An index of NumPy's becomes one of the library.
+    Parameters
+    ----------
+    name : of the operation, for the message
+    like : a tensor, an array, or an array type that holds some in its fields
+
+    Raises
+    ------
+    TypeError : if it holds none
+    """
+    array = first_array(like)
+    if array is None:
+        raise TypeError(
+            f"{name}: like={like!r} holds no array; give a tensor, an array of any library, or an array type with "
+            f"arrays in its fields"
+        )
+    return namespace_of(array), array
+
+
+def library_of_call(
+    operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], like: Any = None
+) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Return the namespace that computes a call, and the arguments as it takes them.
+
+    NumPy's scalars are Python's, its indices the library's; what is to be like another array is in its library. Without any array the namespace
+    is that which the device belongs to, or that of the body or rule the call is made in.
 
     Raises
     ------
     MixedArraysError : if the arrays belong to several libraries, or are on several devices
+    TypeError : if `like` is given and holds no array
     """
+    if like is not None:
+        xp, array = library_like(operation.qualified_name, like)
+
+        def bring(name: str, value: Any) -> Any:
+            if isinstance(value, Storage):
+                return value.to(like=array)  # type: ignore[attr-defined]  # of tensors
+            return brought_to(xp, value) if is_raw(value) and not isinstance(value, np.generic) else as_python(value)
+
+        return xp, *operation.parameters.replace(args, kwargs, bring)
     given = (*args, *kwargs.values()) if kwargs else args
     arrays = [value for value in given if isinstance(value, Storage)]
     if arrays and all(type(value) in PLAIN or isinstance(value, Storage) for value in given):

@@ -9,13 +9,13 @@ from typing_extensions import override
 
 from dispatchkit.declare.compiled.default_implementations import default_implementation
 from dispatchkit.declare.compiled.entry_points import entry_point, operator_entry_point
-from dispatchkit.declare.declared import CREATING, Declared
+from dispatchkit.declare.declared import Declared
 from dispatchkit.declare.layouts import is_cheap, layouts
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.callers import make_function
 from dispatchkit.protocol.parameters import Key, flatten
 
-__all__ = ["CREATING", "DeclaredOperation"]
+__all__ = ["DeclaredOperation"]
 
 
 class DeclaredOperation(Declared):

@@ -13,7 +13,7 @@ from typing import Any
 from dispatchkit.backends.arrays import PLAIN, is_inexact
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, check_numbers, numbers_only, raise_with_context
 from dispatchkit.declare.compiled.recorder import recorder
-from dispatchkit.declare.compiled.signature import BOTH, LEAF
+from dispatchkit.declare.compiled.signature import BOTH
 from dispatchkit.declare.compiled.template import (
     Function,
     compiled_later,
@@ -23,7 +23,7 @@ from dispatchkit.declare.compiled.template import (
     tuple_of,
     unpacked,
 )
-from dispatchkit.declare.declared import CREATING, Declared
+from dispatchkit.declare.declared import CREATING, LEAF, LIKE, Declared
 from dispatchkit.declare.libraries import library_of_call, same_library
 from dispatchkit.declare.outputs import finalize_all, is_held, node_of_call
 from dispatchkit.declare.random_state import overseen
@@ -50,8 +50,8 @@ def call(<taken>):
 ANY = """
 <leaf>
 _run = _compute
-if _foreign:
-    _xp, _args, _keywords = _library_of_call(_operation, _args, _keywords)
+if _foreign<elsewhere>:
+    _xp, _args, _keywords = _library_of_call(_operation, _args, _keywords<like>)
     _run = _operation.implementation.on(_xp)
 _tensors = []
 _raw = [_x if type(_x) in _PLAIN else _opened(_x, _tensors) for _x in _args]
@@ -218,7 +218,12 @@ def _general(operation: Declared, finalizes: bool, *, sequence: bool = False) ->
     call = "(_arrays, *_rest), _keywords" if sequence else "_args, _keywords"
     opening = filled(
         SEQUENCE if sequence else ANY,
-        leaf=["_requires_grad = _keywords.pop('requires_grad', False)"] if LEAF in names else [],
+        leaf=[
+            *(["_requires_grad = _keywords.pop('requires_grad', False)"] if LEAF in names else []),
+            *(["_like = _keywords.pop('like', None)"] if LIKE in names else []),
+        ],
+        elsewhere=" or _like is not None or 'device' in _keywords" if LIKE in names else "",
+        like=", _like" if LIKE in names else "",
         tracked="_any_tracked(_tensors)" if operation.differentiable else "False",
         body=["if _tracked:", f"    return _through_body(_operation, _cls, {call}, _tensors)"]
         if operation.composite

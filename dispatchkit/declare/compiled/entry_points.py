@@ -13,7 +13,7 @@ from typing import Any
 
 from dispatchkit.declare.call_errors import NUMBERS, check_numbers
 from dispatchkit.declare.compiled.recorder import recorder
-from dispatchkit.declare.compiled.signature import LEAF, STAR, SpelledOut, can_be_spelled, given
+from dispatchkit.declare.compiled.signature import STAR, SpelledOut, can_be_spelled, given
 from dispatchkit.declare.compiled.template import (
     Function,
     compiled_later,
@@ -24,7 +24,7 @@ from dispatchkit.declare.compiled.template import (
     tuple_of,
     unpacked,
 )
-from dispatchkit.declare.declared import CREATING, Declared
+from dispatchkit.declare.declared import AROUND, CREATING, Declared
 from dispatchkit.declare.outputs import is_held
 from dispatchkit.declare.random_state import drawer
 from dispatchkit.protocol.callers import continue_chain, decide
@@ -266,7 +266,7 @@ def _several(operation: Declared, its: SpelledOut, *, returns_itself: bool) -> l
     arrays = [p for p in its.parameters if p.name in its.forms]
     apart = ["_live", "_foreign", "_unknown", *([] if its.spread else ["_star"])]
     apart += ["_drawer() is not None"] if operation.kind is kinds.random else []
-    apart += [f"{LEAF} is not _MISSING"] if LEAF in its.named else []
+    apart += [f"{name} is not _MISSING" for name in AROUND if name in its.named]
     sources = tuple_of(["*_star" if p.kind is STAR else its.value_of(p) for p in arrays])
     same = [f"_is_held(_r, _array_{p.name})" if p.kind is STAR else f"_r is _array_{p.name}" for p in arrays]
     check = its.check() if arrays else ["if type(_r) is _ndarray and _r.dtype.kind not in _NUMBERS:", CHECK]

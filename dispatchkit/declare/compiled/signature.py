@@ -15,11 +15,12 @@ import numpy as np
 
 from dispatchkit.backends.arrays import UNTRACKED
 from dispatchkit.declare.compiled.template import tuple_of
+from dispatchkit.declare.declared import AROUND
 from dispatchkit.protocol.parameters import Form, Parameters
 
-__all__ = ["LEAF", "MISSING", "SpelledOut", "given"]
+__all__ = ["MISSING", "SpelledOut", "given"]
 
-LEAF, DTYPE = "requires_grad", "dtype"
+DTYPE = "dtype"
 ONLY, BOTH = Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD
 STAR, NAMED, OPEN = Parameter.VAR_POSITIONAL, Parameter.KEYWORD_ONLY, Parameter.VAR_KEYWORD
 # The functions and classes of Python that compiled texts use by their names.
@@ -105,7 +106,7 @@ class SpelledOut:
     def passed_on(self, *first: str) -> str:
         """Return what the body is given: these expressions, then the other arguments, defaults for those left out."""
         rest = self.parameters[len(first) :]
-        return ", ".join([*first, *(self._argument(p) for p in rest if p.name != LEAF)])
+        return ", ".join([*first, *(self._argument(p) for p in rest if p.name not in AROUND)])
 
     def _argument(self, p: Parameter) -> str:
         if p.kind is STAR:
@@ -128,7 +129,7 @@ class SpelledOut:
         """Yield the lines that look at an argument, and take the raw array out of a plain tensor."""
         value, array = self.value_of(p), f"_array_{p.name}"
         if p.name not in self.forms:
-            if p.name != LEAF:
+            if p.name not in AROUND:
                 yield f"if not {self.untracked(p)}:"
                 yield f"    {otherwise}"
         elif p.kind is STAR:

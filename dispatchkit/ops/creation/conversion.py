@@ -169,10 +169,15 @@ class Conversion(DeclaredOperation):
 
 
 def _is_as_asked(
-    x: Any, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+    x: Any,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
+    requires_grad: bool = False,
 ) -> bool:
     """Return whether a tensor is what `asarray` is to make of it."""
-    if copy or requires_grad:
+    if copy or requires_grad or like is not None:
         return False
     return (dtype is None or x.dtype == dtype) and (device is None or str(x.device) == str(device))
 
