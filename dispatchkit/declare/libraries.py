@@ -105,8 +105,8 @@ def library_of_call(
 ) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """Return the namespace that computes a call, and the arguments as it takes them.
 
-    NumPy's scalars are Python's, its indices the library's; what is to be like another array is in its library. Without any array the namespace
-    is that which the device belongs to, or that of the body or rule the call is made in.
+    NumPy's scalars are Python's, its indices the library's; what is to be like another array is in its library. Without
+    any array the namespace is that which the device belongs to, or that of the body or rule the call is made in.
 
     Raises
     ------
