@@ -23,11 +23,12 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.array_parameters import array_forms, gives_several
 from dispatchkit.declare.axes import Axes
-from dispatchkit.declare.declared import AROUND, CREATING, LEAF, LIKE
+from dispatchkit.declare.declared import CREATING, LEAF, LIKE
+from dispatchkit.declare.defining import define, define_numpy, store
 from dispatchkit.declare.docs import HELD, Facts, Gives, composed
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.operation import DeclaredOperation
-from dispatchkit.declare.rules import TABLES, Rule, RuleKind
+from dispatchkit.declare.rules import TABLES
 from dispatchkit.declare.samples import Content, Sample, elementwise_samples, reduction_samples
 from dispatchkit.declare.typing import Operation
 from dispatchkit.errors import RegistrationError
@@ -219,11 +220,11 @@ def _rebuild(entry: DeclaredOperation, state: dict[str, Any]) -> None:
     for kind, rules in state["rules"].items():
         for name, rule in rules.items():
             if callable(rule):
-                _store(entry, kind, name, rule)
+                store(entry, kind, name, rule)
             else:
                 getattr(entry.derivative.rules, TABLES[kind])[name] = rule
     if state["numpy"] is not None:
-        _define_numpy(entry, state["numpy"])
+        define_numpy(entry, state["numpy"])
     entry.rules_changed()
     entry.changed = changed
 
@@ -283,68 +284,8 @@ def _dress(call: Any, fn: Callable[..., Any], signature: inspect.Signature, entr
     call.__signature__ = signature
     call.__annotations__ = {k: v for k, v in fn.__annotations__.items() if k in signature.parameters or k == "return"}
     for kind in ("partial", "transpose", "vjp", "jvp"):
-        setattr(call, f"def_{kind}", partial(_define, entry, kind))
-    call.def_numpy = partial(_define_numpy, entry)
-
-
-def _define(entry: DeclaredOperation, kind: RuleKind, rule: Any, /, *others: Any) -> Any:
-    """Store a derivative rule: for the only array argument or for the named one; or numbers, one for each argument."""
-    names = [p.name for p in entry.parameters.arrays]
-    if isinstance(rule, str):
-        if rule not in names:
-            raise RegistrationError(
-                f"def_{kind}: {entry.qualified_name} has no array parameter '{rule}'; it has {', '.join(names)}"
-            )
-        return partial(_store, entry, kind, rule)
-    if not names:
-        raise RegistrationError(
-            f"def_{kind}: {entry.qualified_name} has no array parameters; make them positional-only, or annotate them "
-            f"with Tensor"
-        )
-    if not callable(rule) or others:
-        return _store_numbers(entry, kind, (rule, *others))
-    if len(names) != 1:
-        raise RegistrationError(
-            f"def_{kind}: {entry.qualified_name} has the array parameters {', '.join(names)}; name the one that the "
-            f"rule is for: @{entry.name}.def_{kind}('{names[0]}')"
-        )
-    return _store(entry, kind, names[0], rule)
-
-
-def _store(entry: DeclaredOperation, kind: RuleKind, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    rule = Rule(kind, function, entry.qualified_name, entry.parameters)
-    getattr(entry.derivative.rules, TABLES[kind])[name] = rule
-    entry.derivative.trusted &= getattr(function, "__module__", "").partition(".")[0] == "dispatchkit"
-    entry.rules_changed()
-    return function
-
-
-def _store_numbers(entry: DeclaredOperation, kind: RuleKind, numbers: tuple[Any, ...]) -> None:
-    """Store partial derivatives that are the same number everywhere, None where there is none."""
-    names = [p.name for p in entry.parameters.arrays]
-    fits = len(numbers) == len(names) and all(x is None or isinstance(x, (int, float, complex)) for x in numbers)
-    if kind != "partial" or not fits:
-        found = ", ".join(repr(x) for x in numbers)
-        raise RegistrationError(
-            f"def_{kind}: {entry.qualified_name} takes a function that computes the derivative, or def_partial takes a "
-            f"number for each of {', '.join(names)}; found {found}"
-        )
-    entry.derivative.rules.partials.update((name, x) for name, x in zip(names, numbers, strict=True) if x is not None)
-    entry.rules_changed()
-
-
-def _define_numpy(entry: DeclaredOperation, fast: Callable[..., Any], /) -> Callable[..., Any]:
-    """Compute NumPy arrays by a function that takes what the body takes, without the namespace."""
-    wanted = [p for p in entry.parameters.signature.parameters.values() if p.name not in AROUND]
-    found = signature_of(fast, "def_numpy").parameters.values()
-    if [(p.name, p.kind, p.default) for p in found] != [(p.name, p.kind, p.default) for p in wanted]:
-        right = str(inspect.Signature([p.replace(annotation=p.empty) for p in wanted]))
-        raise RegistrationError(
-            f"{fast.__name__} cannot compute {entry.qualified_name} on NumPy arrays: write def {fast.__name__}{right}"
-        )
-    entry.implementation.compute_on_numpy_by(fast)
-    entry.rules_changed()
-    return fast
+        setattr(call, f"def_{kind}", partial(define, entry, kind))
+    call.def_numpy = partial(define_numpy, entry)
 
 
 def body_on_numpy(function: Operation[P, R]) -> Callable[..., Any]:

@@ -107,6 +107,7 @@ def test_twenty_compiled_steps_equal_those_as_written(name: str, backend: str, m
     assert type(other.array) is type(weight.array)
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script_method:DeprecationWarning")  # as PyTorch imports inductor
 def test_inductor_compiles_a_step() -> None:
     pytest.importorskip("array_api_compat")
     library = pytest.importorskip("torch")

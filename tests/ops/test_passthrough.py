@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.declare.operation import CREATING, DeclaredOperation
+from dispatchkit.declare.declared import CREATING
+from dispatchkit.declare.operation import DeclaredOperation
 from tests.declared import OPERATIONS
 
 
