@@ -1,4 +1,4 @@
-"""Every exception and warning of the library.
+"""Every exception and warning of the library. Each holds data; its text is made when it is read.
 
 ::
 
@@ -31,8 +31,6 @@
         ├── LoopWarning                                   vmap computed each element of a batch by itself
         ├── ReplacementWarning                            a rule that replaced one of another module
         └── SignatureWarning                              a rule whose signature differs from its operation's
-
-Each holds data; its text is made when it is read.
 """
 
 from __future__ import annotations
@@ -83,7 +81,7 @@ class DispatchError(Exception):
 
 
 class UnitError(DispatchError, ValueError):
-    """Units do not go together, or a text is none. No `TypeError`, which operators take for "not implemented"."""
+    """Units do not match, or a string is none. No `TypeError`, which operators take for "not implemented"."""
 
 
 @dataclass(eq=False)
@@ -252,11 +250,10 @@ class DensifyError(DispatchError, RuntimeError):
     def __str__(self) -> str:
         size = "" if self.nbytes is None else f" ({format_bytes(self.nbytes)})"
         text = f"'{self.function}' would make {self.type} dense{size} {self.inside}".rstrip()
+        advice = f"; define {self.function}" if self.function.startswith(f"{self.type}.") else ""
         if self.limit is None:
-            attribute = self.function.removeprefix(f"{self.type}.")
-            advice = "" if attribute == self.function else f"; define {attribute} in {self.type}"
             return f'{text}, and densify(on="error") forbids it{advice}'
-        return f"{text}, which is past the limit of {format_bytes(self.limit)} set by densify"
+        return f"{text}, which is past the limit of {format_bytes(self.limit)} set by densify{advice}"
 
 
 @dataclass(eq=False)

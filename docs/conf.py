@@ -44,7 +44,8 @@ numpydoc_xref_param_type = False
 numpydoc_attributes_as_param_list = True
 # What the docstrings of public functions and classes must have; the build fails where one lacks it.
 numpydoc_validation_checks = {
-    *("EX01", "GL07", "GL08", "PR01", "PR02", "PR03", "PR07", "RT01", "RT03", "SS02", "SS03", "SS05", "SS06", "YD01"),
+    *("EX01", "GL07", "GL08", "PR01", "PR02", "PR03", "PR07", "PR08", "PR09", "RT01", "RT03", "RT04", "RT05"),
+    *("SS02", "SS03", "SS05", "SS06", "YD01"),
 }
 numpydoc_validation_exclude = {
     r"\.[A-Z]\w*\.",  # members of classes

@@ -26,10 +26,14 @@ class CodeOrLink(AutoLink):
 
 
 def long_form(lines: list[str]) -> list[str]:
-    """Return a docstring whose entries hold their descriptions in lines of their own."""
+    """Return a docstring whose entries hold their descriptions, as sentences, in lines of their own."""
     found: list[str] = []
-    inside = False
-    for line, below in zip(lines, [*lines, ""][1:], strict=True):
+    inside = False  # a section of entries
+    begun = False  # the description of an entry
+    for line, below in zip([*lines, ""], [*lines, "", ""][1:], strict=True):
+        if begun and not line.startswith("    "):
+            found[-1] += "" if found[-1].endswith((".", ":")) else "."
+            begun = False
         if below and set(below) == {"-"}:
             inside = SECTION.match(line) is not None
         entry = ENTRY.match(line) if inside else None
@@ -37,7 +41,8 @@ def long_form(lines: list[str]) -> list[str]:
             found.append(line)
         else:
             found += [entry[1], f"    {capital(entry[2])}"]
-    return found
+            begun = True
+    return found[:-1]
 
 
 def is_long(text: str, below: str) -> bool:

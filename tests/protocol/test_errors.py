@@ -130,7 +130,7 @@ register (S, S) to resolve it""",
     ),
     (
         DensifyError("A.shape", "A", None),
-        "'A.shape' would make A dense, and densify(on=\"error\") forbids it; define shape in A",
+        "'A.shape' would make A dense, and densify(on=\"error\") forbids it; define A.shape",
     ),
     (
         DensifyError("lib.add", "A", 2000, 1000),

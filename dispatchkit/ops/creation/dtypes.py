@@ -95,7 +95,7 @@ def get_default_dtype() -> DType:
     Returns
     -------
     dtype
-        float64, unless `set_default_dtype` has chosen another.
+        By default float64; `set_default_dtype` chooses another.
 
     Examples
     --------
