@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(
         prog="dispatchkit",
-        description="Show what array types cover, who answers where they meet, and the tour of the library.",
+        description="Show what array types cover, find mistakes in their rules, and run the tour of the library.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="examples:\n" + "\n".join(f"  {command.example}" for command in COMMANDS if command.example),
     )

@@ -44,7 +44,7 @@ def mean_scaled_identity(x: ScaledIdentity, /) -> Any:
 
 def show_the_type() -> None:
     """Add the type to itself and to a plain tensor."""
-    print("1. A type of your own\n")
+    print("1. Your own type\n")
     s = ScaledIdentity(3, 2.0)
     print(f"   s                      {s!r}")
     print(f"   s + s                  {s + s!r}    by its own rule")
@@ -109,7 +109,7 @@ def follow_the_gradient(steps: int = 12, rate: float = 60.0) -> list[tuple[float
 
 def show_the_regression() -> None:
     """Print how the penalty improves."""
-    print("\n2. A gradient finds its value: ridge regression on 442 diabetes patients (100 to fit, 342 to validate)\n")
+    print("\n2. A gradient finds a better penalty: ridge regression on 442 diabetes patients (100 to fit, 342 to validate)\n")
     print("   step    penalty   validation loss   d loss / d log penalty")
     path = follow_the_gradient()
     for step, (penalty, error, slope) in enumerate(path):

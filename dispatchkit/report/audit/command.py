@@ -69,7 +69,7 @@ def _text(report: Audit, form: str) -> str:
 
 AUDIT = Command(
     "audit",
-    "who answers where types meet, and what is wrong with it",
+    "who answers each pair of types, and mistakes in their rules",
     _configure,
     _run,
     "dispatchkit audit dispatchkit.types:ScalarTensor dispatchkit.types:MetadataTensor --fail-on ambiguity",

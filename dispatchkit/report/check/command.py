@@ -66,7 +66,7 @@ def _run(options: argparse.Namespace) -> int:
 
 CHECK = Command(
     "check",
-    "everything that can be wrong with the types and rules of a package",
+    "mistakes in the types and rules of a package",
     _configure,
     _run,
     "dispatchkit check my_package --samples my_package.testing:samples --junit check.xml",
