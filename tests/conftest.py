@@ -1,5 +1,6 @@
 """What all tests share: how many examples Hypothesis tries, and that none sees what others register."""
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -13,6 +14,12 @@ import dispatchkit.nn  # tests list all operations
 settings.register_profile("quick", max_examples=25, deadline=None, derandomize=True)
 settings.register_profile("long", max_examples=500, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+def pytest_collection_finish() -> None:
+    """Have garbage collections pass over what collecting the tests made: in a whole run a million objects each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
