@@ -36,8 +36,8 @@ class LowRankTensor(StructuredTensor):
     Notes
     -----
     Products take O((M + N) r) for each column. A sum has the rank r1 + r2, a product the smaller of the two, and the
-    sum with a diagonal matrix is a `LowRankUpdateTensor`, which has an inverse. Source: G. H. Golub and C. F. Van Loan,
-    Matrix Computations, 4th ed., section 2.1.4.
+    sum with a structure that has an inverse is a `LowRankUpdateTensor`, which has one too. Source: G. H. Golub and C.
+    F. Van Loan, Matrix Computations, 4th ed., section 2.1.4.
 
     Examples
     --------
