@@ -13,9 +13,11 @@ from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.func.checkpointing import checkpoint
 from dispatchkit.graph.storage import Storage
+from dispatchkit.nn.functional.bodies import called
 from dispatchkit.nn.functional.dropping import dropped
 from dispatchkit.nn.functional.shapes import FUNCTIONAL, expect, real_numbers
 from dispatchkit.ops.random.generator import Generator
+from dispatchkit.ops.reductions.softmaxes import softmax
 from dispatchkit.ops.shared.arrays import shape_of
 from dispatchkit.protocol.kinds import kinds
 
@@ -157,10 +159,7 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
 
 def _softmax(xp: Namespace, scores: Any) -> Any:
     """Return softmax along the last axis: for tensors by the operation, whose derivative is short."""
-    if xp is tensor_namespace:
-        return xp.softmax(scores, axis=-1)
-    e = xp.exp(scores - xp.max(scores, axis=-1, keepdims=True))
-    return e / xp.sum(e, axis=-1, keepdims=True)
+    return called(xp, softmax, scores, axis=-1)
 
 
 def _softmax_of_some(xp: Namespace, scores: Any) -> Any:

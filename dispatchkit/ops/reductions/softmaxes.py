@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dispatchkit.backends.arrays import holds_complex
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
@@ -50,7 +52,12 @@ def softmax(xp: Namespace, x: Array, /, *, axis: Axis = -1) -> Array:
     tensor([0.0000, 0.0000, 0.5000, 0.5000])
     """
     x, axis = _summed(xp, softmax.__name__, x, axis)
-    e = xp.exp(x - xp.max(x, axis=axis, keepdims=True))
+    d = x - xp.max(x, axis=axis, keepdims=True)
+    if type(d) is np.ndarray:  # which is not followed: one array will do
+        e: Any = np.exp(d, out=d)
+        e /= xp.sum(e, axis=axis, keepdims=True)
+        return e
+    e = xp.exp(d)
     return e / xp.sum(e, axis=axis, keepdims=True)
 
 
@@ -66,6 +73,11 @@ def softmax_jvp(xp, t, y, axis):
 
 def _centred(xp: Namespace, v: Any, y: Any, axis: Axis) -> Any:
     """Return the product with the derivative of softmax, a symmetric matrix."""
+    if type(v) is type(y) is np.ndarray:
+        d = np.asarray(v * y)
+        np.subtract(v, xp.sum(d, axis=axis if y.ndim else (), keepdims=True), out=d)
+        d *= y
+        return d
     return y * (v - xp.sum(v * y, axis=axis if y.ndim else (), keepdims=True))
 
 
