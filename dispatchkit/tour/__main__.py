@@ -109,7 +109,7 @@ def follow_the_gradient(steps: int = 12, rate: float = 60.0) -> list[tuple[float
 
 def show_the_regression() -> None:
     """Print how the penalty improves."""
-    print("\n2. A gradient finds a better penalty: ridge regression on 442 diabetes patients (100 to fit, 342 to validate)\n")
+    print("\n2. A gradient improves a ridge regression on 442 diabetes patients (100 to fit, 342 to validate)\n")
     print("   step    penalty   validation loss   d loss / d log penalty")
     path = follow_the_gradient()
     for step, (penalty, error, slope) in enumerate(path):
