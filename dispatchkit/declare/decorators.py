@@ -24,10 +24,9 @@ from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.array_parameters import array_forms, gives_several
 from dispatchkit.declare.axes import Axes
 from dispatchkit.declare.declared import CREATING, LEAF, LIKE
-from dispatchkit.declare.defining import define, define_numpy, store
 from dispatchkit.declare.docs import HELD, Facts, Gives, composed
 from dispatchkit.declare.namespace import enter
-from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.operation import DeclaredOperation, define, define_numpy, store
 from dispatchkit.declare.rules import TABLES
 from dispatchkit.declare.samples import Content, Sample, elementwise_samples, reduction_samples
 from dispatchkit.declare.typing import Operation

@@ -1,21 +1,25 @@
-"""A declared operation with the functions that follow: public ones, and what computes calls by default."""
+"""A declared operation with the functions that follow: public ones, what computes by default, what declares rules."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from typing_extensions import override
 
 from dispatchkit.declare.compiled.default_implementations import default_implementation
 from dispatchkit.declare.compiled.entry_points import entry_point, operator_entry_point
-from dispatchkit.declare.declared import Declared
+from dispatchkit.declare.declared import AROUND, Declared
 from dispatchkit.declare.layouts import is_cheap, layouts
+from dispatchkit.declare.rules import TABLES, Rule, RuleKind
+from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.callers import make_function
-from dispatchkit.protocol.parameters import Key, flatten
+from dispatchkit.protocol.parameters import Key, flatten, signature_of
 
-__all__ = ["DeclaredOperation"]
+__all__ = ["DeclaredOperation", "define", "define_numpy", "store"]
 
 
 class DeclaredOperation(Declared):
@@ -56,3 +60,64 @@ class DeclaredOperation(Declared):
     @override
     def layouts(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         return layouts(self, args, kwargs)
+
+
+def define(entry: Declared, kind: RuleKind, rule: Any, /, *others: Any) -> Any:
+    """Store a derivative rule: for the only array argument or for the named one; or numbers, one for each argument."""
+    names = [p.name for p in entry.parameters.arrays]
+    if isinstance(rule, str):
+        if rule not in names:
+            raise RegistrationError(
+                f"def_{kind}: {entry.qualified_name} has no array parameter '{rule}'; it has {', '.join(names)}"
+            )
+        return partial(store, entry, kind, rule)
+    if not names:
+        raise RegistrationError(
+            f"def_{kind}: {entry.qualified_name} has no array parameters; make them positional-only, or annotate them "
+            f"with Tensor"
+        )
+    if not callable(rule) or others:
+        return store_numbers(entry, kind, (rule, *others))
+    if len(names) != 1:
+        raise RegistrationError(
+            f"def_{kind}: {entry.qualified_name} has the array parameters {', '.join(names)}; name the one that the "
+            f"rule is for: @{entry.name}.def_{kind}('{names[0]}')"
+        )
+    return store(entry, kind, names[0], rule)
+
+
+def store(entry: Declared, kind: RuleKind, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Store a derivative rule for the argument that is named."""
+    rule = Rule(kind, function, entry.qualified_name, entry.parameters)
+    getattr(entry.derivative.rules, TABLES[kind])[name] = rule
+    entry.derivative.trusted &= getattr(function, "__module__", "").partition(".")[0] == "dispatchkit"
+    entry.rules_changed()
+    return function
+
+
+def store_numbers(entry: Declared, kind: RuleKind, numbers: tuple[Any, ...]) -> None:
+    """Store partial derivatives that are the same number everywhere, None where there is none."""
+    names = [p.name for p in entry.parameters.arrays]
+    fits = len(numbers) == len(names) and all(x is None or isinstance(x, (int, float, complex)) for x in numbers)
+    if kind != "partial" or not fits:
+        found = ", ".join(repr(x) for x in numbers)
+        raise RegistrationError(
+            f"def_{kind}: {entry.qualified_name} takes a function that computes the derivative, or def_partial takes a "
+            f"number for each of {', '.join(names)}; found {found}"
+        )
+    entry.derivative.rules.partials.update((name, x) for name, x in zip(names, numbers, strict=True) if x is not None)
+    entry.rules_changed()
+
+
+def define_numpy(entry: Declared, fast: Callable[..., Any], /) -> Callable[..., Any]:
+    """Compute NumPy arrays by a function that takes what the body takes, without the namespace."""
+    wanted = [p for p in entry.parameters.signature.parameters.values() if p.name not in AROUND]
+    found = signature_of(fast, "def_numpy").parameters.values()
+    if [(p.name, p.kind, p.default) for p in found] != [(p.name, p.kind, p.default) for p in wanted]:
+        right = str(inspect.Signature([p.replace(annotation=p.empty) for p in wanted]))
+        raise RegistrationError(
+            f"{fast.__name__} cannot compute {entry.qualified_name} on NumPy arrays: write def {fast.__name__}{right}"
+        )
+    entry.implementation.compute_on_numpy_by(fast)
+    entry.rules_changed()
+    return fast

@@ -301,7 +301,7 @@ def test_a_wrong_weight_says_what_is_wrong() -> None:
         bridge.set_weight(layer, "weight", ScalarTensor(4, dk.asarray(2.0)))
     with pytest.raises(AttributeError, match="set_weight: Linear has no parameter 'weights'"):
         bridge.set_weight(layer, "weights", ScalarTensor(3, dk.asarray(2.0)))
-    for value in (dk.ones((3, 3)), ScalarTensor(3, 2.0), torch.ones(3, 3)):
+    for value in (dk.ones((3, 3)), 2.0, torch.ones(3, 3)):
         with pytest.raises(TypeError, match="with tensors in its fields, found"):
             bridge.set_weight(layer, "weight", value)
     assert isinstance(layer.weight, torch.nn.Parameter)
@@ -327,7 +327,7 @@ def test_a_declared_type_works_without_an_import_of_pytorch() -> None:
 import sys, dispatchkit as dk
 from dispatchkit.types import ScalarTensor
 s = ScalarTensor(2, 1.0)
-print((s + s).value, s.sum(), hasattr(s, '__torch_function__'), 'torch' in sys.modules)
+print((s + s).value.item(), s.sum(), hasattr(s, '__torch_function__'), 'torch' in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout.split() == ["2.0", "tensor(2.)", "True", "False"]
@@ -345,8 +345,6 @@ def test_messages_say_whose_tensor_was_found() -> None:
         lambda: dk.optim.SGD([t], lr=0.1),
         lambda: setattr(layer, "weight", t),
         lambda: layer.register_buffer("running", t),
-        lambda: dk.func.grad(lambda x: t)(w),
-        lambda: dk.func.jvp(dk.exp, (dk.ones(2),), (t,)),
         lambda: dk.add(w, t),
         lambda: dk.save({"t": t}, "never.npz"),
     ]
