@@ -31,7 +31,11 @@ MOST = 10  # variations of a call
 
 
 def fitted(
-    operation: Overridable, sample: Sample, shape: tuple[int, ...], seats: Collection[int] | None = None
+    operation: Overridable,
+    sample: Sample,
+    shape: tuple[int, ...],
+    seats: Collection[int] | None = None,
+    unnamed: bool = True,
 ) -> Iterator[Sample]:
     """Yield ways to fit a call to instances of a shape, the likeliest first.
 
@@ -41,6 +45,7 @@ def fitted(
     sample : as it is declared
     shape : of the instances
     seats : which of the arrays they are, counted from 0; all by default
+    unnamed : whether to try other values of the last argument, whatever it is called
     """
     own = sample.arrays(operation.parameters)[0 if seats is None else min(seats)][1]
     carried = _lengths(tuple(own.shape), shape)
@@ -53,8 +58,7 @@ def fitted(
         yield one
         if names & ADAPTED:
             yield _with_arguments(operation, one, lambda name, value: _by_name(shape, name, value))
-    # The last argument may have to fit, whatever it is called.
-    last = [*sample.args[1:], *sample.kwargs.values()][-1:]
+    last = [*sample.args[1:], *sample.kwargs.values()][-1:] if unnamed else []
     if last and not isinstance(last[0], (Draw, np.ndarray)):
         count = len(shape)
         for value in ((-1,), shape, tuple(reversed(range(count))), (2,) * count, -1, 0):

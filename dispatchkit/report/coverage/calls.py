@@ -86,7 +86,8 @@ def _roles(operation: Overridable, sample: Sample, companions: Sequence[Subject]
 def _fitted(operation: Overridable, sample: Sample, subject: Subject, roles: tuple[Role, ...]) -> Iterator[Call]:
     """Yield ways to fit a sample to the shape of the subject, the likeliest first."""
     seats = [place for place, role in enumerate(roles) if role is None]
-    for one in fitted(operation, sample, subject.shape, None if len(seats) == len(roles) else seats):
+    alone = len(seats) == len(roles)
+    for one in fitted(operation, sample, subject.shape, None if alone else seats, unnamed=alone):
         yield _with_operands(operation, one, subject, roles)
 
 
