@@ -136,7 +136,7 @@ def test_the_tour_in_a_process() -> None:
     done = run("tour")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    places = [done.stdout.index(part) for part in ("1. Your own type", "2. A gradient", "3. Who answers", "4. What the")]
+    places = [done.stdout.index(part) for part in ("1. Your own", "2. A gradient", "3. Who answers", "4. What the")]
     assert places == sorted(places)
     for part in ("ScaledIdentity(3, 4.0)", "validation loss", "[answers]", "coverage of ScaledIdentity"):
         assert part in done.stdout
