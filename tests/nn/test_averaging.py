@@ -40,7 +40,7 @@ def averages_of(library: Any, utils: Any, options: dict[str, Any]) -> dict[str, 
 @pytest.mark.parametrize(
     "options",
     [{}, {"decay": 0.9}, {"decay": 0.25, "use_buffers": True}, {"avg_fn": halved}, {"use_buffers": True}],
-    ids=str,
+    ids=["mean", "moving", "moving, with buffers", "by a function", "with buffers"],
 )
 def test_averages_are_pytorchs(options: dict[str, Any]) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch gives the averages to compare with")
