@@ -81,6 +81,7 @@ class Processes:
             worker.process.join(max(0.0, until - time.monotonic()))
             if worker.process.is_alive():
                 worker.process.kill()
+                worker.process.join(GRACE)
 
 
 class _Worker:
