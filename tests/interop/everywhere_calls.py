@@ -62,6 +62,10 @@ def scaled(x: Any) -> Any:
     return of("sklearn.preprocessing").StandardScaler().fit_transform(x)
 
 
+def operator_of(x: Any) -> Any:
+    return x if isinstance(x, np.ndarray) else of("dispatchkit.interop.scipy").aslinearoperator(x)
+
+
 def dispatched(x: Any) -> Any:
     with of("sklearn").config_context(array_api_dispatch=True):
         return scaled(x)
@@ -142,7 +146,7 @@ CALLS: dict[str, dict[str, Call]] = {
         "sparse.linalg.cg(x, v)": lambda x: of("scipy.sparse.linalg").cg(x, V)[0],
         "sparse.linalg.gmres(x, v)": lambda x: of("scipy.sparse.linalg").gmres(x, V)[0],
         "sparse.linalg.eigsh(x, 1)": lambda x: of("scipy.sparse.linalg").eigsh(x, 1, v0=V)[0],
-        "sparse.linalg.aslinearoperator(x) @ v": lambda x: of("scipy.sparse.linalg").aslinearoperator(x) @ V,
+        "sparse.linalg.cg(aslinearoperator(x), v)": lambda x: of("scipy.sparse.linalg").cg(operator_of(x), V)[0],
         "special.erf(x)": lambda x: of("scipy.special").erf(x),
         "special.softmax(x)": lambda x: of("scipy.special").softmax(x),
         "special.j0(x)": lambda x: of("scipy.special").j0(x),

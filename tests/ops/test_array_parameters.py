@@ -9,6 +9,7 @@ from typing import Any, NewType, TypeVar
 import numpy as np
 import numpy.typing as npt
 import pytest
+from typing_extensions import TypeAliasType
 
 import dispatchkit as dk
 from dispatchkit.declare.typing import Array, ArrayLike, Index
@@ -46,7 +47,12 @@ class Sub(dk.Tensor):
 TensorLike = TypeVar("TensorLike")
 Bound = TypeVar("Bound", bound=dk.Tensor)
 Named = NewType("Named", Duck)
+Element = TypeVar("Element", bound=np.generic)
+# NumPy's own aliases are such from 2.5 on.
+Numbers = TypeAliasType("Numbers", np.ndarray[Any, np.dtype[Element]], type_params=(Element,))
 ARRAYS: dict[str, Any] = {
+    "an alias": Numbers,
+    "an alias of a type": Numbers[np.float64],
     "Tensor": dk.Tensor,
     "a subclass": Sub,
     "numpy": np.ndarray,

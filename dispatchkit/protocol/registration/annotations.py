@@ -151,8 +151,8 @@ def alternatives(hint: Any) -> list[Any]:
     """Return the alternatives of an annotation: members of unions, targets of aliases and of type variables."""
     if isinstance(hint, type):
         return [hint]
-    if isinstance(hint, TypeAliasType) or type(hint).__name__ == "TypeAliasType":
-        parts = [hint.__value__]
+    if is_alias(hint) or is_alias(typing.get_origin(hint)):
+        parts = [_aliased(hint)]
     elif isinstance(hint, typing.NewType):
         parts = [hint.__supertype__]
     elif isinstance(hint, typing.TypeVar):
@@ -162,6 +162,20 @@ def alternatives(hint: Any) -> list[Any]:
     else:
         return [hint]
     return [one for part in parts for one in alternatives(part)]
+
+
+def is_alias(hint: Any) -> bool:
+    """Return whether an annotation is an alias that a ``type`` statement made, as NumPy's are from 2.5 on."""
+    return isinstance(hint, TypeAliasType) or type(hint).__name__ == "TypeAliasType"
+
+
+def _aliased(hint: Any) -> Any:
+    """Return what an alias stands for, with the types given for its variables."""
+    alias = hint if is_alias(hint) else typing.get_origin(hint)
+    value = alias.__value__
+    given = dict(zip(alias.__type_params__, typing.get_args(hint), strict=False))
+    free = getattr(value, "__parameters__", ())
+    return value[tuple(given.get(one, Any) for one in free)] if free else value
 
 
 def classes_of(hint: Any, form: Form, handler: str) -> list[type]:
