@@ -28,6 +28,7 @@ from dispatchkit.testing.subject import Subject
 __all__ = ["inplace", "methods", "operators", "reflected", "repeat", "repeatable"]
 
 TURNS = range(1, 7)  # each with other elements of the instances
+TRIES = 20
 
 
 def repeat(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
@@ -44,6 +45,7 @@ def repeat(subject: Subject, operation: Overridable) -> Iterator[Failure | None]
 
 def _with_other_elements(subject: Subject, call: Call) -> Failure | None:
     """Make a call with one instance after the other, each with other elements, where the one before stood in memory."""
+    places: set[int] = set()
     for turn in TURNS:
         other = replace(call, turn=turn)
         try:
@@ -51,13 +53,28 @@ def _with_other_elements(subject: Subject, call: Call) -> Failure | None:
         except Exception:  # noqa: BLE001, S112  # what plain tensors refuse is not asked of the type
             continue
         try:
-            result = comparable(subject, call.operation, _again(subject, other))
+            given = _where_others_stood(subject, other, places)
+            result = comparable(subject, call.operation, subject.call(call.operation, *given))
+            del given
             found = different(subject, result, expected, other.given(subject))
         except Exception:  # noqa: BLE001  # other elements may be refused
             return None
         if found is not None:
             return _failure("repeat", other, other.text(subject), *found[1:])
     return None
+
+
+def _where_others_stood(subject: Subject, call: Call, places: set[int]) -> tuple[Any, Any]:
+    """Return arguments of a call with an instance where an earlier one stood, if Python gives that memory out again."""
+    held = []
+    for _ in range(TRIES):
+        args, kwargs = call.make(subject)
+        own = {id(one) for one in args if isinstance(one, subject.cls)}
+        if not places or not places.isdisjoint(own):
+            break
+        held.append(args)
+    places |= own
+    return args, kwargs
 
 
 def repeatable(subject: Subject, operation: Overridable, count: int | None) -> list[Call]:

@@ -12,6 +12,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.errors import AutogradError, DensifyWarning
+from dispatchkit.tensor import numpy_table  # noqa: F401  # enters all compositions
 from dispatchkit.tensor.numpy_shapes import compositions
 from dispatchkit.tensor.numpy_universal import universal
 from tests.interop.everywhere import Diagonal
@@ -244,6 +245,7 @@ def test_every_composition_is_tried() -> None:
     assert CALLS.keys() == {*compositions, *(f"ufunc {name}" for name in universal)}
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")  # from NumPy 2.5 on
 @pytest.mark.parametrize("name", CALLS)
 def test_a_composition_is_what_numpy_computes(name: str) -> None:
     for array, call in CALLS[name]:
@@ -260,6 +262,7 @@ def test_a_composition_is_what_numpy_computes(name: str) -> None:
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("name", sorted(CALLS.keys() - PLACES))
 def test_gradients_flow_through_a_composition(name: str) -> None:
     for array, call in CALLS[name]:
@@ -300,6 +303,7 @@ DIAGONAL = frozenset(
 ) - {"empty_like"}
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("name", sorted(DIAGONAL))
 def test_a_composition_of_a_declared_type_has_the_values_of_its_dense_form(name: str) -> None:
     d = Diagonal(dk.asarray([4.0, 3.0, 5.0]))
