@@ -155,10 +155,10 @@ def close(found: Any, expected: Any, eps: float = 0.0) -> bool:
     if "b" in (found.dtype.kind, expected.dtype.kind):
         return False
     eps = max(eps, *map(rounding, (found, expected)))
-    tolerance = 4e-3 if eps > 1e-6 else 1e-4 if eps > 1e-12 else eps**0.5
+    relative, absolute = (4e-3, 4e-3) if eps > 1e-6 else (1e-4, 1e-5) if eps > 1e-12 else (1.5e-8, 1.5e-10)
     finite = np.abs(expected[np.isfinite(expected)])
-    scale = float(finite.max()) if finite.size else 1.0
-    return bool(np.allclose(found, expected, rtol=tolerance, atol=tolerance * max(scale, 1.0), equal_nan=True))
+    scale = max(float(finite.max()), 1.0) if finite.size else 1.0  # what cancels is as exact as the largest element
+    return bool(np.allclose(found, expected, rtol=relative, atol=absolute * scale, equal_nan=True))
 
 
 def exactness(given: Iterable[Any]) -> float:
