@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-try:
-    from scipy.sparse.linalg import LinearOperator
-except ImportError as error:
-    raise ImportError('dispatchkit.interop.scipy needs SciPy: pip install "dispatchkit[scipy]"') from error
-
 __all__ = ["aslinearoperator"]
 
 
@@ -44,4 +39,10 @@ def aslinearoperator(x: Any) -> Any:
     """
     if len(x.shape) != 2:
         raise ValueError(f"aslinearoperator: a matrix is needed, found shape {tuple(x.shape)}")
+    try:
+        from scipy.sparse.linalg import LinearOperator  # noqa: PLC0415  # optional dependency
+    except ImportError as error:
+        raise ImportError(
+            'dispatchkit.interop.scipy needs SciPy, which is not installed: pip install "dispatchkit[scipy]"'
+        ) from error
     return LinearOperator(tuple(x.shape), matvec=x.matvec, rmatvec=x.rmatvec, dtype=x.dtype)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from dispatchkit.errors import AnswerError, NoImplementationError, UnsupportedArgumentError
-from dispatchkit.protocol.decline import note_declined, pop_decline_reason, pop_mode_declines
+from dispatchkit.protocol.decline import forget_declined, note_declined, pop_decline_reason, pop_mode_declines
 from dispatchkit.protocol.handlers import Rule, Target, type_name
 from dispatchkit.protocol.outcome import FOREIGN, Outcome
 from dispatchkit.protocol.parameters import Form, Key
@@ -123,15 +123,19 @@ class Chain:
         steps = self.steps
         if start and steps:
             declined.append((steps[0].cls, _reason(steps[0])))
-        for step in steps[start:]:
-            pop_decline_reason()  # an earlier one, of a handler that answered after all
-            note_declined(self.operation, (text for _, text in declined))
-            if on_step is not None:
-                on_step(self.operation, step)
-            result = step.call(*args, **kwargs)
-            if result is not NotImplemented:
-                return self.checked(step, result), declined
-            declined.append((step.cls, _reason(step)))
+        noted = note_declined(self.operation, ())
+        try:
+            for step in steps[start:]:
+                pop_decline_reason()  # an earlier one, of a handler that answered after all
+                note_declined(self.operation, (text for _, text in declined))
+                if on_step is not None:
+                    on_step(self.operation, step)
+                result = step.call(*args, **kwargs)
+                if result is not NotImplemented:
+                    return self.checked(step, result), declined
+                declined.append((step.cls, _reason(step)))
+        finally:
+            forget_declined(noted)
         return NotImplemented, declined
 
     def checked(self, step: Step, result: Any) -> Any:

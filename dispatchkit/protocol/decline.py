@@ -7,11 +7,19 @@ context variable, where the code that continues the call reads it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from types import NotImplementedType
 from typing import Any
 
-__all__ = ["decline", "declined_of", "note_declined", "pop_decline_reason", "pop_mode_declines", "record_mode_decline"]
+__all__ = [
+    "decline",
+    "declined_of",
+    "forget_declined",
+    "note_declined",
+    "pop_decline_reason",
+    "pop_mode_declines",
+    "record_mode_decline",
+]
 
 _reason: ContextVar[str] = ContextVar("dispatchkit.decline", default="")
 
@@ -55,9 +63,14 @@ def pop_decline_reason() -> str:
 _declined: ContextVar[tuple[Any, tuple[str, ...]]] = ContextVar("dispatchkit.declined", default=(None, ()))
 
 
-def note_declined(operation: Any, reasons: Iterable[str]) -> None:
-    """Remember who declined the call that the next answer is asked for, and why."""
-    _declined.set((operation, tuple(reasons)))
+def note_declined(operation: Any, reasons: Iterable[str]) -> Token[Any]:
+    """Remember who declined the call that the next answer is asked for, and why, until `forget_declined`."""
+    return _declined.set((operation, tuple(reasons)))
+
+
+def forget_declined(token: Token[Any]) -> None:
+    """Remember what was remembered before `note_declined` gave this token."""
+    _declined.reset(token)
 
 
 def declined_of(operation: Any) -> str:

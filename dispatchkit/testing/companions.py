@@ -141,7 +141,7 @@ def _among(subject: Subject, call: Call, check: str) -> Failure | None:
     try:
         with noting(subject):
             result = subject.call(operation, args, kwargs)
-        found = different(subject, comparable(subject, operation, result), expected)
+        found = different(subject, comparable(subject, operation, result), expected, call.given(subject))
     except subject.refusals:
         return None
     except Exception as error:  # noqa: BLE001  # what a handler raises is what is looked for

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+import dispatchkit as dk
 from dispatchkit.errors import NoImplementationError
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.densify import densify
@@ -174,3 +175,22 @@ def test_redispatch_does_not_change_the_callers_kwargs(protocol: DispatchProtoco
     given = {"factor": 3.0}
     protocol.redispatch(scale, (A(),), given, without=B)
     assert given == {"factor": 3.0}
+
+
+def test_who_declined_is_not_said_of_later_calls() -> None:
+    class Inert(dk.Tensor):
+        pass
+
+    @dk.array_type(fallback=dk.fallback.dense)
+    class Plain:
+        def to_dense(self) -> Any:
+            return dk.ones(2)
+
+    @dk.implements(dk.add, Inert)
+    def declines(x1: Any, x2: Any, /) -> Any:
+        return dk.decline("not today")
+
+    assert dk.add(Inert([1.0, 2.0]), 1.0).tolist() == [2.0, 3.0]
+    with pytest.warns(dk.errors.DensifyWarning) as caught:
+        dk.add(Plain(), 1.0)
+    assert str(caught[0].message).endswith("Plain dense (16 B)")

@@ -23,10 +23,12 @@ class Promise(NamedTuple):
     ----------
     classes : that it names; empty where it names none
     may_decline : whether it allows `NotImplemented`: it names `NotImplementedType`, or no class at all
+    never_answers : whether it allows nothing else
     """
 
     classes: tuple[type, ...] = ()
     may_decline: bool = True
+    never_answers: bool = False
 
 
 _known: WeakKeyDictionary[Any, Promise] = WeakKeyDictionary()
@@ -61,4 +63,5 @@ def _promise(function: Callable[..., Any]) -> Promise:
     named = tuple(dict.fromkeys(cls for cls in classes if cls is not types.NotImplementedType))
     if ANY in named:
         return Promise()
-    return Promise(named, may_decline=len(named) < len(set(classes)))
+    may_decline = len(named) < len(set(classes))
+    return Promise(named, may_decline=may_decline, never_answers=may_decline and not named)

@@ -310,6 +310,8 @@ class _Walk:
         if step.source is METHOD:
             reason = f"{step.text} may decline" if promise.may_decline else ""
             return changed(one, verdict=AT_RUN_TIME, reason=reason), result
+        if promise.never_answers:
+            return changed(one, verdict=DECLINES, reason=f"{step.text} declines"), None
         if promise.may_decline:
             return changed(one, verdict=OPEN, reason=f"{step.text} may decline"), result
         return one, result

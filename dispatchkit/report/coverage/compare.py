@@ -78,13 +78,14 @@ def gradient_mismatch(call: Call, answer: Callable[..., Any]) -> str:
             reference = _gradients(call, lambda args, kwargs: call.operation.function(*args, **kwargs), protocol, True)
         except Exception:  # noqa: BLE001  # what cannot be differentiated densely is nothing to compare with
             return ""
-        if reference is None or not any(g is not None for g in reference):
+        if reference is None or not any(g is not None for g in reference[1]):
             return ""
         try:
             own = _gradients(call, answer, protocol, False)
         except Exception as error:  # noqa: BLE001  # whatever a rule raises is what is reported
             return f"{type(error).__name__}: {error}".splitlines()[0]
-    for place, (got, want) in enumerate(zip(own or [None] * len(reference), reference, strict=True)):
+    outputs, wanted = reference
+    for place, (got, want) in enumerate(zip([None] * len(wanted) if own is None else own[1], wanted, strict=True)):
         if want is None or np.all(np.isnan(want)):
             continue
         if got is None:
@@ -93,7 +94,7 @@ def gradient_mismatch(call: Call, answer: Callable[..., Any]) -> str:
             continue
         if got.shape == want.shape:
             got = np.where(np.isnan(want), want, got)
-        found = difference(got, want)
+        found = difference(got, want, outputs)
         if found is not None:
             return f"gradient of {_name(call, place)}: {found.brief}"
     return ""
@@ -127,8 +128,10 @@ def _leaves_of(operand: Operand) -> tuple[Any, list[Tensor]]:
     return with_variables(leaf, with_floats(value)), leaves
 
 
-def _gradients(call: Call, run: Callable[..., Any], protocol: Dispatcher, dense: bool) -> list[Any] | None:
-    """Return the gradient of a weighted sum of all results for each leaf; None where no gradient flows at all."""
+def _gradients(
+    call: Call, run: Callable[..., Any], protocol: Dispatcher, dense: bool
+) -> tuple[list[Tensor], list[Any]] | None:
+    """Return the results, and the gradient of their weighted sum for each leaf; None where no gradient flows at all."""
     leaves: list[Tensor] = []
 
     def tracked(operand: Operand) -> Any:
@@ -139,14 +142,16 @@ def _gradients(call: Call, run: Callable[..., Any], protocol: Dispatcher, dense:
     args, kwargs = call.arguments(tracked)
     dense = densified(protocol, run(args, kwargs))
     total: Any = None
+    outputs: list[Tensor] = []
     for y in members(determined(call.operation, dense, dense)[0]):
         if not isinstance(y, Tensor) or not is_floating(y):
             continue
+        outputs.append(y)
         part = real(sum_of(multiply(y, _weights(y))))
         total = part if total is None else total + part
     if total is None or not total.requires_grad or not leaves:
         return None
-    return [None if g is None else arrayed(g) for g in grad(total, leaves, allow_unused=True)]
+    return outputs, [None if g is None else arrayed(g) for g in grad(total, leaves, allow_unused=True)]
 
 
 def _weights(y: Tensor) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+from types import NotImplementedType
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ def divide_structured(x1: StructuredTensor, x2: Number | Tensor, /) -> Any:
 
 
 @implements(ops.divide)
-def divide_by_structured(x1: Tensor, x2: StructuredTensor, /) -> Any:
+def divide_by_structured(x1: Tensor, x2: StructuredTensor, /) -> NotImplementedType:
     return decline("zeros are divided by")
 
 
