@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -16,6 +16,7 @@ from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.structured.base import StructuredTensor
+from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.permutation import PermutationTensor
 
 __all__ = ["KroneckerTensor", "is_finite", "is_hermitian", "plain", "products_of"]
@@ -39,7 +40,9 @@ class KroneckerTensor(StructuredTensor):
     -----
     A product with a vector takes the products of the factors with the vector's elements as a grid, one axis after
     the other: O(n Σ m_i) for square factors of m_i rows and n = Π m_i, less where the factors are structured. Systems,
-    inverses, determinants, decompositions, norms and traces are made from those of the factors. Sources: C. F. Van
+    inverses, determinants, decompositions, norms and traces are made from those of the factors. Singular vectors that
+    belong to no singular value, or to one that is 0 because some factor is tall and another wide, have no gradient;
+    without `full_matrices`, such a product of a tall and a wide factor becomes dense. Sources: C. F. Van
     Loan, The ubiquitous Kronecker product, J. Comput. Appl. Math. 123 (2000) 85-100; for the sum with s·I: A. G. Wilson
     et al., Fast kernel learning for multidimensional pattern extrapolation, NIPS 2014.
 
@@ -318,26 +321,63 @@ def eigh_kronecker(x: KroneckerTensor, /) -> Any:
 
 @implements(linalg.svd)
 def svd_kronecker(x: KroneckerTensor, /, *, full_matrices: bool = True) -> Any:
-    sizes = {int(np.sign(f.shape[-2] - f.shape[-1])) for f in x.factors}
-    if not is_finite(x) or 0 in x.shape[-2:] or {-1, 1} <= sizes or (full_matrices and sizes != {0}):
-        return decline("some factor is not finite, or there are singular vectors that belong to no singular value")
+    if not is_finite(x) or 0 in x.shape[-2:] or not (full_matrices or _one_sided(x)):
+        return decline(
+            "some factor is not finite, or a tall and a wide factor have a singular value 0 more than vectors"
+        )
     left, values, right = zip(*(linalg.svd(plain(f), full_matrices=full_matrices) for f in x.factors), strict=True)
     products = products_of(list(values))
     order = ops.argsort(products, axis=-1, descending=True)
-    moved: Any = PermutationTensor(order, dtype=x.dtype)
-    u: Any = KroneckerTensor(*left) @ ops.matrix_transpose(moved)
-    return linalg.SVDResult(u, ops.take_along_axis(products, order, axis=-1), moved @ KroneckerTensor(*right))
+    counts = [s.shape[-1] for s in values]
+    u = _in_order(left, order, counts)
+    vh = ops.matrix_transpose(_in_order([ops.matrix_transpose(f) for f in right], order, counts))
+    return linalg.SVDResult(u, _with_zeros(ops.take_along_axis(products, order, axis=-1), x), vh)
 
 
 @implements(linalg.svdvals)
 def svdvals_kronecker(x: KroneckerTensor, /) -> Any:
-    if not _square(x) or not is_finite(x):
-        return decline("some factor is not square and finite")
-    return ops.sort(products_of([linalg.svdvals(plain(f)) for f in x.factors]), axis=-1, descending=True)
+    if not is_finite(x):
+        return decline("some factor is not finite")
+    products = products_of([linalg.svdvals(plain(f)) for f in x.factors])
+    return _with_zeros(ops.sort(products, axis=-1, descending=True), x)
+
+
+def _one_sided(x: KroneckerTensor) -> bool:
+    """Return whether no factor is tall, or none is wide."""
+    return len({f.shape[-2] > f.shape[-1] for f in x.factors if f.shape[-2] != f.shape[-1]}) < 2
+
+
+def _with_zeros(values: Tensor, x: KroneckerTensor) -> Tensor:
+    """Return the products of singular values, and those that are 0 where some factor is tall and another wide."""
+    missing = min(x.shape[-2:]) - values.shape[-1]
+    padded: Tensor = ops.pad(values, ((0, 0),) * (values.ndim - 1) + ((0, missing),)) if missing else values
+    return padded
+
+
+def _in_order(vectors: Sequence[Tensor], order: Tensor, counts: list[int]) -> Any:
+    """Return the product of matrices of columns, with the products of the first `counts` of each in front, in an order.
+
+    The columns behind belong to no singular value and have no gradient, as those of a dense matrix.
+    """
+    sizes = [v.shape[-1] for v in vectors]
+    places = np.arange(math.prod(sizes)).reshape(sizes)
+    own = places[tuple(map(slice, counts))].ravel()
+    rest = ops.asarray(np.setdiff1d(places, own)).to(like=order)
+    first = ops.take(ops.asarray(own).to(like=order), order)
+    columns = ops.concat([first, ops.broadcast_to(rest, (*order.shape[:-1], *rest.shape))], axis=-1)
+    product = KroneckerTensor(*vectors)
+    moved: Any = ops.matrix_transpose(PermutationTensor(columns, dtype=product.dtype))
+    if not rest.size or not any(v.requires_grad or v.is_tracer for v in vectors):
+        return product @ moved
+    front = ops.astype(ops.arange(columns.shape[-1], device=order.device) < own.size, product.dtype)
+    fixed: Any = KroneckerTensor(*(v.detach() for v in vectors))
+    return product @ moved @ DiagonalTensor(front) + fixed @ moved @ DiagonalTensor(1 - front)
 
 
 @implements(linalg.matrix_norm)
 def matrix_norm_kronecker(x: KroneckerTensor, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    if not is_finite(x) or not _square(x):
-        return decline("some factor is not square and finite")
+    if not is_finite(x) or (ord == -2 and not _one_sided(x)):
+        return decline(
+            "some factor is not finite, or the least singular value is not a product of those of the factors"
+        )
     return math.prod(linalg.matrix_norm(f, keepdims=keepdims, ord=ord) for f in x.factors)

@@ -123,13 +123,71 @@ def test_eigenvectors_and_singular_vectors_are_products_of_those_of_the_factors(
         np.testing.assert_allclose(s.numpy(), np.linalg.svd(dense)[1], rtol=1e-9, atol=1e-9)
         made = (u.to_dense() * s[..., None, :]) @ vh.to_dense()
         np.testing.assert_allclose(made.numpy(), dense, rtol=1e-9, atol=1e-9)
-    tall = KroneckerTensor(dk.asarray(rng.normal(size=(4, 3))), dk.asarray(rng.normal(size=(2, 2))))
+
+
+TALL, WIDE, MIXED = [(4, 3), (3, 2)], [(2, 2), (2, 5)], [(4, 3), (2, 5), (2, 2)]
+
+
+@pytest.mark.parametrize("full", [True, False])
+@pytest.mark.parametrize("batch", [(), (2,)])
+@pytest.mark.parametrize("sizes", [TALL, WIDE, MIXED])
+def test_singular_vectors_of_a_rectangle_are_products_of_those_of_the_factors(
+    sizes: list[tuple[int, int]], batch: tuple[int, ...], full: bool
+) -> None:
+    k = KroneckerTensor(*(dk.asarray(rng.normal(size=(*batch, *size))) for size in sizes))
+    dense = k.to_dense().numpy()
     with dk.densify(on="error"):
-        u, s, vh = dk.linalg.svd(tall, full_matrices=False)
-    assert (u.shape, s.shape, vh.shape) == ((8, 6), (6,), (6, 6))
-    np.testing.assert_allclose(((u.to_dense() * s) @ vh.to_dense()).numpy(), tall.to_dense().numpy(), atol=1e-12)
-    with dk.densify(on="error"), pytest.raises(dk.DensifyError):
-        dk.linalg.svd(tall)
+        values = dk.linalg.svdvals(k)
+        if sizes is MIXED and not full:  # 16 × 30 with 12 singular values that are not 0, so 4 vectors have no factors
+            with pytest.raises(dk.DensifyError):
+                dk.linalg.svd(k, full_matrices=False)
+            return
+        u, s, vh = dk.linalg.svd(k, full_matrices=full)
+    wanted = np.linalg.svd(dense, full_matrices=full)
+    assert (u.shape, s.shape, vh.shape) == tuple(part.shape for part in wanted)
+    for found in (values, s):
+        np.testing.assert_allclose(found.numpy(), wanted.S, atol=1e-12)
+    left, right = u.to_dense().numpy(), vh.to_dense().numpy()
+    count = s.shape[-1]
+    made = (left[..., :count] * s.numpy()[..., None, :]) @ right[..., :count, :]
+    np.testing.assert_allclose(made, dense, atol=1e-12)
+    for columns in (left, right.swapaxes(-1, -2)):
+        product = columns.swapaxes(-1, -2) @ columns
+        np.testing.assert_allclose(product, np.broadcast_to(np.eye(columns.shape[-1]), product.shape), atol=1e-12)
+
+
+def test_norms_of_a_rectangle_are_those_of_the_dense_matrix() -> None:
+    for sizes in (TALL, WIDE, MIXED):
+        k = KroneckerTensor(*(dk.asarray(rng.normal(size=size)) for size in sizes))
+        for ord in ("fro", "nuc", 1, -1, 2, -2):
+            with dk.densify(on="allow" if sizes is MIXED and ord == -2 else "error"):
+                found = dk.linalg.matrix_norm(k, ord=ord)
+            np.testing.assert_allclose(found.numpy(), dk.linalg.matrix_norm(k.to_dense(), ord=ord).numpy(), atol=1e-12)
+
+
+PARTS: dict[str, Callable[..., Any]] = {
+    "values": lambda u, s, vh: dk.sum(s * dk.arange(6.0)),
+    "vectors of singular values": lambda u, s, vh: dk.sum((u[:, :2] @ u[:, :2].mT + 0 * u) ** 3) + vh[0, 1] ** 2,
+    "vectors of none": lambda u, s, vh: dk.sum((u[:, 6:] @ u[:, 6:].mT + 0 * u) ** 3),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_gradients_through_singular_vectors_are_those_of_the_dense_matrix(name: str) -> None:
+    def part(a: Any, b: Any, dense: bool) -> Any:
+        k = KroneckerTensor(a, b)
+        u, s, vh = dk.linalg.svd(k.to_dense() if dense else k)
+        return PARTS[name](u @ dk.eye(12), s, vh @ dk.eye(6))
+
+    factors = [dk.asarray(rng.normal(size=size)) for size in TALL]
+    steps = [dk.asarray(rng.normal(size=size)) for size in TALL]
+    structured, plain = partial(part, dense=False), partial(part, dense=True)
+    for argument in (0, 1):
+        one, other = (dk.func.grad(f, argnums=argument)(*factors) for f in (structured, plain))
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-8, atol=1e-12)
+        assert bool(dk.any(one != 0)) == (name != "vectors of none")
+    one, other = (dk.func.jvp(f, tuple(factors), tuple(steps))[1] for f in (structured, plain))
+    np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-8, atol=1e-12)
 
 
 def test_gradients_through_eigenvectors_are_those_of_the_dense_matrix() -> None:
