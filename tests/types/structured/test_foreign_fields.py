@@ -41,7 +41,7 @@ WORK: dict[str, Callable[[Any], Any]] = {
     "Kronecker projection": lambda v: (dk.linalg.eigh(kronecker(v))[1].mT @ v) ** 2,
     "Kronecker svd": lambda v: (dk.linalg.svd(kronecker(v))[0].mT @ v) ** 2,
     "svd of a tall product": lambda v: (
-        (dk.linalg.svd(types.KroneckerTensor(v[:, None] * v[:2] + dk.eye(4, 2) * v[2], v[:1, None]))[0].mT @ v) ** 2
+        (dk.linalg.svd(types.KroneckerTensor(dk.stack([v, v**2], axis=1), v[:1, None]))[0].mT @ v) ** 2
     )[:2],
     "Kronecker and scalar": lambda v: dk.linalg.solve(kronecker(v) + types.ScalarTensor(N, v[0]), v),
 }
