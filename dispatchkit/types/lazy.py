@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,9 @@ __all__ = ["LazyTensor"]
 
 implements = tensor_protocol.implements
 # Elements that are computed at a time: the operands and results of a chain stay in the processor's cache.
-BLOCK = 65536
+BLOCK = 32768
+# Smaller arrays are computed at once: recording takes as long as it saves.
+SMALL = 65536
 # Operations that are recorded before an array is computed, so that a loop does not record without end.
 LONGEST = 64
 NAMES = (
@@ -45,7 +49,7 @@ class LazyTensor(ArrayMethods):
 
     Notes
     -----
-    A chain such as ``(a + b) * a - b`` is computed in blocks of 65536 elements by NumPy's functions with ``out=``, so
+    A chain such as ``(a + b) * a - b`` is computed in blocks of 32768 elements by NumPy's functions with ``out=``, so
     that only its operands are read from memory and its result is written to it; sums, extrema, `any` and `all` over
     everything read the blocks as they come. dtypes are NumPy's. Other operations compute their operands first. Every
     result is a `LazyTensor`; `evaluate` gives the tensor. Small arrays, arrays of other libraries than NumPy, and
@@ -78,8 +82,7 @@ class LazyTensor(ArrayMethods):
         """
         if self._call is not None:
             result = np.empty(self.shape, dtype=self.dtype)
-            for _ in _Program(self._call).run(result):
-                pass
+            _Program(self._call).write(result)
             self.data = ops.asarray(result)
         return self._data  # type: ignore[return-value]  # computed now
 
@@ -95,21 +98,52 @@ class LazyTensor(ArrayMethods):
     @property
     def dtype(self) -> Any:
         """Type of the elements."""
-        return self._data.dtype if self._call is None else self._call.sample.dtype  # type: ignore[union-attr]
+        return self._data.dtype if self._call is None else self._call.dtype  # type: ignore[union-attr]
 
     @property
     def recorded(self) -> int:
         """Number of operations that are recorded and not computed yet."""
         return 0 if self._call is None else self._call.count
 
-    def evaluate(self) -> Tensor:
+    def evaluate(self, out: Any = None) -> Tensor:
         """Return the elements as a plain tensor, computed if they are not yet.
+
+        Parameters
+        ----------
+        out : NumPy array to write the elements to, which saves allocating memory; the chain stays recorded
+
+        Returns
+        -------
+        a tensor; it shares the memory of `out` if that is given
 
         Raises
         ------
+        ValueError : if `out` has another shape or dtype, or overlaps an operand
         RuntimeError : if an operand was changed in place since its operation was recorded
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dispatchkit as dk
+        >>> a, memory = dk.types.LazyTensor(dk.ones(100_000)), np.empty(100_000)
+        >>> (2 * a + 1).evaluate(out=memory)[:2], memory[:2]
+        (tensor([3., 3.]), array([3., 3.]))
         """
-        return self.data
+        if out is None:
+            return self.data
+        if not isinstance(out, np.ndarray) or (out.shape, out.dtype) != (self.shape, self.dtype):
+            raise ValueError(
+                f"LazyTensor.evaluate: out must be a NumPy array of shape {self.shape} and dtype {self.dtype}, found "
+                f"{type(out).__name__} of shape {getattr(out, 'shape', None)} and dtype {getattr(out, 'dtype', None)}"
+            )
+        if self._call is None:
+            np.copyto(out, self.data.numpy())
+        else:
+            program = _Program(self._call)
+            if any(np.may_share_memory(out, program.held[place]) for place in program.operands):
+                raise ValueError("LazyTensor.evaluate: out overlaps the memory of an operand; give other memory")
+            program.write(out)
+        return ops.asarray(out)
 
     def detach(self) -> LazyTensor:
         """Return the array outside the graph."""
@@ -129,31 +163,56 @@ class LazyTensor(ArrayMethods):
 
 
 class _Call:
-    """A recorded operation: its operands with their versions, and its result on operands of one element."""
+    """A recorded operation: its operands with their versions, and the shape and dtype of its result.
+
+    Raises
+    ------
+    ValueError : if the shapes do not broadcast
+    TypeError : if NumPy's function refuses the operands, or gives another dtype than the operation
+    """
 
     def __init__(self, op: Any, args: list[Any]) -> None:
         self.op, self.ufunc = op, UFUNCS[op]
         if op is ops.pow and type(args[1]) is int and args[1] == 2:
             self.ufunc, args = np.square, args[:1]  # the same numbers, as NumPy's ``**`` computes them
+        self.dtype = _dtype(op, self.ufunc, *map(_kind, args))
         self.args = [arg._call or arg._data if _is_lazy(arg) else arg for arg in args]
         self.versions = [arg._version if isinstance(arg, Tensor) else None for arg in self.args]
-        self.shape = np.broadcast_shapes(*(getattr(arg, "shape", ()) for arg in args))
-        self.sample = self.ufunc(*map(_sample, self.args))
+        shapes = {arg.shape for arg in self.args if hasattr(arg, "shape")}
+        self.shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
         self.count: int = 1 + sum(arg.count for arg in self.args if isinstance(arg, _Call))
+
+
+def _kind(arg: Any) -> Any:
+    """Return what the dtype of a result depends on: a dtype, or a number with its type, one for all small integers."""
+    if type(arg) is int and not 0 <= arg < 128:
+        return int, arg
+    return arg.dtype if hasattr(arg, "dtype") else (type(arg), 1)
+
+
+@lru_cache(maxsize=4096)
+def _dtype(op: Any, ufunc: Any, *kinds: Any) -> Any:
+    """Return the dtype of an operation's result, or raise a TypeError if NumPy's function gives none or another one."""
+    ones: list[Any] = [kind[0](kind[1]) if isinstance(kind, tuple) else np.ones((1,), kind) for kind in kinds]
+    try:
+        found = ufunc(*ones).dtype
+    except OverflowError:
+        raise TypeError(f"{ufunc.__name__} refuses the operands") from None
+    given = [ops.asarray(one) if isinstance(one, np.ndarray) else one for one in ones]
+    squared = (2,) if op is ops.pow and ufunc is np.square else ()
+    if found != op(*given, *squared).dtype:
+        raise TypeError(f"{ufunc.__name__} gives another dtype")
+    return found
 
 
 def _is_lazy(value: Any) -> bool:
     return isinstance(value, LazyTensor)
 
 
-def _sample(arg: Any) -> Any:
-    return np.ones((1,), dtype=arg.dtype) if isinstance(arg, Tensor) else getattr(arg, "sample", arg)
-
-
 class _Program:
-    """The operations of a chain in order, each with the places of its operands and of its result.
+    """The operations of a chain in order, each with the places of its operands and of its result among what is held.
 
-    Places are those of whole operands first, cut into blocks, then of numbers, then of buffers, the length of a block.
+    Held are whole operands, which are cut into blocks, numbers, and buffers of a block's length, here as their dtypes.
     A buffer is used again once its content is not needed any more.
     """
 
@@ -161,29 +220,27 @@ class _Program:
         self.last = last
         calls = list(dict.fromkeys(_in_order(last)))
         uses = {id(arg): index for index, call in enumerate(calls) for arg in call.args if isinstance(arg, _Call)}
-        self.operands: list[Any] = []
-        self.constants: list[Any] = []
-        self.buffers: list[Any] = []  # dtypes
-        self.steps: list[tuple[Any, list[Any], Any]] = []
-        places: dict[int, Any] = {}
+        self.held: list[Any] = []
+        self.operands: list[int] = []
+        self.buffers: list[int] = []
+        self.steps: list[tuple[Any, list[int], int]] = []
+        places: dict[int, int] = {}
         free: list[int] = []
         for index, call in enumerate(calls):
             inputs = [self._place(call, number, places) for number in range(len(call.args))]
             last_used = {id(arg) for arg in call.args if isinstance(arg, _Call) and uses[id(arg)] == index}
-            free += [places[key][1] for key in last_used]
-            if call is last:
-                self.steps.append((call.ufunc, inputs, ("result", 0)))
-                break
-            found = next((buffer for buffer in free if self.buffers[buffer] == call.sample.dtype), None)
-            if found is None:
-                found = len(self.buffers)
-                self.buffers.append(call.sample.dtype)
+            free += [places[key] for key in last_used]
+            found = next((place for place in free if self.held[place] == call.dtype), None)
+            if found is None or call is last:
+                found = len(self.held)
+                self.held.append(call.dtype)
+                self.buffers.append(found)
             else:
                 free.remove(found)
-            places[id(call)] = ("buffers", found)
-            self.steps.append((call.ufunc, inputs, places[id(call)]))
+            places[id(call)] = found
+            self.steps.append((call.ufunc, inputs, found))
 
-    def _place(self, call: _Call, number: int, places: dict[int, Any]) -> Any:
+    def _place(self, call: _Call, number: int, places: dict[int, int]) -> int:
         arg = call.args[number]
         if isinstance(arg, Tensor) and arg._version != call.versions[number]:
             raise RuntimeError(
@@ -191,38 +248,37 @@ class _Program:
                 f"place before it was computed; call evaluate() before the change, or record on a clone"
             )
         if id(arg) not in places:
-            held = self.operands if isinstance(arg, Tensor) else self.constants
-            held.append(arg.array if isinstance(arg, Tensor) else arg)
-            places[id(arg)] = ("operands" if isinstance(arg, Tensor) else "constants", len(held) - 1)
+            places[id(arg)] = len(self.held)
+            if isinstance(arg, Tensor) and arg.ndim:
+                self.operands.append(len(self.held))
+            self.held.append(arg.array if isinstance(arg, Tensor) else arg)
         return places[id(arg)]
+
+    def write(self, result: Any) -> None:
+        """Compute the whole result."""
+        for _ in self.run(result):
+            pass
 
     def run(self, result: Any) -> Iterator[Any]:
         """Yield the blocks of the result as they are computed; without a whole result, in one buffer."""
-        shape = self.last.shape
-        flat = all(x.shape == shape and x.flags.c_contiguous for x in self.operands if x.ndim)
-        if flat:
-            operands = [x.reshape(-1) if x.ndim else x for x in self.operands]
-            length, step = int(np.prod(shape)), BLOCK
-            result = None if result is None else result.reshape(-1)
-        else:
-            operands = [np.broadcast_to(x, shape) if x.ndim else x for x in self.operands]
-            length, step = shape[0], max(1, BLOCK * shape[0] // int(np.prod(shape)))
-        inner = () if flat else shape[1:]
-        step = min(step, length)
-        buffers = [np.empty((step, *inner), dtype=dtype) for dtype in self.buffers]
-        own = np.empty((step, *inner), dtype=self.last.sample.dtype) if result is None else None
+        shape, held, cut = self.last.shape, list(self.held), list(self.operands)
+        arrays = [held[place] for place in cut] + ([] if result is None else [result])
+        flat = all(x.shape == shape and x.flags.c_contiguous for x in arrays)
+        length, step = (math.prod(shape), BLOCK) if flat else (shape[0], BLOCK * shape[0] // math.prod(shape))
+        step, inner = min(max(step, 1), length), () if flat else shape[1:]
+        whole = {place: held[place].reshape(-1) if flat else np.broadcast_to(held[place], shape) for place in cut}
+        if result is not None:
+            whole[self.buffers[-1]] = result.reshape(-1) if flat else result
+        buffers = {place: np.empty((step, *inner), dtype=held[place]) for place in self.buffers if place not in whole}
         for start in range(0, length, step):
-            stop = min(start + step, length)
-            size = stop - start
-            held = {
-                "operands": [x[start:stop] if x.ndim else x for x in operands],
-                "constants": self.constants,
-                "buffers": [x[:size] for x in buffers],
-                "result": [own[:size] if result is None else result[start:stop]],  # type: ignore[index]
-            }
-            for ufunc, inputs, (kind, place) in self.steps:
-                ufunc(*(held[one][at] for one, at in inputs), out=held[kind][place])
-            yield held["result"][0]
+            if start == 0 or start + step > length:
+                for place, buffer in buffers.items():
+                    held[place] = buffer[: length - start]
+            for place, array in whole.items():
+                held[place] = array[start : start + step]
+            for ufunc, inputs, place in self.steps:
+                ufunc(*[held[i] for i in inputs], out=held[place])
+            yield held[self.buffers[-1]]
 
 
 def _in_order(call: _Call) -> Iterator[_Call]:
@@ -243,19 +299,13 @@ def record(op: Any, /, *args: Any, **kwargs: Any) -> Any:
         return decline("arrays of other libraries, and those that are differentiated, are computed at once")
     try:
         call = _Call(op, given)
-    except (TypeError, ValueError, OverflowError):
-        return decline("NumPy's function refuses the operands")
-    if int(np.prod(call.shape)) < BLOCK or call.count > LONGEST:
+    except (TypeError, ValueError):
+        return decline("NumPy's function refuses the operands, or gives another dtype")
+    if math.prod(call.shape) < SMALL or call.count > LONGEST:
         return decline("small arrays, and chains that are long enough, are computed at once")
-    if call.sample.dtype != op(*map(_small, given)).dtype:
-        return decline("NumPy's function gives another dtype")
     made = LazyTensor.__new__(LazyTensor)
     made._data, made._call = None, call
     return made
-
-
-def _small(arg: Any) -> Any:
-    return ops.ones((1,), dtype=arg.dtype) if hasattr(arg, "dtype") else arg
 
 
 def _is_plain(arg: Any) -> bool:

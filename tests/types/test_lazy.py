@@ -14,7 +14,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.types import LazyTensor, lazy
 
-N = 3 * lazy.BLOCK + 17
+N = 3 * lazy.SMALL + 17
 DRAW = np.random.default_rng(0)
 A, B = DRAW.normal(size=N), DRAW.normal(size=N)
 
@@ -87,6 +87,34 @@ def test_a_chain_needs_the_memory_of_its_result_and_a_few_blocks() -> None:
     finally:
         tracemalloc.stop()
     assert peak < 1.1 * a.data.numpy().nbytes
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_chain_is_written_to_memory_that_is_given(order: Any) -> None:
+    a, b = A[: 250 * 700].reshape(250, 700), B[: 250 * 700].reshape(250, 700)
+    memory = np.zeros(a.shape, order=order)
+    y = chain(LazyTensor(a), LazyTensor(b))
+    found = y.evaluate(out=memory)
+    np.testing.assert_array_equal(memory, chain(a, b))
+    assert np.shares_memory(found.numpy(), memory)
+    assert y.recorded == 6
+    y.evaluate()
+    memory[...] = 0
+    y.evaluate(out=memory)
+    np.testing.assert_array_equal(memory, chain(a, b))
+    for wrong in (np.zeros(a.shape, np.float32), np.zeros(5), dk.asarray(memory)):
+        with pytest.raises(
+            ValueError, match=r"out must be a NumPy array of shape \(250, 700\) and dtype float64, found"
+        ):
+            y.evaluate(out=wrong)
+
+
+def test_a_chain_is_not_written_over_its_operands() -> None:
+    a = A.copy()
+    y = LazyTensor(a) * LazyTensor(B) + 1
+    with pytest.raises(ValueError, match=r"^LazyTensor\.evaluate: out overlaps the memory of an operand; give other"):
+        y.evaluate(out=a)
+    np.testing.assert_array_equal(a, A)
 
 
 def test_small_arrays_are_computed_at_once() -> None:
