@@ -106,41 +106,84 @@ class Function:
     def forward(*args: Any, **kwargs: Any) -> Any:
         """Compute the output: ``forward(ctx, *args)``, or ``forward(*args)`` where `setup_context` is defined.
 
+        Parameters
+        ----------
+        *args : of `apply`, after the context where `forward` takes one
+        **kwargs : of `apply`
+
         Returns
         -------
-        a tensor, an array type, or a tuple or list of them and of anything else, which is passed on as it is
+        Any
+            A tensor, an array type, or a tuple or list of them and of anything else, which is passed on as it is.
         """
         raise NotImplementedError(MISSING["forward"])
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Fill the context from the inputs, defaults filled in, and what `forward` returned."""
+        """Fill the context from the inputs, defaults filled in, and what `forward` returned.
+
+        Parameters
+        ----------
+        ctx : the context, a `FunctionCtx`
+        inputs : the arguments of `apply`, defaults filled in
+        output : what `forward` returned
+        """
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any, **_: Any) -> Any:
-        """Return a gradient for each input, None for those that have none, from one for each output."""
+        """Return a gradient for each input, None for those that have none, from one for each output.
+
+        Parameters
+        ----------
+        ctx : the context that `forward` or `setup_context` filled
+        *grad_outputs : the gradient of each output, of its shape; for an array type a gradient of that type
+        **_ : for type checkers alone, so that subclasses may name their parameters
+        """
         raise NotImplementedError(MISSING["backward"])
 
     @staticmethod
     def vjp(ctx: Any, *grad_outputs: Any, **_: Any) -> Any:
-        """Be `backward` under another name; a class defines one of the two."""
+        """Be `backward` under another name; a class defines one of the two.
+
+        Parameters
+        ----------
+        ctx, *grad_outputs, **_ : as for `backward`
+
+        Returns
+        -------
+        Any
+            As of `backward`.
+        """
         raise NotImplementedError(MISSING["backward"])
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any, **_: Any) -> Any:
-        """Return a tangent for each output from one for each input, None for inputs that have none."""
+        """Return a tangent for each output from one for each input, None for inputs that have none.
+
+        Parameters
+        ----------
+        ctx : the context; `saved_tensors` gives what `save_for_forward` kept
+        *grad_inputs : the tangent of each input, of its shape, or None
+        **_ : for type checkers alone, so that subclasses may name their parameters
+        """
         raise NotImplementedError(MISSING["jvp"])
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any, **_: Any) -> Any:
-        """Compute for a whole batch: return the output and, in the same form, where its batch axes are.
+        """Compute for a whole batch at once.
 
         Parameters
         ----------
         info : has ``batch_size`` and ``randomness``
         in_dims : for each argument its batch axis, None where it has none
         *args : of `forward`, without the context
+        **_ : for type checkers alone, so that subclasses may name their parameters
+
+        Returns
+        -------
+        tuple
+            The output for the whole batch, and in the same form the batch axes, None for what has none.
         """
         raise NotImplementedError(MISSING["vmap"])
 

@@ -84,6 +84,10 @@ class FunctionCtx:
     def save_for_forward(self, *tensors: Any) -> None:
         """Keep tensors for `jvp`, where `saved_tensors` gives them back.
 
+        Parameters
+        ----------
+        *tensors : tensors, array types or None
+
         Raises
         ------
         TypeError : for what is neither a tensor, an array type, nor None
@@ -93,6 +97,10 @@ class FunctionCtx:
 
     def mark_dirty(self, *tensors: Any) -> None:
         """Declare which inputs forward changes in place; each must be an output, too, and the same object is returned.
+
+        Parameters
+        ----------
+        *tensors : the inputs that are changed
 
         Raises
         ------
@@ -110,6 +118,10 @@ class FunctionCtx:
     def mark_non_differentiable(self, *tensors: Any) -> None:
         """Declare through which outputs no gradient flows; backward receives zeros for them.
 
+        Parameters
+        ----------
+        *tensors : the outputs
+
         Raises
         ------
         TypeError : for what is no tensor
@@ -118,7 +130,12 @@ class FunctionCtx:
         self.non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Set whether backward receives zeros, rather than None, for outputs without gradient."""
+        """Set whether backward receives zeros, rather than None, for outputs without gradient.
+
+        Parameters
+        ----------
+        value : True for zeros, which is the default
+        """
         self.materialize_grads = value
 
     @property

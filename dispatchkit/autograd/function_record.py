@@ -32,6 +32,18 @@ from dispatchkit.transforms.tracer import top_level
 __all__ = ["METHODS", "OLD_FORM", "FunctionRecord"]
 
 METHODS = ("forward", "setup_context", "backward", "vjp", "jvp", "vmap")
+APPLY = """Apply {name} to arguments, and record it in the graph where one of them requires a gradient.
+
+Parameters
+----------
+*args, **kwargs
+    What `forward` takes, without the context: tensors, array types and anything else.
+
+Returns
+-------
+Any
+    What `forward` returns.
+"""
 MISSING = {
     "forward": "You must implement the forward function for custom autograd.Function.",
     "backward": (
@@ -155,7 +167,7 @@ class FunctionRecord(Overridable):
 
         apply.__qualname__ = f"{cls.__qualname__}.apply"
         apply.__module__ = cls.__module__
-        apply.__doc__ = f"Apply {cls.__name__} to arguments, tensors and others."
+        apply.__doc__ = APPLY.format(name=cls.__name__)
         apply.__signature__ = self.parameters.signature  # type: ignore[attr-defined]  # what inspect reads
         return apply
 

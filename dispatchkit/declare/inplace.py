@@ -280,7 +280,6 @@ def make_inplace(operation: Declared, base: Any, as_operator: bool) -> Callable[
             raise
 
     inplace.__name__ = inplace.__qualname__ = f"{operation.name}_"
-    inplace.__doc__ = f"{operation.name}, written back into the tensor."
     return inplace
 
 

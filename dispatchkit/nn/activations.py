@@ -38,6 +38,11 @@ class Activation(Declared):
         ----------
         x : array of any shape
 
+        Returns
+        -------
+        Array
+            Array of the shape of `x`; with `inplace` that is `x` itself.
+
         Raises
         ------
         AutogradError : with `inplace`, for a leaf that requires a gradient
@@ -203,6 +208,11 @@ class PReLU(Module):
         Parameters
         ----------
         x : array of shape (N, C, ...), or any for a single slope
+
+        Returns
+        -------
+        Array
+            Array of the shape of `x`.
         """
         return functional.prelu(x, self.weight)
 

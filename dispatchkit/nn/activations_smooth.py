@@ -209,6 +209,11 @@ class AlongAxis(Activation):
         Parameters
         ----------
         x : array with that axis
+
+        Returns
+        -------
+        Array
+            Array of the shape of `x`; of `GLU` with half the length along that axis.
         """
         return self.function(x, axis=self.dim)
 

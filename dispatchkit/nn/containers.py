@@ -62,6 +62,11 @@ class Sequential(Listing):
         Parameters
         ----------
         x : input of the first
+
+        Returns
+        -------
+        Array
+            What the last module gives.
         """
         own = self.__dict__
         for name in self._module_names:

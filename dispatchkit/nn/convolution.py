@@ -91,6 +91,11 @@ class _Convolution(Module):
         Parameters
         ----------
         x : array of shape (N, in_channels, ...) with the axes that the layer is for, or without N
+
+        Returns
+        -------
+        Array
+            Array of shape (N, out_channels, ...), without N where `x` has none.
         """
         padding = self.padding
         if self.padding_mode != "zeros":
@@ -328,6 +333,11 @@ class ConvTranspose2d(_Convolution):
         ----------
         x : array of shape (N, in_channels, H, W), or (in_channels, H, W) for one image
         output_size : shape of the result, or its last two lengths, in place of `output_padding`
+
+        Returns
+        -------
+        Array
+            Array of shape (N, out_channels, H_out, W_out), without N where `x` has none.
 
         Raises
         ------

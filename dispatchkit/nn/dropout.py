@@ -45,6 +45,11 @@ class Dropout(Module):
         Parameters
         ----------
         x : array of any shape
+
+        Returns
+        -------
+        Array
+            Array of the shape of `x`.
         """
         return dropout(x, self.p, self.training)
 

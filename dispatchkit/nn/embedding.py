@@ -89,6 +89,11 @@ class Embedding(Module):
         Parameters
         ----------
         x : array of integers of shape (...)
+
+        Returns
+        -------
+        Array
+            Array of shape (..., embedding_dim).
         """
         return embedding(x, self.weight, padding_idx=self.padding_idx)
 

@@ -76,6 +76,11 @@ class Flatten(Module):
         Parameters
         ----------
         x : array that has them
+
+        Returns
+        -------
+        Array
+            Array with one axis in their place.
         """
         return tensor_namespace.flatten(x, self.start_dim, self.end_dim)
 
@@ -144,6 +149,11 @@ class Linear(Module):
         Parameters
         ----------
         x : array of shape (..., in_features)
+
+        Returns
+        -------
+        Array
+            Array of shape (..., out_features).
         """
         return linear(x, self.weight, self.bias)
 

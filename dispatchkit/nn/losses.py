@@ -51,6 +51,11 @@ class Loss(Declared):
         Parameters
         ----------
         x, target : as the functional takes them
+
+        Returns
+        -------
+        Array
+            The loss: one number, or with ``reduction="none"`` one for each element or row.
         """
         options = {name: getattr(self, name) for name in self.options}
         weight = [options.pop("weight")] if "weight" in options else []

@@ -78,7 +78,21 @@ class Module(HookMethods, StateMethods["Module"]):
     else:
 
         def forward(self, *args: Any) -> Any:
-            """Compute the output; every module writes its own."""
+            """Compute the output; every module writes its own.
+
+            Parameters
+            ----------
+            *args : what the module is called with
+
+            Returns
+            -------
+            Any
+                The output, which the call of the module returns.
+
+            Raises
+            ------
+            NotImplementedError : where a module has not written it
+            """
             raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     # Modes.
@@ -89,6 +103,11 @@ class Module(HookMethods, StateMethods["Module"]):
         Parameters
         ----------
         mode : False for evaluation mode
+
+        Returns
+        -------
+        Module
+            The module itself.
 
         Raises
         ------
@@ -102,11 +121,27 @@ class Module(HookMethods, StateMethods["Module"]):
         return self
 
     def eval(self) -> Self:
-        """Put this module and those below in evaluation mode."""
+        """Put this module and those below in evaluation mode.
+
+        Returns
+        -------
+        Module
+            The module itself.
+        """
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Say whether gradients are to be collected in the parameters."""
+        """Say whether gradients are to be collected in the parameters.
+
+        Parameters
+        ----------
+        requires_grad : whether they are
+
+        Returns
+        -------
+        Module
+            The module itself.
+        """
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
@@ -125,7 +160,17 @@ class Module(HookMethods, StateMethods["Module"]):
                 parameter.grad.detach_().zero_()
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
-        """Call a function with each module below this one, children first, and with this one."""
+        """Call a function with each module below this one, children first, and with this one.
+
+        Parameters
+        ----------
+        fn : takes a module; what it returns is not used
+
+        Returns
+        -------
+        Module
+            The module itself.
+        """
         for module in self.children():
             module.apply(fn)
         fn(self)
@@ -164,6 +209,11 @@ class Module(HookMethods, StateMethods["Module"]):
         *args, **kwargs : a dtype, a device or sharding, or a tensor whose dtype is meant; ``like=`` an array of the
             library that all are to be of; as for `Tensor.to`
 
+        Returns
+        -------
+        Module
+            The module itself.
+
         Raises
         ------
         TypeError : for a dtype of integers or booleans
@@ -179,19 +229,43 @@ class Module(HookMethods, StateMethods["Module"]):
         return self._apply(lambda x: x.to(dtype=dtype if is_floating(x) else None, device=device, like=like))
 
     def double(self) -> Self:
-        """Convert the floating-point parameters and buffers to double precision."""
+        """Convert the floating-point parameters and buffers to double precision.
+
+        Returns
+        -------
+        Module
+            The module itself.
+        """
         return self.to(np.float64)
 
     def float(self) -> Self:
-        """Convert the floating-point parameters and buffers to single precision."""
+        """Convert the floating-point parameters and buffers to single precision.
+
+        Returns
+        -------
+        Module
+            The module itself.
+        """
         return self.to(np.float32)
 
     def half(self) -> Self:
-        """Convert the floating-point parameters and buffers to half precision."""
+        """Convert the floating-point parameters and buffers to half precision.
+
+        Returns
+        -------
+        Module
+            The module itself.
+        """
         return self.to(np.float16)
 
     def cpu(self) -> Self:
-        """Move the parameters and buffers to main memory."""
+        """Move the parameters and buffers to main memory.
+
+        Returns
+        -------
+        Module
+            The module itself.
+        """
         return self.to("cpu")
 
     # Printing.

@@ -84,6 +84,11 @@ class BatchNorm(Module):
         Parameters
         ----------
         x : array of shape (N, num_features, ...)
+
+        Returns
+        -------
+        Array
+            Array of the shape of `x`.
         """
         if len(x.shape) not in self.axes:
             wanted = " or ".join(f"{n}-D" for n in self.axes)
@@ -240,6 +245,11 @@ class LayerNorm(Module):
         Parameters
         ----------
         x : array of shape (..., *normalized_shape)
+
+        Returns
+        -------
+        Array
+            Array of the shape of `x`.
         """
         return layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
 
@@ -301,6 +311,11 @@ class RMSNorm(Module):
         Parameters
         ----------
         x : array of shape (..., *normalized_shape)
+
+        Returns
+        -------
+        Array
+            Array of the shape of `x`.
         """
         count = len(self.normalized_shape)
         if tuple(x.shape[len(x.shape) - count :]) != self.normalized_shape:
@@ -377,6 +392,11 @@ class GroupNorm(Module):
         Parameters
         ----------
         x : array of shape (N, num_channels, ...)
+
+        Returns
+        -------
+        Array
+            Array of the shape of `x`.
         """
         return group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
 

@@ -49,6 +49,11 @@ class MaxPool2d(Module):
         Parameters
         ----------
         x : images, array of shape (..., H, W)
+
+        Returns
+        -------
+        Array
+            Array of shape (..., H_out, W_out).
         """
         return max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode)
 
@@ -98,6 +103,11 @@ class AvgPool2d(Module):
         Parameters
         ----------
         x : images, array of shape (..., H, W)
+
+        Returns
+        -------
+        Array
+            Array of shape (..., H_out, W_out).
         """
         return avg_pool2d(
             x,
@@ -142,6 +152,11 @@ class AdaptiveAvgPool2d(Module):
         Parameters
         ----------
         x : images, array of shape (..., H, W)
+
+        Returns
+        -------
+        Array
+            Array of shape (..., H_out, W_out).
         """
         return adaptive_avg_pool2d(x, self.output_size)
 

@@ -138,7 +138,8 @@ class LBFGS(Optimizer):
 
         Returns
         -------
-        what `closure` gave first
+        Any
+            What `closure` gave first.
 
         Raises
         ------

@@ -235,8 +235,9 @@ class Optimizer:
 
         Returns
         -------
-        dict of ``"state"``, what is kept for each parameter by its number, and ``"param_groups"``, a list of the
-        groups' options with the numbers of their parameters. The tensors in it are those that further steps change.
+        dict
+            Under ``"state"`` what is kept for each parameter, by its number, and under ``"param_groups"`` a list of the
+            groups' options with the numbers of their parameters. The tensors in it are those that further steps change.
 
         Examples
         --------
@@ -333,7 +334,8 @@ class Optimizer:
 
         Returns
         -------
-        what `closure` gave, None without one
+        Any
+            What `closure` gave, None without one.
 
         Raises
         ------
@@ -380,9 +382,24 @@ class Optimizer:
         ----------
         hook : gives None, or a tuple of arguments and keywords to call `step` with; the first argument is the
             optimiser
+
+        Returns
+        -------
+        RemovableHandle
+            Its `remove` takes the hook off.
         """
         return RemovableHandle(self._step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
-        """Have ``hook(optimizer, args, kwargs)`` called after each step."""
+        """Have ``hook(optimizer, args, kwargs)`` called after each step.
+
+        Parameters
+        ----------
+        hook : takes the optimiser and the arguments of `step`; what it returns is not used
+
+        Returns
+        -------
+        RemovableHandle
+            Its `remove` takes the hook off.
+        """
         return RemovableHandle(self._step_post_hooks, hook)

@@ -16,7 +16,7 @@ from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.members import Surface
 from dispatchkit.protocol.operations import Operations, overridable_function
 from dispatchkit.protocol.overridable import Overridable, operation_of
-from dispatchkit.protocol.parameters import Form, Key
+from dispatchkit.protocol.parameters import Key
 from dispatchkit.protocol.registration.array_type import array_type, register_type
 from dispatchkit.protocol.registration.implementing import converts, implements
 from dispatchkit.protocol.registration.targets import target_of
@@ -97,13 +97,26 @@ class DispatchProtocol:
     def set_base(
         self, base: type, arrays: tuple[type, ...], scalars: tuple[type, ...], wrap: Callable[..., Any], advice: str
     ) -> None:
-        """Name the plain array type; parameters as of `ArrayTypes.set_base`."""
+        """Name the plain array type of the protocol, which other types meet and fall back to.
+
+        Parameters
+        ----------
+        base : the class of the plain arrays
+        arrays, scalars : raw array types, which reach handlers wrapped, and further types of scalars
+        wrap : makes a plain array of a raw array or a scalar; for a Python number it also takes the other arrays
+        advice : what messages advise people who pass something else
+        """
         self.types.set_base(base, arrays, scalars, wrap, advice)
         self.operations.refresh()
         self.journal.changed()
 
     def take_as_arrays(self, *classes: type) -> None:
-        """Let arrays of another library mix with the base type as raw arrays do, in operators and functions."""
+        """Let arrays of another library mix with the base type as raw arrays do, in operators and functions.
+
+        Parameters
+        ----------
+        *classes : the types of these arrays
+        """
         self.types.take_as_arrays(classes)
         self.journal.changed()
 
@@ -175,13 +188,14 @@ class DispatchProtocol:
         closed: Iterable[Callable[..., Any] | Kind] = (),
         impossible: Iterable[Callable[..., Any] | Kind] = (),
     ) -> Callable[[T], T]:
-        """Make a class an array type: ``@array_type(fallback=fallback.dense)``.
+        """Return a decorator that makes a class an array type: ``@array_type(fallback=fallback.dense)``.
 
         The class gets the protocol's method, and every operator, method and property of the protocol's plain
         arrays that it does not define itself.
 
         Parameters
         ----------
+        cls : left out; the class is what the decorator gets
         fallback : what answers a call without a rule; by default inherited, else `fallback.refuse`
         priority : types with a higher priority are asked first; by default inherited, else 0
         fields : names of the attributes that hold the content, the wrapped array first; by default the fields of a
@@ -213,10 +227,8 @@ class DispatchProtocol:
         """
         if cls is not None:
             raise RegistrationError("array_type takes what it declares; write @array_type()")
-        declaration = Declaration(
-            fallback, priority, fields, dense, from_dense, closed=tuple(closed), impossible=tuple(impossible)
-        )
-        return array_type(self, declaration)
+        declared = (fallback, priority, fields, dense, from_dense)
+        return array_type(self, Declaration(*declared, closed=tuple(closed), impossible=tuple(impossible)))
 
     def register_type(
         self,
@@ -232,8 +244,9 @@ class DispatchProtocol:
         Parameters
         ----------
         cls : the class
-        fallback, priority, fields : as for `array_type`
+        fallback : as for `array_type`
         to_dense : makes a plain array of an instance; its ``to_dense`` method by default
+        priority, fields : as for `array_type`
 
         Raises
         ------
@@ -293,7 +306,7 @@ class DispatchProtocol:
         return implements(self, target_of(self, target), types, declines)
 
     def converts(self, cost: float = 1, lossy: bool = False) -> Callable[[F], F]:
-        """Declare a conversion from one type to another, for `fallback.convert`.
+        """Return a decorator that declares a conversion from one type to another, for `fallback.convert`.
 
         Parameters
         ----------
@@ -320,7 +333,7 @@ class DispatchProtocol:
         return converts(self, cost, lossy)
 
     def local_registrations(self) -> AbstractContextManager[None]:
-        """Undo at the end of a block what was registered inside: types, rules and conversions.
+        """Return a context that undoes at its end what was registered inside: types, rules and conversions.
 
         Examples
         --------
@@ -344,7 +357,7 @@ class DispatchProtocol:
         *,
         without: type,
     ) -> Any:
-        """Dispatch a call again as if a type had declined it.
+        """Return the result of a call that is dispatched again as if a type had declined it.
 
         Parameters
         ----------
@@ -370,7 +383,7 @@ class DispatchProtocol:
         return build_chain(operation, key, without=without).run(args, keywords)
 
     def explain(self, function: Callable[..., Any], /, *args: Any, run: bool = False, **kwargs: Any) -> Explanation:
-        """Show who answers a call, in which order, and why the others do not; nothing is called.
+        """Return who answers a call, in which order, and why the others do not; nothing is called.
 
         Parameters
         ----------
@@ -393,6 +406,10 @@ class DispatchProtocol:
     def operation(self, function: Callable[..., Any]) -> Overridable:
         """Return the record behind an overridable function.
 
+        Parameters
+        ----------
+        function : an overridable function, or a method that calls one
+
         Raises
         ------
         TypeError : if the function is not overridable in this protocol
@@ -414,15 +431,7 @@ class DispatchProtocol:
         args, kwargs : of the call; members of lists and tuples, and of indices, are changed one by one
         change : gives what takes the array's place; of an index it is given the arrays alone, no int, slice or None
         """
-        parameters = self.operation(function).parameters
-        indices = {p.name for p in parameters.arrays if p.form is Form.INDEX}
-
-        def changed(name: str, value: Any) -> Any:
-            if name not in indices or self.types.participates(type(value)) or getattr(value, "ndim", 0) > 0:
-                return change(name, value)
-            return value
-
-        return parameters.replace(args, kwargs, changed)
+        return self.operation(function).parameters.replace_arrays(args, kwargs, change, self.types.participates)
 
     def chain(self, operation: Overridable, key: Key, /) -> Chain:
         """Return who answers calls of an operation with arguments of these types."""

@@ -7,6 +7,7 @@ table, and `array_type` gives it to the classes it decorates.
 from __future__ import annotations
 
 import inspect
+import re
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from dispatchkit.protocol.callers import make_reflected
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["REFLECTED", "Member", "Property", "Surface", "method_signature"]
+__all__ = ["REFLECTED", "Member", "Property", "Surface", "method_docstring", "method_signature"]
 
 KEYWORD, FREE = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
 SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
@@ -29,13 +30,16 @@ REFLECTED = {
     )
 }
 
+# The first parameter of a docstring in numpydoc's form, which may share its entry with others, and what is said of it.
+FIRST = re.compile(r"\n\nParameters\n-{10}(\n(\w+)(?:, ([\w, ]+))?( : .*)((?:\n {4}.*)+))")
+
 
 class Property:
     """An attribute that calls an operation; an instance attribute of the same name is found first."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.__doc__ = function.__doc__
+        self.__doc__ = method_docstring(function)
         self.__overridable__ = getattr(function, "__overridable__", None)
 
     def __reduce__(self) -> Any:
@@ -110,6 +114,7 @@ class Surface:
             self._enter(name, operation, operation.function)
         else:
             method = self._named(_method(operation, varargs), name, operation)
+            method.__doc__ = method_docstring(operation.function)
             method.__signature__ = method_signature(operation)  # type: ignore[attr-defined]
             self._enter(name, operation, method, varargs)
 
@@ -187,6 +192,21 @@ def method_signature(operation: Overridable) -> inspect.Signature:
                 kind = KEYWORD
         optional = optional or p.default is not p.empty
     return inspect.Signature(found, return_annotation=operation.parameters.signature.return_annotation)
+
+
+def method_docstring(function: Callable[..., Any]) -> str | None:
+    """Return the docstring of a function as that of a method, whose array is the function's first parameter."""
+    found = FIRST.search(function.__doc__ or "")
+    if found is None:
+        return function.__doc__
+    entry, name, others, type_, text = found.groups()
+    said = " ".join(text.split())
+    said = f", {said[6:]}" if said.startswith("Array ") else f": {said[0].lower()}{said[1:]}"
+    said = "." if others else said
+    rest = f"\n{others}{type_}{text}" if others else ""
+    before, after = found.string[: found.start()], found.string[found.end() :]
+    heading = found[0].removesuffix(entry) if rest or re.match(r"\n\S", after) else ""
+    return f"{before}\n\n`{name}` is this array{said}{heading}{rest}{after}"
 
 
 def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:

@@ -204,6 +204,23 @@ class Parameters:
                 new_kwargs[p.name] = p.replace(new_kwargs[p.name], changed)
         return tuple(new_args), new_kwargs
 
+    def replace_arrays(
+        self,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        change: Callable[[str, Any], Any],
+        participates: Callable[[type], bool],
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments as `replace` does, with the numbers, slices and None of an index as they are."""
+        indices = {p.name for p in self.arrays if p.form is Form.INDEX}
+
+        def changed(name: str, value: Any) -> Any:
+            if name not in indices or participates(type(value)) or getattr(value, "ndim", 0) > 0:
+                return change(name, value)
+            return value
+
+        return self.replace(args, kwargs, changed)
+
 
 def flatten(key: Key) -> list[type]:
     """Return the distinct types of a key, in order.

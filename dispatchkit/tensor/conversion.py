@@ -179,6 +179,11 @@ class ConversionMethods(Storage):
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
         """Return the tensor on a device; NumPy's arrays are on ``"cpu"``.
 
+        Parameters
+        ----------
+        device : a device of the library of its array, or its name
+        stream : a parameter of the array API standard, which is not used
+
         Raises
         ------
         ValueError : for a device that the library of its array does not have
@@ -197,7 +202,12 @@ class ConversionMethods(Storage):
         return found
 
     def type_as(self, other: Storage) -> Tensor:
-        """Return the tensor in the dtype of another."""
+        """Return the tensor in the dtype of another.
+
+        Parameters
+        ----------
+        other : the tensor whose dtype and device the result has
+        """
         return self.to(other)
 
     def double(self) -> Tensor:
@@ -227,7 +237,13 @@ class ConversionMethods(Storage):
         return found
 
     def new_tensor(self, data: Any, *, requires_grad: Any = False) -> Tensor:
-        """Return a tensor of other data in this one's dtype."""
+        """Return a tensor of other data in this one's dtype.
+
+        Parameters
+        ----------
+        data : as for `dk.tensor`, which copies it
+        requires_grad : whether the new tensor is a leaf that gradients are collected in
+        """
         this: Any = self
         holder = this._innermost() if self.is_tracer else this
         with making_with(namespace_of(holder.array)):

@@ -90,6 +90,15 @@ def requires_gradient(self: Any) -> bool:
 def set_requires_gradient(self: Any, requires_grad: bool = True) -> Any:
     """Say whether gradients are to be collected in the tensors in the fields that are differentiated.
 
+    Parameters
+    ----------
+    requires_grad : whether they are
+
+    Returns
+    -------
+    Any
+        The instance itself.
+
     Raises
     ------
     AutogradError : if one is no leaf

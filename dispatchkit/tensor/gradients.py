@@ -76,6 +76,15 @@ class GradientMethods(Storage):
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Say whether gradients are to be collected in this leaf.
 
+        Parameters
+        ----------
+        requires_grad : whether they are
+
+        Returns
+        -------
+        Tensor
+            The tensor itself.
+
         Raises
         ------
         AutogradError : for a tensor that is no leaf, or holds no floating-point numbers
@@ -145,6 +154,11 @@ class GradientMethods(Storage):
         ----------
         hook : called with the gradient; a tensor that it returns takes the gradient's place
 
+        Returns
+        -------
+        RemovableHandle
+            Its `remove` takes the hook off.
+
         Raises
         ------
         AutogradError : if no gradient flows to the tensor
@@ -153,6 +167,15 @@ class GradientMethods(Storage):
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], object]) -> RemovableHandle:
         """Have a function called with this leaf after a backward pass has accumulated its gradient.
+
+        Parameters
+        ----------
+        hook : takes the leaf, which has its new gradient in `grad`
+
+        Returns
+        -------
+        RemovableHandle
+            Its `remove` takes the hook off.
 
         Raises
         ------
@@ -217,6 +240,11 @@ class GradientMethods(Storage):
 
     def detach_(self) -> Self:
         """Take this tensor out of the graph.
+
+        Returns
+        -------
+        Tensor
+            The tensor itself.
 
         Raises
         ------

@@ -124,6 +124,10 @@ def matvec(self: Any, x: Any) -> Any:
     What `scipy.sparse.linalg` calls. A NumPy array gives a NumPy array; a tensor gives a tensor that gradients flow
     through.
 
+    Parameters
+    ----------
+    x : of shape (N,) or (N, 1) for a matrix of shape (M, N)
+
     Raises
     ------
     AutogradError : if a gradient would be lost, since `x` is a NumPy array
@@ -136,6 +140,10 @@ def rmatvec(self: Any, x: Any) -> Any:
 
     The type's rule for ``x @ self`` computes it, else that for ``self.mT``, else the derivative of ``self @ x``, so
     that the matrix does not become dense.
+
+    Parameters
+    ----------
+    x : of shape (M,) or (M, 1) for a matrix of shape (M, N)
     """
     return _product("rmatvec", self, x, lambda vector: _adjoint_product(self, vector))
 

@@ -147,15 +147,34 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
         return self.size
 
     def expand_as(self, other: Any) -> Tensor:
-        """Return the tensor stretched to the shape of another."""
+        """Return the tensor stretched to the shape of another.
+
+        Parameters
+        ----------
+        other : an array whose shape this one broadcasts to
+        """
         return self.broadcast_to(other.shape)
 
     def reshape_as(self, other: Any) -> Tensor:
-        """Return the tensor in the shape of another."""
+        """Return the tensor in the shape of another.
+
+        Parameters
+        ----------
+        other : an array of as many elements
+        """
         return self.reshape(other.shape)
 
     def as_subclass(self, cls: type[Tensor]) -> Any:
-        """Return this tensor as an instance of a subclass, with the same memory and place in the graph."""
+        """Return this tensor as an instance of a subclass, with the same memory and place in the graph.
+
+        Parameters
+        ----------
+        cls : a subclass of `Tensor`
+
+        Raises
+        ------
+        TypeError : if `cls` is none
+        """
         found: Any = cls
         if not (isinstance(found, type) and issubclass(found, Tensor)):
             raise TypeError(f"as_subclass takes a subclass of Tensor, not {cls!r}")

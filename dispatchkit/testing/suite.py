@@ -57,15 +57,30 @@ class TypeConformance:
         raise NotImplementedError(f"{type(self).__name__} must define samples(self), a list of instances of the type")
 
     def to_dense(self, x: Any) -> Any:
-        """Return the plain tensor that an instance stands for; by default the type's own dense form."""
+        """Return the plain tensor that an instance stands for; by default the type's own dense form.
+
+        Parameters
+        ----------
+        x : an instance of the type
+        """
         raise NotImplementedError
 
     def from_dense(self, x: Any) -> Any:
-        """Return an instance with the elements of a plain tensor; left out where the type cannot hold any."""
+        """Return an instance with the elements of a plain tensor; left out where the type cannot hold any.
+
+        Parameters
+        ----------
+        x : a plain tensor
+        """
         raise NotImplementedError
 
     def pytest_generate_tests(self, metafunc: Any) -> None:
-        """Make a test of each check of the type, and of each operation."""
+        """Make a test of each check of the type, and of each operation.
+
+        Parameters
+        ----------
+        metafunc : what pytest passes
+        """
         if "check" in metafunc.fixturenames:
             metafunc.parametrize("check", [name for name in OF_TYPE if name not in set(self.skip)])
         if "operation" in metafunc.fixturenames:
@@ -73,6 +88,10 @@ class TypeConformance:
 
     def test_conforms(self, check: str) -> None:
         """Make one check on the type itself.
+
+        Parameters
+        ----------
+        check : the name of one of `CHECKS`
 
         Raises
         ------
@@ -83,6 +102,10 @@ class TypeConformance:
 
     def test_operation(self, operation: str) -> None:
         """Make all checks on one operation.
+
+        Parameters
+        ----------
+        operation : its name
 
         Raises
         ------

@@ -150,7 +150,12 @@ class LazyTensor(ArrayMethods):
         return LazyTensor(self.data.detach())
 
     def to(self, *args: Any, **kwargs: Any) -> LazyTensor:
-        """Return the array in another dtype or library, or on a device, as `Tensor.to` does."""
+        """Return the array in another dtype or library, or on a device, as `Tensor.to` does.
+
+        Parameters
+        ----------
+        *args, **kwargs : as of `Tensor.to`
+        """
         return LazyTensor(self.data.to(*args, **kwargs))
 
     def __getstate__(self) -> dict[str, Any]:

@@ -90,6 +90,10 @@ class NamedTensor(Wrapper):
     def aligned(self, names: Sequence[str]) -> Any:
         """Return the array inside with axes in the order of some names, those that it lacks of length 1.
 
+        Parameters
+        ----------
+        names : all names of this array, and any others
+
         Raises
         ------
         ValueError : if it has a name that is not among them
@@ -103,14 +107,28 @@ class NamedTensor(Wrapper):
         return data if len(order) == len(names) else ops.reshape(data, shape)
 
     def at(self, **places: Any) -> Any:
-        """Return the part at places along named axes: integers, slices, or vectors of integers or booleans."""
+        """Return the part at places along named axes: integers, slices, or vectors of integers or booleans.
+
+        Parameters
+        ----------
+        **places : the place by the name of its axis; the other axes stay whole
+
+        Raises
+        ------
+        ValueError : for a name that is no axis
+        """
         unknown = [name for name in places if name not in self.names]
         if unknown:
             raise ValueError(f"at: no axis {unknown[0]!r}; there are {self.names}")
         return self[tuple(places.get(name, slice(None)) for name in self.names)]
 
     def fitted(self, value: Any) -> Any:
-        """Return an argument for a type inside, aligned with this array."""
+        """Return an argument for a type inside, aligned with this array.
+
+        Parameters
+        ----------
+        value : what a rule takes together with this array
+        """
         return value.aligned(self.names) if isinstance(value, NamedTensor) else value
 
     def __repr__(self) -> str:

@@ -116,7 +116,7 @@ class UncertainTensor(Wrapper):
 
     def item(self) -> Any:
         """Raise, as `to_dense` does."""
-        return self.to_dense()
+        self.to_dense()
 
     def __repr__(self) -> str:
         return f"UncertainTensor({self.data!r}, std={self.std!r})"

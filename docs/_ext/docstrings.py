@@ -14,6 +14,9 @@ from sphinx.ext.autosummary import AutoLink
 SECTION = re.compile(r"^(Parameters|Attributes|Other Parameters|Returns|Yields|Raises|Warns)$")
 ENTRY = re.compile(r"^(\*{0,2}[A-Za-z_][\w.]*(?:, \*{0,2}[A-Za-z_][\w.]*)*) : (.+)$")
 
+# What classes have for other parts of the library; a page does not show it.
+UNLISTED = re.compile(r"\bDispatchProtocol\.(chain\w*|plain_chain|packed|unpack)$|\.(answer|stays_on)$")
+
 
 class CodeOrLink(AutoLink):
     """A role that gives code where there is nothing to link to; `autolink` gives slanted text."""
@@ -55,6 +58,16 @@ def capital(text: str) -> str:
     return text[0].upper() + text[1:] if text[0].isalpha() else text
 
 
+def is_hidden(name: str, text: str) -> bool:
+    """Return whether a page leaves a member out: it is for the library, or Python wrote its docstring."""
+    return UNLISTED.search(name) is not None or text.startswith("Alias for field number")
+
+
+def skip(app: Any, what: str, name: str, obj: Any, skipped: bool, options: Any) -> bool | None:
+    """Leave members out; None lets autodoc decide."""
+    return is_hidden(name, getattr(obj, "__doc__", None) or "") or None
+
+
 def process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Rewrite a docstring before numpydoc reads it."""
     lines[:] = [re.sub(r"(?<=[ (])(\*{1,2})(?=\w)", r"\\\1", line) for line in long_form(lines)]
@@ -63,5 +76,6 @@ def process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
 def setup(app: Any) -> dict[str, bool]:
     """Come before numpydoc, which has priority 500."""
     app.connect("autodoc-process-docstring", process, priority=400)
+    app.connect("autodoc-skip-member", skip)
     app.add_role("code_or_link", CodeOrLink())
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.declare.docs import Facts, composed
+from dispatchkit.declare.docs import Facts, composed, split_sections
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import Sample
 from tests.declared import CALLS, OPERATIONS
@@ -48,6 +48,30 @@ def sections_of(text: str) -> dict[str, str]:
 
 def test_help_states_what_the_declaration_does() -> None:
     assert dk.sqrt.__doc__ == SQRT
+
+
+def test_help_of_a_method_names_the_array_that_it_belongs_to() -> None:
+    head, sections = split_sections(dk.Tensor.sum.__doc__ or "")
+    assert head == "Sum the elements.\n\n`x` is this array, of shape (...)."
+    assert sections["Parameters"].startswith("axis : Axis, default None\n")
+    head, sections = split_sections(dk.Tensor.cross.__doc__ or "")
+    assert head.endswith("\n\n`x1` is this array.")
+    assert sections["Parameters"].startswith("x2 : Array\n")
+    head, sections = split_sections(dk.Tensor.T.__doc__ or "")
+    assert head.endswith("\n\n`x` is this array, of shape (m, n), (n,) or ().")
+    assert list(sections) == ["Returns", "Raises", "Notes", "Examples"]
+
+
+def test_help_of_a_method_that_changes_its_tensor_states_what_it_takes() -> None:
+    head, sections = split_sections(dk.Tensor.clip_.__doc__ or "")
+    assert head == "Write the result of `clip` into the tensor."
+    assert list(sections) == ["Parameters", "Returns", "Raises"]
+    assert sections["Parameters"].startswith("min, max : Array | float | None, default None\n")
+    assert str(inspect.signature(dk.Tensor.clip_)).startswith("(self, /, min: ")
+    assert "other : Array or number\nThe second operand of `add`." in (dk.Tensor.__iadd__.__doc__ or "").replace(
+        "    ", ""
+    )
+    assert "Parameters" not in (dk.Tensor.exp_.__doc__ or "")
 
 
 def test_what_the_source_says_comes_before_the_standard_text() -> None:

@@ -75,7 +75,17 @@ class AveragedModel(Module):
         self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the copy."""
+        """Call the copy.
+
+        Parameters
+        ----------
+        *args, **kwargs : for the copy of the model
+
+        Returns
+        -------
+        Any
+            What the copy returns, computed with the averages.
+        """
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:

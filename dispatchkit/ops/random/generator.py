@@ -71,7 +71,8 @@ class Generator:
 
         Returns
         -------
-        the generator itself
+        Generator
+            The generator itself.
         """
         if seed is not None and operator.index(seed) < 0:
             raise ValueError(f"Generator: a seed is not negative, found {seed}")
@@ -112,7 +113,8 @@ class Generator:
 
         Returns
         -------
-        the generator itself
+        Generator
+            The generator itself.
 
         Raises
         ------

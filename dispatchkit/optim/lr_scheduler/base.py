@@ -108,7 +108,12 @@ class LRScheduler:
         return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on from a saved state; the optimiser's, which holds the rates, is loaded on its own."""
+        """Go on from a saved state; the optimiser's, which holds the rates, is loaded on its own.
+
+        Parameters
+        ----------
+        state_dict : as `state_dict` of a schedule of this class gave it
+        """
         self.__dict__.update(state_dict)
 
 
@@ -156,7 +161,12 @@ class LambdaLR(LRScheduler):
         return {**super().state_dict(), "lr_lambdas": held}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on from a saved state, with the functions that are here."""
+        """Go on from a saved state, with the functions that are here.
+
+        Parameters
+        ----------
+        state_dict : as `state_dict` of a schedule of this class gave it
+        """
         for factor, held in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
             if held is not None:
                 factor.__dict__.update(held)

@@ -141,7 +141,12 @@ class SequentialLR(LRScheduler):
         return {**super().state_dict(), "_schedulers": [schedule.state_dict() for schedule in self._schedulers]}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on from a saved state; the optimiser's, which holds the rates, is loaded on its own."""
+        """Go on from a saved state; the optimiser's, which holds the rates, is loaded on its own.
+
+        Parameters
+        ----------
+        state_dict : as `state_dict` of a schedule of this class gave it
+        """
         for schedule, held in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             schedule.load_state_dict(held)
         super().load_state_dict({name: value for name, value in state_dict.items() if name != "_schedulers"})

@@ -64,7 +64,12 @@ class MaskedTensor(Wrapper):
         self.valid = valid if same else ops.clone(ops.broadcast_to(valid, self.data.shape))
 
     def filled(self, value: Any) -> Any:
-        """Return the array with a value in the places of the missing elements."""
+        """Return the array with a value in the places of the missing elements.
+
+        Parameters
+        ----------
+        value : a number, or an array that broadcasts to the shape; it takes the dtype of this array
+        """
         return ops.where(self.valid, self.data, ops.asarray(value, dtype=self.dtype, device=self.data.device))
 
     def to_dense(self) -> Any:
@@ -88,7 +93,12 @@ class MaskedTensor(Wrapper):
         return self.data.item()
 
     def fitted(self, value: Any) -> Any:
-        """Return an argument for a type inside; what is missing in it has no influence."""
+        """Return an argument for a type inside; what is missing in it has no influence.
+
+        Parameters
+        ----------
+        value : what a rule takes together with this array
+        """
         return value.data if isinstance(value, MaskedTensor) else value
 
     def __repr__(self) -> str:

@@ -98,7 +98,13 @@ class SparsePattern:
         return known_pattern(self.first, self.second, self.shape[::-1], "csc" if self.format == "csr" else "csr")
 
     def of_keys(self, keys: Any, shape: tuple[int, int]) -> SparsePattern:
-        """Return the pattern of elements with rising numbers."""
+        """Return the pattern of elements with rising numbers.
+
+        Parameters
+        ----------
+        keys : the number of each element, counted row by row from 0 on; NumPy array of shape (nnz,), rising
+        shape : of the matrix
+        """
         rows, columns = np.divmod(keys, max(shape[1], 1))
         if self.format == "coo":
             return known_pattern(rows, columns, shape, "coo")
@@ -181,12 +187,27 @@ class SparseTensor(ArrayMethods):
 
     @classmethod
     def coo(cls, values: Any, rows: Any, columns: Any, *, shape: tuple[int, int]) -> Self:
-        """Return a matrix by the row and the column of each stored element, in any order."""
+        """Return a matrix by the row and the column of each stored element, in any order.
+
+        Parameters
+        ----------
+        values : of shape (nnz,)
+        rows, columns : integers of shape (nnz,)
+        shape : of the matrix
+        """
         return cls(values, SparsePattern(rows, columns, shape, "coo"))
 
     @classmethod
     def csr(cls, values: Any, columns: Any, pointers: Any, *, shape: tuple[int, int]) -> Self:
-        """Return a matrix by the columns of its elements, row by row, and where each row starts."""
+        """Return a matrix by the columns of its elements, row by row, and where each row starts.
+
+        Parameters
+        ----------
+        values : of shape (nnz,)
+        columns : integers of shape (nnz,)
+        pointers : integers of shape (M + 1,); row i has the elements ``pointers[i]`` to ``pointers[i + 1] - 1``
+        shape : of the matrix
+        """
         return cls(values, SparsePattern(pointers, columns, shape, "csr"))
 
     @classmethod
@@ -194,6 +215,10 @@ class SparseTensor(ArrayMethods):
         """Return a SciPy matrix or array, which shares its memory where nothing has to be changed.
 
         Formats other than COO, CSR and CSC become CSR; what is stored twice is added up.
+
+        Parameters
+        ----------
+        matrix : a sparse matrix or array of SciPy with two axes
         """
         matrix = matrix if matrix.format in FORMATS else matrix.tocsr()
         duplicates = not matrix.has_canonical_format
@@ -216,7 +241,13 @@ class SparseTensor(ArrayMethods):
 
     @classmethod
     def from_dense(cls, x: Any, like: SparseTensor | None = None) -> Self:
-        """Return what a plain matrix has at the elements of another's pattern; without one, at those not zero."""
+        """Return what a plain matrix has at the elements of another's pattern; without one, at those not zero.
+
+        Parameters
+        ----------
+        x : a matrix of shape (M, N)
+        like : the matrix whose pattern the result has
+        """
         x = ops.asarray(x)
         if like is None:
             rows, columns = np.nonzero(x.detach().numpy())

@@ -53,47 +53,103 @@ class StructuredTensor(ArrayMethods):
         return dense
 
     def map_elements(self, function: Callable[[Any], Any]) -> Any:
-        """Return the structure with a function that maps 0 to 0 applied to the elements."""
+        """Return the structure with a function that maps 0 to 0 applied to the elements.
+
+        Parameters
+        ----------
+        function : takes a tensor of stored elements and returns one of the same shape
+        """
         return decline(f"{type(self).__name__} holds no elements")
 
     def map_linear(self, function: Callable[[Any], Any]) -> Any:
-        """Return the structure with a linear function, such as scaling, applied to the elements."""
+        """Return the structure with a linear function, such as scaling, applied to the elements.
+
+        Parameters
+        ----------
+        function : takes a tensor of stored elements and returns one of the same shape
+        """
         return self.map_elements(function)
 
     def zip_elements(self, other: Any, function: Callable[[Any, Any], Any]) -> Any:
-        """Return a function of two, which maps zeros to 0, of the elements of two matrices of this class and size."""
+        """Return a function of two, which maps zeros to 0, of the elements of two matrices of this class and size.
+
+        Parameters
+        ----------
+        other : a matrix of this class and size
+        function : takes the stored elements of both, tensors of one shape, and returns a tensor of that shape
+        """
         return decline(f"{type(self).__name__} holds no elements")
 
     def restricted(self, x: Tensor) -> Any:
-        """Return the elements of a tensor of shape (..., M, N) in the places where this structure has its own."""
+        """Return the elements of a tensor of shape (..., M, N) in the places where this structure has its own.
+
+        Parameters
+        ----------
+        x : a tensor of shape (..., M, N), as large as this matrix
+        """
         return decline(f"{type(self).__name__} holds no elements")
 
     def added_to(self, x: Tensor) -> Any:
-        """Return a tensor of shape (..., M, N) with the matrix added."""
+        """Return a tensor of shape (..., M, N) with the matrix added.
+
+        Parameters
+        ----------
+        x : a tensor of shape (..., M, N), as large as this matrix; it is not changed
+        """
         return decline(f"{type(self).__name__} cannot be added in place")
 
     def map_batch(self, function: Callable[[Any], Any]) -> Any:
-        """Return the structure with a function of the axes of the batch applied, such as an index."""
+        """Return the structure with a function of the axes of the batch applied, such as an index.
+
+        Parameters
+        ----------
+        function : takes a tensor whose first axes are those of the batch, and acts on these alone
+        """
         return decline(f"{type(self).__name__} cannot be indexed along its batch")
 
     def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
-        """Return the elements at indices, in range and of as many axes, which broadcast behind the batch."""
+        """Return the elements at indices, in range and of as many axes, which broadcast behind the batch.
+
+        Parameters
+        ----------
+        rows, columns : tensors of integers from 0 on, which broadcast together
+        """
         return decline(f"{type(self).__name__} computes no single elements")
 
     def times(self, columns: Tensor) -> Any:
-        """Return the product with a tensor of shape (..., N, K)."""
+        """Return the product with a tensor of shape (..., N, K).
+
+        Parameters
+        ----------
+        columns : a tensor of shape (..., N, K), of the dtype of the result
+        """
         return decline(f"{type(self).__name__} has no product with tensors")
 
     def times_from_left(self, rows: Tensor) -> Any:
-        """Return the product of a tensor of shape (..., K, M) with the matrix."""
+        """Return the product of a tensor of shape (..., K, M) with the matrix.
+
+        Parameters
+        ----------
+        rows : a tensor of shape (..., K, M), of the dtype of the result
+        """
         return ops.matrix_transpose(ops.matmul(ops.matrix_transpose(self), ops.matrix_transpose(rows)))
 
     def solve_columns(self, columns: Tensor) -> Any:
-        """Return the solution of the system with right-hand sides of shape (..., N, K)."""
+        """Return the solution of the system with right-hand sides of shape (..., N, K).
+
+        Parameters
+        ----------
+        columns : a tensor of shape (..., N, K), of the dtype of the result
+        """
         return decline(f"{type(self).__name__} has no direct way to solve a system")
 
     def principal(self, start: int, stop: int) -> Any:
-        """Return the square submatrix of the rows and columns `start` to `stop`."""
+        """Return the square submatrix of the rows and columns `start` to `stop`.
+
+        Parameters
+        ----------
+        start, stop : the first row and column, and the one after the last; both are in range
+        """
         return decline(f"a slice of a {type(self).__name__} has no structure")
 
 

@@ -94,7 +94,13 @@ class ToeplitzTensor(StructuredTensor):
         return made
 
     def map_elements(self, function: Callable[..., Any], *others: ToeplitzTensor) -> ToeplitzTensor:
-        """Return a function of the elements, and of those in the same place in other matrices of the same shape."""
+        """Return a function of the elements, and of those in the same place in other matrices of the same shape.
+
+        Parameters
+        ----------
+        function : takes a tensor of stored elements of each matrix and returns one of their shape
+        *others : Toeplitz matrices of the shape of this one
+        """
         matrices = (self, *others)
         column = function(*(x.column for x in matrices))
         if all(x.row is None and x.dtype.kind != "c" for x in matrices) and column.dtype.kind != "c":

@@ -90,6 +90,10 @@ class QuantityTensor(Wrapper):
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """Return the quantity in another unit; with a dtype or a device, as `Tensor.to` does.
 
+        Parameters
+        ----------
+        *args, **kwargs : a unit, or its text; or what `Tensor.to` takes
+
         Raises
         ------
         UnitError : if it does not convert
@@ -119,7 +123,12 @@ class QuantityTensor(Wrapper):
         return self.to_dense().item()
 
     def fitted(self, value: Any) -> Any:
-        """Return an argument for a type inside: what has a unit in the unit of this quantity."""
+        """Return an argument for a type inside: what has a unit in the unit of this quantity.
+
+        Parameters
+        ----------
+        value : what a rule takes together with this quantity
+        """
         return value.to(self.unit.delta).data if isinstance(value, QuantityTensor) else value
 
     @property
@@ -137,6 +146,10 @@ class QuantityTensor(Wrapper):
 
     def backward(self, gradient: Any = None, **kwargs: Any) -> None:
         """Compute gradients; those of quantities that it was computed from are in the quotient of the units.
+
+        Parameters
+        ----------
+        gradient, **kwargs : as of `Tensor.backward`
 
         Raises
         ------

@@ -126,6 +126,10 @@ class Unit:
     def conversion(self, target: Unit) -> Conversion:
         """Return what numbers in this unit are multiplied with, divided by and moved by to be in another.
 
+        Parameters
+        ----------
+        target : the other unit
+
         Raises
         ------
         UnitError : if the dimensions differ, or one is an angle in a rate and the other is not

@@ -1,0 +1,112 @@
+"""The docstrings of what the API pages show of classes, by numpydoc; the build itself validates the rest."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import runpy
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dispatchkit as dk
+
+validate: Any = pytest.importorskip("numpydoc.validate", reason="nox -s docs installs numpydoc")
+scrape: Any = import_module("numpydoc.docscrape_sphinx")
+
+CONF = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "conf.py"))  # lets docs/_ext be imported
+PAGES: Any = import_module("api_pages")
+DOCSTRINGS: Any = import_module("docstrings")
+
+
+def classes() -> list[type]:
+    modules = [import_module(f"dispatchkit.{name}".rstrip(".")) for name in ("", *PAGES.TITLES)]
+    named = [getattr(module, name) for module in modules for name in PAGES.public_names(module)]
+    return list(dict.fromkeys(value for value in named if inspect.isclass(value)))
+
+
+def shown(cls: type) -> Iterator[tuple[str, Any]]:
+    """Yield the members of a class that its page shows, and the methods that lack a docstring."""
+    for name in dir(cls) if cls is dk.Tensor else vars(cls):
+        raw = inspect.getattr_static(cls, name)
+        value = raw if isinstance(raw, property) else getattr(cls, name)
+        text = inspect.getdoc(value) or ""
+        written = text and text != inspect.getdoc(type(value))
+        hidden = name[0] == "_" or DOCSTRINGS.is_hidden(f"{cls.__name__}.{name}", text)
+        if not hidden and (written or inspect.isroutine(value)):
+            yield name, value
+
+
+def described(base: type, name: str) -> set[str]:
+    """Return the names of parameters in the docstring that a class itself has for a member."""
+    text = inspect.getdoc(vars(base).get(name)) or ""
+    section = text.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    return set(re.findall(r"[*\w]+", " ".join(re.findall(r"^\S[^:]*", section, re.MULTILINE))))
+
+
+def faults(cls: type, name: str) -> list[str]:
+    """Return what numpydoc finds in the docstring of a member, without what members need not have."""
+    value = dict(shown(cls))[name]
+    text = "\n".join(DOCSTRINGS.long_form((inspect.getdoc(value) or "").splitlines()))
+    shape = "method" if callable(value) else "attribute"
+    found = validate.validate(scrape.get_doc_object(value, shape, text, config={}))["errors"]
+    return [
+        f"{code}: {message}"
+        for code, message in found
+        if code in CONF["numpydoc_validation_checks"]
+        and code not in CONF["not_of_members"]
+        and not (code == "GL08" and text)  # inherited
+        and not (code == "RT01" and text.startswith("Return "))  # the summary says it
+        and not (code == "PR01" and any(missing(message) <= described(base, name) for base in cls.__mro__[1:]))
+    ]
+
+
+def missing(message: str) -> set[str]:
+    """Return the names of the parameters that a message of numpydoc misses; a base may describe them."""
+    return set(re.findall(r"'([^']+)'", message))
+
+
+@pytest.mark.parametrize("cls", classes(), ids=lambda cls: f"{cls.__module__}.{cls.__name__}")
+def test_the_members_of_a_class_have_numpydocs_form(cls: type) -> None:
+    assert {name: found for name, _ in shown(cls) if (found := faults(cls, name))} == {}
+
+
+class Faulty:
+    """A class with docstrings that lack something."""
+
+    def silent(self) -> None:
+        pass
+
+    def terse(self, size: int) -> int:
+        """Double a size"""  # noqa: D400
+        return 2 * size
+
+    def whole(self, size: int) -> int:
+        """Return the double of a size.
+
+        Parameters
+        ----------
+        size : in rows
+        """
+        return 2 * size
+
+
+class Derived(Faulty):
+    """A class with a method that its base describes."""
+
+    def whole(self, size: int) -> int:
+        """Return the triple."""
+        return 3 * size
+
+
+def test_what_a_docstring_lacks_is_found() -> None:
+    assert faults(Faulty, "silent") == ["GL08: The object does not have a docstring"]
+    assert faults(Faulty, "terse") == [
+        "SS03: Summary does not end with a period",
+        "PR01: Parameters {'size'} not documented",
+        "RT01: No Returns section found",
+    ]
+    assert faults(Faulty, "whole") == faults(Derived, "whole") == []
