@@ -195,7 +195,6 @@ class DispatchProtocol:
 
         Parameters
         ----------
-        cls : left out; the class is what the decorator gets
         fallback : what answers a call without a rule; by default inherited, else `fallback.refuse`
         priority : types with a higher priority are asked first; by default inherited, else 0
         fields : names of the attributes that hold the content, the wrapped array first; by default the fields of a
