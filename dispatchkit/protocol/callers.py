@@ -32,7 +32,7 @@ def make_function(operation: Overridable) -> Function:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            if live and (answer := ask_modes(operation, args, kwargs, call)) is not NotImplemented:
+            if live and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
                 return answer
             if (kwargs or not least <= len(args) <= most) and not allows(args, kwargs):
                 operation.check_call(args, kwargs)
@@ -71,7 +71,7 @@ def _nullary(operation: Overridable) -> Function:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            if live and (answer := ask_modes(operation, args, kwargs, call)) is not NotImplemented:
+            if live and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
                 return answer
             first = table.get(()) or decide(operation, args, kwargs, ())
             result = first(*args, **kwargs)

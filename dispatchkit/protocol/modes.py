@@ -6,7 +6,7 @@ Their stack is an immutable linked list held by a context variable, so threads a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any
@@ -16,7 +16,7 @@ from dispatchkit.protocol.decline import pop_decline_reason, pop_mode_declines, 
 from dispatchkit.protocol.observers import UNSEEN, CallEvent, here, is_observed, live, note_asked, observe
 from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Cell", "Mode", "answer_by_modes", "ask_modes", "current", "live", "without_modes"]
+__all__ = ["Cell", "Mode", "answer_by_modes", "ask_modes", "current", "is_asked", "live", "wait_again", "without_modes"]
 
 
 class Cell:
@@ -100,25 +100,39 @@ class Mode:
         pop_mode_declines()
 
 
-def ask_modes(
-    operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], again: Callable[..., Any] | None = None
-) -> Any:
+def ask_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Ask the active modes for the result of a call; NotImplemented when none answers.
 
-    Where there are observers, this function makes the call under observation, and is called a second time to answer it.
-
-    Parameters
-    ----------
-    operation, args, kwargs : the call
-    again : makes the call where there are observers; by default the public function
+    Where there are observers, the public function makes the call under observation, and comes here a second time.
     """
     if is_observed() is not None:
         call = here.call
         if call is not None and call.waits and call.operation is operation:
             call.waits = False
+            if _stack.get() is None:
+                return NotImplemented
         elif call is not UNSEEN and not (operation.parameters.binary and _has_foreign(operation, args)):
-            return observe(CallEvent(operation, args, kwargs), again or operation.function, args, kwargs)
+            return observe(CallEvent(operation, args, kwargs), operation.function, args, kwargs)
     return answer_by_modes(operation, args, kwargs)
+
+
+def is_asked(operation: Overridable) -> bool:
+    """Return whether a call goes to `ask_modes`: not one that is observed by now, and that no mode sees.
+
+    Only while `live` has entries. A function for which this is False calls `wait_again` before `ask_modes` all the same.
+    """
+    call = here.call
+    if call is None or not call.waits or call.operation is not operation or _stack.get() is not None:
+        return True
+    call.waits = False
+    return False
+
+
+def wait_again(operation: Overridable) -> None:
+    """Take back what `is_asked` noted of a call, if it did."""
+    call = here.call
+    if live and call is not None and call.operation is operation:
+        call.waits = True
 
 
 def _has_foreign(operation: Overridable, args: tuple[Any, ...]) -> bool:

@@ -29,7 +29,7 @@ from dispatchkit.declare.outputs import is_held
 from dispatchkit.declare.random_state import drawer
 from dispatchkit.protocol.callers import continue_chain, decide
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.modes import ask_modes, live
+from dispatchkit.protocol.modes import ask_modes, is_asked, live, wait_again
 from dispatchkit.protocol.parameters import Form
 
 __all__ = ["entry_point", "operator_entry_point"]
@@ -90,6 +90,7 @@ NAMES: Mapping[str, Any] = {
     "_decide": decide,
     "_drawer": drawer.get,
     "_given": given,
+    "_is_asked": is_asked,
     "_is_held": is_held,
     "_live": live,
     "_type_of_members": _type_of_members,
@@ -111,13 +112,19 @@ def entry_point(operation: Declared, general: Function, *, returns_itself: bool 
     if operation.implementation.arrays_only:
         return _made(operation, _plain)
 
-    def rest(*pieces: Any) -> Any:
+    def ask(*pieces: Any) -> Any:
         args, kwargs = given(*pieces)
         return general(*args, **kwargs)
 
+    def rest(*pieces: Any) -> Any:
+        args, kwargs = given(*pieces)
+        if live:
+            wait_again(operation)
+        return general(*args, **kwargs)
+
     if parameters.gathering or (parameters.leading and operation.kind not in CREATING):
-        return _made(operation, _leading, _rest=rest)
-    return _made(operation, partial(_several, returns_itself=returns_itself), _rest=rest)
+        return _made(operation, _leading, _ask=ask, _rest=rest)
+    return _made(operation, partial(_several, returns_itself=returns_itself), _ask=ask, _rest=rest)
 
 
 def operator_entry_point(operation: Declared, reflected: str) -> Function:
@@ -250,7 +257,7 @@ def _leading(operation: Declared, its: SpelledOut) -> list[str]:
         ENTRY,
         taken=its.taken,
         at_once=[],
-        modes=["if _live:", f"    {rest}"],
+        modes=["if _live and _is_asked(_operation):", f"    return _ask({its.given})"],
         find=[
             *(line for p in others for line in its.either(p, rest)),
             *([] if sequence else [f"_type = type({first})"]),
@@ -264,7 +271,7 @@ def _several(operation: Declared, its: SpelledOut, *, returns_itself: bool) -> l
     """Return the text of a function of several arrays, or of none, with parameters, outside the graph."""
     rest = f"return _rest({its.given})"
     arrays = [p for p in its.parameters if p.name in its.forms]
-    apart = ["_live", "_foreign", "_unknown", *([] if its.spread else ["_star"])]
+    apart = ["_foreign", "_unknown", *([] if its.spread else ["_star"])]
     apart += ["_drawer() is not None"] if operation.kind is kinds.random else []
     apart += [f"{name} is not _MISSING" for name in AROUND if name in its.named]
     sources = tuple_of(["*_star" if p.kind is STAR else its.value_of(p) for p in arrays])
@@ -282,7 +289,12 @@ def _several(operation: Declared, its: SpelledOut, *, returns_itself: bool) -> l
         ENTRY,
         taken=its.taken,
         at_once=at_once,
-        modes=[f"if {' or '.join(apart)}:", f"    {rest}"],
+        modes=[
+            "if _live and _is_asked(_operation):",
+            f"    return _ask({its.given})",
+            f"if {' or '.join(apart)}:",
+            f"    {rest}",
+        ],
         find=[line for p in its.parameters for line in (*its.either(p, rest), *its.looked_at(p, rest))],
         compute=computed(
             f"_r = _compute({its.passed_on()})",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Sequence
 from types import CodeType, NoneType
 from typing import Any, TypeAlias
 
@@ -38,6 +39,10 @@ Began: TypeAlias = "tuple[Key | None, tuple[type, ...], list[Layout], Place | No
 Came: TypeAlias = "tuple[type, Chain | None, str, bool]"
 
 NUMBERS = frozenset({bool, int, float, complex})
+# What an index holds besides arrays and slices.
+NO_ARRAYS = frozenset({bool, int, NoneType})
+NO_LAYOUT: Layout = (None, None)
+ndarray = np.ndarray
 # From `began_of` to the function of the library that the program called, where all observers are silent.
 FRAMES = 4
 
@@ -59,22 +64,24 @@ def began_of(call: CallEvent) -> Began:
     layouts: list[Layout] = []
     operation, outer = call.operation, call.outer
     if operation is not None:
-        values: Any = call.args
         parameters, base = operation.parameters, operation.protocol.types.base
-        types = (*map(type, values),)
-        by_place = parameters.positional == len(types) and NoneType not in types
+        values: Sequence[Any] = call.args
+        by_place = parameters.positional == len(values)
         if not by_place:
             values = _arrays(operation, call)
+        types = (*map(type, values),)
+        if NoneType in types:
+            by_place, values = False, [value for value in values if value is not None]
             types = (*map(type, values),)
         is_plain = True
         for value in values:
             cls = type(value)
-            if cls is Tensor is base and type(value.array) is np.ndarray:
-                layouts.append((value.array.shape, value.array.dtype))
+            if cls is Tensor is base and type(array := value.array) is ndarray:
+                layouts.append((array.shape, array.dtype))
             elif cls in NUMBERS:
-                layouts.append((None, None))
+                layouts.append(NO_LAYOUT)
             else:
-                is_plain = is_plain and base is not None and (cls is base or cls is np.ndarray)
+                is_plain = is_plain and base is not None and (cls is base or cls is ndarray)
                 layouts.append(_layout(value, outer))
         if not is_plain:
             key = types if by_place else parameters.key(call.args, call.kwargs)
@@ -119,18 +126,25 @@ def _layout(value: Any, outer: CallEvent | None) -> Layout:
         here.call = outer
 
 
-def _arrays(operation: Overridable, call: CallEvent) -> list[Any]:
-    """Return the arrays of a call, without arguments that are absent and the parts of an index that are no arrays."""
-    types = operation.protocol.types
-    return [
-        value
-        for p, value in operation.parameters.values(call.args, call.kwargs)
-        if (
-            types.participates(type(value)) or types.wrapped_always(type(value))
-            if p.form is Form.INDEX
-            else value is not None
-        )
-    ]
+def _arrays(operation: Overridable, call: CallEvent) -> Sequence[Any]:
+    """Return the arrays of a call without the parts of an index that are no arrays; None for those that are absent."""
+    parameters, args, kwargs = operation.parameters, call.args, call.kwargs
+    count = parameters.positional
+    if count:
+        if len(args) >= count:
+            return args[:count]
+        return (*args, *[kwargs.get(p.name, p.default) for p in parameters.arrays[len(args) :]])
+    types, values = operation.protocol.types, []
+    for p in parameters.arrays:
+        value = p.find(args, kwargs)
+        if p.form is not Form.INDEX:
+            values += [value] if p.form is Form.ONE or not p.holds_several(value) else value
+            continue
+        for member in value if p.holds_several(value) else (value,):
+            cls = type(member)
+            if cls not in NO_ARRAYS and (types.participates(cls) or types.wrapped_always(cls)):
+                values.append(member)
+    return values
 
 
 def _name_of(task: Any) -> str:
