@@ -6,7 +6,7 @@ A program that holds NumPy's arrays alone never comes here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -168,15 +168,13 @@ def making_for(operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[st
         yield
 
 
-@contextmanager
-def making_like(value: Any) -> Iterator[None]:
-    """Have arrays made from nothing be of the library of the first array in the fields of an array type."""
+def making_like(value: Any) -> AbstractContextManager[None] | None:
+    """Have arrays made from nothing be of the library of the first array in the fields of an array type.
+
+    None where that changes nothing: without such an array, and where all arrays are NumPy's.
+    """
     array = first_array(value) if foreign else None
-    if array is None:
-        yield
-        return
-    with making_with(namespace_of(array)):
-        yield
+    return None if array is None else making_with(namespace_of(array))
 
 
 def first_array(value: Any) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any, Literal
 
 from dispatchkit.errors import AnswerError, DensifyError, DensifyWarning
@@ -212,8 +212,8 @@ def _with_budget(budget: _Budget) -> Iterator[None]:
         _budget.reset(token)
 
 
-# Makes a context for each dense form, so that arrays made in it are of the library of the instance's own.
-surroundings: list[Callable[[Any], AbstractContextManager[None]]] = []
+# Each makes a context for a dense form that needs one: arrays made in it are of the library of the instance's own.
+surroundings: list[Callable[[Any], AbstractContextManager[None] | None]] = []
 
 
 def forbidden_copy(function: str, cls: type, shape: Any, dtype: Any) -> tuple[DensifyError | None, str]:
@@ -333,17 +333,39 @@ def enter(entry: LedgerEntry) -> None:
             found.reason = entry.reason
 
 
-@contextmanager
-def making_dense(value: Any, *marks: Any) -> Iterator[None]:
+class _MakingDense:
+    """What `making_dense` returns; a generator in its place takes as long as many a dense form."""
+
+    __slots__ = ("_around", "_marks", "_token", "_value")
+
+    def __init__(self, value: Any, marks: tuple[Any, ...]) -> None:
+        self._value, self._marks = value, {id(value), *marks}
+        self._around: ExitStack | None = None
+
+    def __enter__(self) -> None:
+        under_way = _under_way.get()
+        # What surrounds the dense form of an instance surrounds its parts, too.
+        surround = () if id(self._value) in under_way else surroundings
+        contexts = [context for one in surround if (context := one(self._value)) is not None]
+        self._token = _under_way.set(under_way | self._marks)
+        if contexts:
+            self._around = ExitStack()
+            for context in contexts:
+                self._around.enter_context(context)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            if self._around is not None:
+                self._around.__exit__(kind, error, traceback)
+        finally:
+            _under_way.reset(self._token)
+
+
+def making_dense(value: Any, *marks: Any) -> AbstractContextManager[None]:
     """Note that a dense form of an instance is being made; dense forms that are made for it are part of it."""
-    token = _under_way.set(_under_way.get() | {id(value), *marks})
-    try:
-        with ExitStack() as stack:
-            for surround in surroundings:
-                stack.enter_context(surround(value))
-            yield
-    finally:
-        _under_way.reset(token)
+    return _MakingDense(value, marks)
 
 
 def _made_dense(function: str, name: str, to_dense: Callable[[Any], Any], value: Any, as_attribute: bool) -> Any:

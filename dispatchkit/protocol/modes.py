@@ -119,7 +119,7 @@ def ask_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, A
 def is_asked(operation: Overridable) -> bool:
     """Return whether a call goes to `ask_modes`: not one that is observed by now, and that no mode sees.
 
-    Only while `live` has entries. A function for which this is False calls `wait_again` before `ask_modes` all the same.
+    It is for a time when `live` has entries. Whoever asks the modes after all calls `wait_again` before.
     """
     call = here.call
     if call is None or not call.waits or call.operation is not operation or _stack.get() is not None:

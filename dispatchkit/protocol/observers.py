@@ -170,11 +170,13 @@ def observe(
     call.entered = perf_counter_ns()
     call.outer = outer = here.call
     watch = _watch.get()
-    if watch is not None and watch.silent:
-        for observer in watch.observers:
-            observer.on_start(call)
-    else:
+    # Those that are silent have nothing to be kept from, so they are notified without a further call.
+    found = watch.observers if watch is not None and watch.silent else None
+    if found is None:
         _notify(lambda observer: observer.on_start(call), observers())
+    else:
+        for observer in found:
+            observer.on_start(call)
     result = failure = None
     here.call = call
     call.started = perf_counter_ns()
@@ -187,28 +189,26 @@ def observe(
     finally:
         call.ended = perf_counter_ns()
         here.call = outer
-        _end(call, result, failure)
-        failure = None  # an error that a frame of its traceback refers to would be freed late
+        try:
+            if found is None:
+                _notify_of_end(call, result, failure)
+            else:
+                for observer in found:
+                    observer.on_end(call, result, failure)
+        finally:
+            call.args, call.kwargs = (), NO_KEYWORDS
+            if outer is not None:
+                outer.inside += perf_counter_ns() - call.entered
+                outer.dense_inside += call.dense + call.dense_inside
+            failure = None  # an error that a frame of its traceback refers to would be freed late
 
 
-def _end(call: CallEvent, result: Any, error: BaseException | None) -> None:
-    operation, outer = call.operation, call.outer
-    watch = _watch.get()
-    innermost_first: Sequence[Observer] = ()
-    if watch is not None and watch.silent:
-        for observer in watch.observers:
-            observer.on_end(call, result, error)
-    else:
-        innermost_first = observers()[::-1]
-        _notify(lambda observer: observer.on_end(call, result, error), innermost_first)
-    try:
-        if innermost_first and operation is not None and error is None:
-            _notify(lambda observer: observer.on_result(operation, call.args, call.kwargs, result), innermost_first)
-    finally:
-        call.args, call.kwargs = (), NO_KEYWORDS
-        if outer is not None:
-            outer.inside += perf_counter_ns() - call.entered
-            outer.dense_inside += call.dense + call.dense_inside
+def _notify_of_end(call: CallEvent, result: Any, error: BaseException | None) -> None:
+    """Notify the observers of this context of the end of a call, the innermost first."""
+    operation, innermost_first = call.operation, observers()[::-1]
+    _notify(lambda observer: observer.on_end(call, result, error), innermost_first)
+    if operation is not None and error is None:
+        _notify(lambda observer: observer.on_result(operation, call.args, call.kwargs, result), innermost_first)
 
 
 def _notify(notify: Callable[[Observer], None], found: Sequence[Observer]) -> None:

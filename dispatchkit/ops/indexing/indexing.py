@@ -31,7 +31,7 @@ from dispatchkit.errors import ForeignArgumentError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, share_memory, vertex_of
 from dispatchkit.protocol.frames import hide_frames
-from dispatchkit.protocol.modes import live
+from dispatchkit.protocol.modes import is_asked, live, wait_again
 from dispatchkit.protocol.parameters import Key
 
 __all__ = ["getitem", "index_put", "setitem"]
@@ -55,11 +55,15 @@ class Selection(DeclaredOperation):
 
         def call(x: Any, key: Any, /) -> Any:
             try:
-                if type(x) is not base or live or foreign:
+                if type(x) is not base or foreign or (live and is_asked(self)):
                     return general(x, key)
                 if not (type(key) in BASIC or _is_basic(key)):
                     raw = _raw_selection(base, key) if x._node is None else None
-                    return general(x, key) if raw is None else selected(x, raw, key)
+                    if raw is not None:
+                        return _selected(self, x, raw, key)
+                    if live:
+                        wait_again(self)
+                    return general(x, key)
                 a = x.array
                 try:
                     r = a[key, ...] if type(key) is int else a[key]
@@ -79,23 +83,24 @@ class Selection(DeclaredOperation):
                 hide_frames(error)
                 raise
 
-        def selected(x: Any, raw: Any, key: Any) -> Any:
-            """Select from a tensor outside the graph by arrays of integers or booleans."""
-            try:
-                r = x.array[raw]
-            except BACKEND_ERRORS as error:
-                raise_with_context(self, error, (x, key), {})
-            y = wrapped(base, r if type(r) is ndarray else raw_array(_as_view(x.array, raw, r)))
-            if y.array.base is not None:
-                note_view(y, x)
-            return y
-
         def refresh() -> None:
             nonlocal base
             base = self.protocol.types.base
 
         self.on_change.append(refresh)
         return call
+
+
+def _selected(operation: DeclaredOperation, x: Any, raw: Any, key: Any) -> Any:
+    """Select from a plain tensor outside the graph by NumPy's arrays of integers or booleans."""
+    try:
+        r = x.array[raw]
+    except BACKEND_ERRORS as error:
+        raise_with_context(operation, error, (x, key), {})
+    y = wrapped(type(x), r if type(r) is ndarray else raw_array(_as_view(x.array, raw, r)))
+    if y.array.base is not None:
+        note_view(y, x)
+    return y
 
 
 def _is_basic(key: Any) -> bool:

@@ -134,7 +134,8 @@ def _arrays(operation: Overridable, call: CallEvent) -> Sequence[Any]:
         if len(args) >= count:
             return args[:count]
         return (*args, *[kwargs.get(p.name, p.default) for p in parameters.arrays[len(args) :]])
-    types, values = operation.protocol.types, []
+    types = operation.protocol.types
+    values: list[Any] = []
     for p in parameters.arrays:
         value = p.find(args, kwargs)
         if p.form is not Form.INDEX:
