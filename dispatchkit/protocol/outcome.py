@@ -42,7 +42,7 @@ class Outcome:
 
     Attributes
     ----------
-    order : its place, from the most to the least that a type can have
+    order : its place, from the most to the least that a type can have; no two share one
     meaning : in words, as far as it is known before a call
     seen : the same after the call, where that is another text
     how : its name in chains and records, "" where none has it
@@ -50,7 +50,7 @@ class Outcome:
     bucket : its name in coverage, "" where it has none of its own
     measured : its name in measured coverage, where that is another one
     before_calls, after_calls : whether coverage without calls, and with them, can find it
-    letter : one for a narrow column
+    letter : one for a narrow column; no two share one
     colours : in pictures and pages
     structured : whether it keeps the structure of the type
     fault : whether it is a mistake of the type
@@ -79,6 +79,10 @@ class Outcome:
     for_all: str = ""
 
     def __post_init__(self) -> None:
+        for other in OUTCOMES:
+            for name in ("order", "letter"):
+                if (value := getattr(self, name)) == getattr(other, name) != " ":
+                    raise ValueError(f"{name} {value!r} belongs to the outcome {other.meaning!r}: choose another one")
         insort(OUTCOMES, self, key=lambda one: one.order)
 
     @property
@@ -173,7 +177,7 @@ UNDECIDED = Outcome(
     meaning="by running the operation's body, unless a rule on the way declines",
     bucket="depends on values",
     after_calls=False,
-    letter="v",
+    letter="~",
     colours=Colours("#ddf4d0", "#94c973", "#27401a", "#6a9c4c"),
 )
 Outcome(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dispatchkit as dk
 from dispatchkit.protocol.fallbacks import STRATEGIES, FallbackStrategy
-from dispatchkit.protocol.outcome import OUTCOMES
+from dispatchkit.protocol.outcome import OUTCOMES, PALE, Outcome
 from dispatchkit.report.audit.pairs import SHARES
 from dispatchkit.report.coverage.rows import BUCKETS, MEASURED
 from dispatchkit.report.palette import COLOURS
@@ -22,6 +23,16 @@ def test_outcomes_stand_in_order_and_no_two_share_a_name() -> None:
     assert [one.order for one in OUTCOMES] == sorted({one.order for one in OUTCOMES})
     hows = [one.how for one in OUTCOMES if one.how]
     assert len(set(hows)) == len(hows)
+
+
+@pytest.mark.parametrize(
+    ("taken", "message"), [({"order": 100}, "order 100"), ({"order": 99, "letter": "d"}, "letter 'd'")]
+)
+def test_an_order_or_a_letter_that_is_taken_is_refused_and_nothing_is_added(taken: Any, message: str) -> None:
+    before = list(OUTCOMES)
+    with pytest.raises(ValueError, match=f"{message} belongs to the outcome 'by becoming dense': choose another one"):
+        Outcome(meaning="another", colours=PALE, **taken)
+    assert before == OUTCOMES
 
 
 @pytest.mark.parametrize("cls", ANSWERING, ids=lambda cls: cls.name)
