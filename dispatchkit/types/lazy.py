@@ -114,7 +114,8 @@ class LazyTensor(ArrayMethods):
 
         Returns
         -------
-        a tensor; it shares the memory of `out` if that is given
+        Tensor
+            A tensor; it shares the memory of `out` if that is given.
 
         Raises
         ------

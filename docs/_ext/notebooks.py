@@ -29,13 +29,18 @@ def statements(session: str) -> list[str]:
     return found
 
 
+def codes(text: str) -> list[str]:
+    """Return the code of a page, the blocks of Python and the statements at prompts."""
+    blocks = [[block[2].rstrip()] if block[1] == "python" else statements(block[2]) for block in BLOCK.finditer(text)]
+    return [code for block in blocks for code in block]
+
+
 def cells(text: str) -> list[Any]:
     """Return the cells of a page: each statement at a prompt has its own, as each shows its value."""
     made, done = [], 0
     for block in BLOCK.finditer(text):
         made.append(nbformat.v4.new_markdown_cell(text[done : block.start()].strip()))
-        codes = [block[2].rstrip()] if block[1] == "python" else statements(block[2])
-        made += map(nbformat.v4.new_code_cell, codes)
+        made += map(nbformat.v4.new_code_cell, codes(block[0]))
         done = block.end()
     made.append(nbformat.v4.new_markdown_cell(text[done:].strip()))
     for place, cell in enumerate(made):

@@ -1,34 +1,24 @@
-"""The pictures of the site, made from the code before each build: layers, the way of a call, coverage, costs."""
+"""The pictures of the site, made from the code before each build: layers, the way of a call, coverage, plots."""
 
 from __future__ import annotations
 
-import html
 import json
+import re
 import tomllib
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
+
+import plots
+from figures import EDGE, GAP, ROW, WIDTH, bar, box, label, svg
+from notebooks import codes
 
 import dispatchkit as dk
 from dispatchkit.protocol.outcome import OUTCOMES
 
-WIDTH, ROW, GAP = 760, 40, 14
-STYLE = "font-family: system-ui, sans-serif; font-size: 15px"
-FILL, EDGE, TEXT = "#e8eef7", "#5b7fb5", "#1d2b40"
 LOOKS = {bucket: outcome for outcome in OUTCOMES for bucket in outcome.buckets}
-
-
-def svg(height: int, parts: list[str], title: str) -> str:
-    """Return a picture of a width that all share."""
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" role="img"'
-    return f'{head} style="{STYLE}">\n<title>{html.escape(title)}</title>\n' + "\n".join(parts) + "\n</svg>\n"
-
-
-def box(x: float, y: float, width: float, text: str) -> str:
-    """Return a rounded box with a line of text in its middle."""
-    frame = f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{ROW}" rx="6" fill="{FILL}" stroke="{EDGE}"/>'
-    middle = f'x="{x + width / 2:g}" y="{y + ROW / 2 + 5:g}" text-anchor="middle" fill="{TEXT}"'
-    return f"{frame}<text {middle}>{html.escape(text)}</text>"
 
 
 def layers(root: Path) -> str:
@@ -42,6 +32,11 @@ def layers(root: Path) -> str:
         width = (WIDTH - GAP * (len(row) - 1)) / len(row) - 2
         parts += [box(1 + j * (width + GAP), 1 + i * (ROW + GAP), width, name) for j, name in enumerate(row)]
     return svg(len(rows) * (ROW + GAP), parts, "the layers of dispatchkit; imports go down only")
+
+
+def one_line(line: str) -> str:
+    """Return a line of an explanation with its columns set off by a colon, as SVG shows one space for several."""
+    return re.sub(r" {2,}(?!\[)", ": ", line.strip()).replace("  [", " [")
 
 
 def asked() -> str:
@@ -61,7 +56,7 @@ def asked() -> str:
             __qualname__ = "Diagonal"
 
         said = str(dk.explain(dk.add, Matrix(), Diagonal()))
-    steps = [line.strip() for line in said.splitlines() if line.strip()[0].isdigit()]
+    steps = [one_line(line) for line in said.splitlines() if line.strip()[0].isdigit()]
     parts = [
         f'<text x="2" y="18" fill="{EDGE}">dk.add(Matrix(), Diagonal()), where Diagonal derives from Matrix</text>'
     ]
@@ -72,16 +67,6 @@ def asked() -> str:
             x = WIDTH / 2
             parts.append(f'<path d="M{x:g} {y - GAP:g}V{y - 2:g}" stroke="{EDGE}" stroke-width="2"/>')
     return svg(32 + len(steps) * (ROW + GAP), parts, "who is asked, in order")
-
-
-def label(x: float, y: float, text: str, anchor: str = "start") -> str:
-    """Return a line of text that light and dark pages show."""
-    return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" fill="{EDGE}">{html.escape(text)}</text>'
-
-
-def bar(x: float, y: float, width: float, fill: str, edge: str) -> str:
-    """Return a bar."""
-    return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="24" fill="{fill}" stroke="{edge}"/>'
 
 
 def fallbacks() -> str:
@@ -100,7 +85,7 @@ def fallbacks() -> str:
     parts = [label(2, 18, "dk.softmax(Diagonal(), axis=0), where no rule is registered")]
     for i, step in enumerate(steps):
         inset = 20 * (step.startswith("    "))
-        text = step.strip() if len(step.strip()) < 96 else step.strip()[:93] + "..."
+        text = one_line(step) if len(one_line(step)) < 96 else one_line(step)[:93] + "..."
         parts.append(box(1 + inset, 32 + i * (ROW + GAP), WIDTH - 2 - inset, text))
     return svg(32 + len(steps) * (ROW + GAP), parts, "what answers where there is no rule")
 
@@ -131,6 +116,24 @@ def coverage() -> str:
         dk.implements(dk.linalg.solve, Diagonal, dk.Tensor)(lambda x1, x2, /: x2 / x1.d)
         rows.append(("Diagonal with three rules", shares(Diagonal)))
     rows += [(cls.__name__, shares(cls)) for cls in (dk.types.DiagonalTensor, dk.types.QuantityTensor)]
+    return bars_of(rows)
+
+
+def growth(root: Path) -> str:
+    """Return how the type of a tutorial answers the calls of all operations after each of its steps."""
+    page = (root / "docs" / "tutorials" / "first-type.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {"__name__": "first_type"}
+    rows = []
+    with dk.local_registrations(), redirect_stdout(StringIO()):
+        for step in page.split("\n## ")[1:4]:
+            for code in codes(step):
+                exec(code, names)  # noqa: S102  # the page of this repository
+            rows.append((f"after step {step[0]}", shares(names["Diagonal"])))
+    return bars_of(rows)
+
+
+def bars_of(rows: list[tuple[str, dict[str, float]]]) -> str:
+    """Return a bar for each row, of a part for each bucket of coverage, and the colours of the buckets."""
     left, scale = 204, WIDTH - 206
     parts = []
     for i, (name, found) in enumerate(rows):
@@ -149,23 +152,6 @@ def coverage() -> str:
     return svg(int(y) + 32, parts, "how the sample calls of all operations are answered")
 
 
-def costs(root: Path) -> str:
-    """Return the ratios of the table in docs/performance.md that compare with other systems, the smallest first."""
-    table = (root / "docs" / "performance.md").read_text(encoding="utf-8").partition("| ---")[2].partition("\n\n")[0]
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[1:]]
-    rows = sorted((float(row[4]), f"{row[0]}  /  {row[1]}") for row in cells if "Tensor" in row[1] or "__" in row[1])
-    rows += sorted((float(row[4]), f"{row[0]}  /  {row[1]}") for row in cells if row[1] == "PyTorch")
-    left, scale = 400, (WIDTH - 450) / 1.5
-    parts = [label(left + scale, 14, "1: as fast", "middle")]
-    for i, (ratio, name) in enumerate(rows):
-        y = 22 + i * 28
-        parts += [label(left - 8, y + 17, name, "end"), bar(left, y, min(ratio, 1.5) * scale, FILL, EDGE)]
-        parts.append(label(left + min(ratio, 1.5) * scale + 6, y + 17, f"{ratio:.2f}"))
-    height = 22 + len(rows) * 28
-    parts.append(f'<path d="M{left + scale:g} 20V{height}" stroke="{EDGE}" stroke-dasharray="4 3"/>')
-    return svg(height + 4, parts, "time of dispatchkit by time of the other system")
-
-
 def pictures(root: Path) -> dict[str, Callable[[], str]]:
     """Return what makes each picture, by its name."""
     return {
@@ -173,7 +159,10 @@ def pictures(root: Path) -> dict[str, Callable[[], str]]:
         "asked": asked,
         "fallbacks": fallbacks,
         "coverage": coverage,
-        "costs": lambda: costs(root),
+        "growth": lambda: growth(root),
+        "overrides": lambda: plots.overrides(root),
+        "steps": lambda: plots.steps(root),
+        "structure": lambda: plots.structure(root),
     }
 
 

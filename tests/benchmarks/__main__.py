@@ -1,13 +1,10 @@
 """Print the table."""
 
 import argparse
-import platform
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from types import ModuleType
-
-import numpy as np
 
 import dispatchkit as dk
 
@@ -26,7 +23,7 @@ from . import (
     tensors,
     transforms,
 )
-from .harness import Effort, Row, Unavailable, measure, pytorch, same_results
+from .harness import Effort, Row, Unavailable, measure, same_results, versions
 
 ROWS = [
     *overrides.ROWS,
@@ -101,14 +98,6 @@ def lines(rows: Sequence[Row], effort: Effort) -> Iterator[str]:
         count += 1
         held += figures[-1] == "held"
     yield f"\n{held} of {count} rows held"
-
-
-def versions() -> str:
-    try:
-        torch = f"PyTorch {pytorch().__version__}"
-    except Unavailable as reason:
-        torch = str(reason)
-    return f"Python {platform.python_version()}, NumPy {np.__version__}, {torch}; one thread each"
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -1,6 +1,7 @@
 """Two ways of doing the same work, compared and then timed by turns."""
 
 import importlib
+import platform
 import timeit
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,7 +10,18 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 
-__all__ = ["Effort", "Row", "Side", "Stand", "Unavailable", "measure", "names_of", "pytorch", "same_results"]
+__all__ = [
+    "Effort",
+    "Row",
+    "Side",
+    "Stand",
+    "Unavailable",
+    "measure",
+    "names_of",
+    "pytorch",
+    "same_results",
+    "versions",
+]
 
 TOLERANCE = 1e-9
 
@@ -108,3 +120,12 @@ def measure(ours: Side, reference: Side, effort: Effort) -> tuple[float, float]:
         for side in (0, 1) if repeat % 2 else (1, 0):
             best[side] = min(best[side], timers[side].timeit(number) / number)
     return best[0], best[1]
+
+
+def versions() -> str:
+    """Return what was measured with."""
+    try:
+        torch = f"PyTorch {pytorch().__version__}"
+    except Unavailable as reason:
+        torch = str(reason)
+    return f"Python {platform.python_version()}, NumPy {np.__version__}, {torch}; one thread each"

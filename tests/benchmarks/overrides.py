@@ -127,7 +127,7 @@ def against_numpy(operation: str, code: str, numpy_code: str) -> tuple[Side, Sid
 
 def torch_row(work: str, hold: float, operation: str, code: str, torch_code: str | None = None) -> Row:
     build = partial(against_torch, operation, code, torch_code or code)
-    return Row("override", work, f"torch.{operation}, __torch_function__", hold, build)
+    return Row("override", work, f"torch.{operation}, `__torch_function__`", hold, build)
 
 
 def numpy_row(work: str, hold: float, hook: str, operation: str, code: str, numpy_code: str) -> Row:
@@ -141,8 +141,8 @@ ROWS = [
     torch_row("add(D, tensor)", 0.2, "add", "add(d, t)"),
     torch_row("mean(D, axis=0)", 0.3, "mean", "mean(d, axis=0)", "mean(d, dim=0)"),
     torch_row("concat([D, D])", 0.5, "concat", "concat([d, d])"),
-    numpy_row("add(D, D)", 0.7, "__array_ufunc__", "add", "add(d, d)", "add(d, d)"),
+    numpy_row("add(D, D)", 0.7, "`__array_ufunc__`", "add", "add(d, d)", "add(d, d)"),
     # Against the function, as the operator of NumPy's mixin is that function and a detour.
-    numpy_row("D + D", 1.0, "__array_ufunc__", "add", "d + d", "add(d, d)"),
-    numpy_row("mean(D)", 1.0, "__array_function__", "mean", "mean(d)", "mean(d)"),
+    numpy_row("D + D", 1.0, "`__array_ufunc__`", "add", "d + d", "add(d, d)"),
+    numpy_row("mean(D)", 1.0, "`__array_function__`", "mean", "mean(d)", "mean(d)"),
 ]

@@ -421,7 +421,7 @@ class WrongItem(Diag):
 
 @fault("mutation", "companions")
 class ChangesOther(Diag):
-    """add writes its result into the tensor beside it."""
+    """add writes its result into the other operand, a tensor."""
 
 
 @dk.implements(dk.add)

@@ -235,7 +235,7 @@ def tanh_numpy(x: FunctionGivesNumPy, /) -> Any:
 
 @fault("foreign", "raises", "companions")
 class TakesObjects(Diag):
-    """A rule for add takes any object beside it."""
+    """A rule for add takes any object as the other operand."""
 
 
 @dk.implements(dk.add)
