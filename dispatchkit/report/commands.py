@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from dispatchkit.report.loading import import_named
@@ -49,7 +50,11 @@ def load(path: str, what: str = "object") -> Any:
         raise ValueError(f"{path!r} names no {what}; write it as package.module:{what.capitalize()}")
     found: object = import_named(module_name)
     for part in name.split("."):
-        found = getattr(found, part)
+        try:
+            found = getattr(found, part)
+        except AttributeError as error:
+            close = get_close_matches(part, dir(found), n=1)
+            raise AttributeError(f"{error}; did you mean {close[0]}?" if close else str(error)) from None
     return found
 
 

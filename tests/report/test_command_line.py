@@ -66,6 +66,7 @@ WRONG = {
     "no type": ("tests.report.subjects", "names no type; write it as package.module:Type"),
     "no module": ("tests.nothing:Type", "nothing"),
     "no attribute": ("tests.report.subjects:Nothing", "Nothing"),
+    "a misspelt type": ("dispatchkit.types:DiagonlTensor", "'DiagonlTensor'; did you mean DiagonalTensor?"),
     "an object": ("tests.report.subjects:exp_refuses", "is no type but"),
     "no array type": ("tests.report.subjects:Bystander", "takes no part in __tensor_function__"),
     "nothing": (":", "module"),
