@@ -141,7 +141,7 @@ def register() -> None:
 
     @dk.implements(dk.kinds.reduction)
     def reduction_kinds(op: Any, x: Kinds, /, **kwargs: Any) -> dk.Tensor:
-        found: dk.Tensor = op(x.data, **kwargs)
+        found: dk.Tensor = op(opened(x), **{name: opened(value) for name, value in kwargs.items()})
         return found
 
 
