@@ -140,9 +140,10 @@ def _outcome(found: Prediction) -> str:
 NO_ANSWER = ("NoImplementationError", "UnsupportedArgumentError")
 
 
-def predicted_steps(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[Step | Skipped, str]]:
-    """Return each entry of a chain with its verdict on a call, nothing being called."""
-    found: list[tuple[Step | Skipped, str]] = []
+def predicted_steps(
+    chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Iterator[tuple[Step | Skipped, str]]:
+    """Yield each entry of a chain with its verdict on a call, nothing being called."""
     decided = False
     for entry in chain.entries:
         refused = entry.rule.refusal(args, kwargs) if isinstance(entry, Step) and entry.rule is not None else []
@@ -156,8 +157,7 @@ def predicted_steps(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, An
             verdict = AT_RUN_TIME
         else:
             verdict, decided = RAISES if entry.source in (AMBIGUOUS, FOREIGN) else ANSWERS, True
-        found.append((entry, verdict))
-    return found
+        yield entry, verdict
 
 
 def _run(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], found: Explanation) -> None:

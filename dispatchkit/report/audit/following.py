@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +13,10 @@ from dispatchkit.declare.samples import Draw, Sample
 from dispatchkit.protocol.fallbacks import Decompose
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key
-from dispatchkit.protocol.prediction import Layout, Memory, make_stand_in, predict
+from dispatchkit.protocol.prediction import Layout, Memory, Prediction, make_stand_in, predict
 from dispatchkit.protocol.prediction.tree import DECLINES
 
-__all__ = ["Decomposition", "decomposition_of"]
+__all__ = ["Bodies", "Decomposition"]
 
 
 class Decomposition(NamedTuple):
@@ -31,52 +32,106 @@ class Decomposition(NamedTuple):
     calls: frozenset[str]
 
 
-def decomposition_of(operation: Overridable, key: Key, cls: type, memory: Memory) -> Decomposition:
-    """Return what comes of the body of an operation on arguments of some types, by its samples.
+class Bodies:
+    """What comes of the bodies of operations; each call is predicted once, for all types that may run the body.
 
     Parameters
     ----------
-    operation : that is decomposed
-    key : types of its array arguments
-    cls : the type that declared it
     memory : of the predictions
     """
-    reason = ""
-    made: set[str] = set()
-    calls = [_stand_ins(operation, sample, key) for sample in getattr(operation, "samples", ())]
-    for call in [call for call in calls if call is not None] or _matrices(operation, key):
-        predicted = predict(operation, *call, memory)
-        found = next((one for one in predicted.asked if one.outcome is Decompose.outcome and one.cls is cls), None)
-        made.update(inner.function for _, inner in predicted.walk())
-        if found is None or found.verdict != DECLINES:
-            return Decomposition("", frozenset(made))
-        reason = reason or found.reason
-    return Decomposition(reason, frozenset(made))
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self._samples: dict[Overridable, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {}
+        self._predicted: dict[tuple[Overridable, Key], tuple[list[Prediction], Iterator[Prediction]]] = {}
+        self._found: dict[tuple[Overridable, Key, type], Decomposition] = {}
+
+    def decomposition(self, operation: Overridable, key: Key, cls: type) -> Decomposition:
+        """Return what comes of the body of an operation on arguments of some types, by its samples.
+
+        Parameters
+        ----------
+        operation : that is decomposed
+        key : types of its array arguments
+        cls : the type that declared it
+        """
+        found = self._found.get((operation, key, cls))
+        if found is None:
+            found = self._found[operation, key, cls] = self._decomposition(operation, key, cls)
+        return found
+
+    def _decomposition(self, operation: Overridable, key: Key, cls: type) -> Decomposition:
+        reason = ""
+        made: set[str] = set()
+        for predicted in self._predictions(operation, key):
+            found = next((one for one in predicted.asked if one.outcome is Decompose.outcome and one.cls is cls), None)
+            made.update(inner.function for _, inner in predicted.walk())
+            if found is None or found.verdict != DECLINES:
+                return Decomposition("", frozenset(made))
+            reason = reason or found.reason
+        return Decomposition(reason, frozenset(made))
+
+    def _predictions(self, operation: Overridable, key: Key) -> Iterator[Prediction]:
+        """Yield what is predicted of each sample call, made as far as somebody asks for it."""
+        if (operation, key) not in self._predicted:
+            self._predicted[operation, key] = [], self._predict(operation, key)
+        known, others = self._predicted[operation, key]
+        yield from known
+        for predicted in others:
+            known.append(predicted)
+            yield predicted
+
+    def _predict(self, operation: Overridable, key: Key) -> Iterator[Prediction]:
+        if operation not in self._samples:
+            self._samples[operation] = [_made(operation, one) for one in getattr(operation, "samples", ())]
+        calls = [_stand_ins(operation, sample, key) for sample in self._samples[operation]]
+        for call in [call for call in calls if call is not None] or _matrices(operation, key):
+            yield predict(operation, *call, self.memory)
 
 
-def _stand_ins(operation: Overridable, sample: Sample, key: Key) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """Return a sample call with stand-ins of some types for its arrays; None where it gives others."""
-    classes: dict[str, Iterator[type]] = {}
-    for p, entry in zip(operation.parameters.arrays, key, strict=True):
-        value = p.find(sample.args, sample.kwargs)
-        given = isinstance(value, (Draw, np.ndarray)) or (isinstance(value, (list, tuple)) and p.form is not Form.INDEX)
-        if p.form is not Form.INDEX and given is (entry is type(None)):
-            return None
-        kinds: Sequence[type] = entry if isinstance(entry, tuple) else (entry,)
-        if p.form is not Form.INDEX and isinstance(value, (list, tuple)) and len(value) < len(kinds):
-            return None
-        classes[p.name] = itertools.chain(kinds, itertools.repeat(kinds[-1])) if kinds else iter(())
+@dataclass(frozen=True, slots=True)
+class _Array:
+    """A plain array of a sample, and its layout."""
 
-    def stand_in(name: str, value: Any) -> Any:
+    plain: Any
+    layout: Layout
+
+
+def _made(operation: Overridable, sample: Sample) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return a sample call with its arrays made."""
+
+    def made(name: str, value: Any) -> Any:
         if not isinstance(value, (Draw, np.ndarray)):
             return value
         array = value.make(np.random.default_rng(0)) if isinstance(value, Draw) else value
+        return _Array(operation.types.wrap(array), Layout(array.shape, array.dtype))
+
+    return operation.parameters.replace(sample.args, sample.kwargs, made)
+
+
+def _stand_ins(
+    operation: Overridable, sample: tuple[tuple[Any, ...], dict[str, Any]], key: Key
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """Return a sample call with stand-ins of some types for its arrays; None where it gives others."""
+    classes: dict[str, Iterator[type]] = {}
+    for p, entry in zip(operation.parameters.arrays, key, strict=True):
+        value = p.find(*sample)
+        kinds: Sequence[type] = entry if isinstance(entry, tuple) else (entry,)
+        if p.form is not Form.INDEX:
+            several = isinstance(value, (list, tuple))
+            if (several or isinstance(value, _Array)) is (entry is type(None)) or (several and len(value) < len(kinds)):
+                return None
+        classes[p.name] = itertools.chain(kinds, itertools.repeat(kinds[-1])) if kinds else iter(())
+
+    def stand_in(name: str, value: Any) -> Any:
+        if not isinstance(value, _Array):
+            return value
         cls = next(classes[name], float)
         if cls is operation.types.base:
-            return operation.types.wrap(array)
-        return make_stand_in(operation.protocol, (cls,), Layout(array.shape, array.dtype))
+            return value.plain
+        return make_stand_in(operation.protocol, (cls,), value.layout)
 
-    return operation.parameters.replace(sample.args, sample.kwargs, stand_in)
+    return operation.parameters.replace(*sample, stand_in)
 
 
 def _matrices(operation: Overridable, key: Key) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 from dispatchkit.protocol.chain import Chain, Step
@@ -19,7 +19,7 @@ from dispatchkit.protocol.outcome import AMBIGUOUS, OUTCOMES
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters
 from dispatchkit.protocol.prediction import Memory
-from dispatchkit.report.audit.following import Decomposition, decomposition_of
+from dispatchkit.report.audit.following import Bodies, Decomposition
 
 __all__ = [
     "SHARES",
@@ -225,7 +225,7 @@ class Chains:
     def __init__(self, protocol: DispatchProtocol) -> None:
         self.protocol = protocol
         self.memory = Memory()
-        self._decompositions: dict[tuple[Overridable, Key, type], Decomposition] = {}
+        self.bodies = Bodies(self.memory)
 
     def __call__(self, operation: Overridable, key: Key) -> Chain:
         """Return who answers calls of an operation with arguments of these types."""
@@ -235,11 +235,7 @@ class Chains:
         """Return what comes of the body that a step runs; nothing where it runs none."""
         if step.source is not Decompose.outcome:
             return NO_BODY
-        found = self._decompositions.get((operation, key, step.cls))
-        if found is None:
-            found = decomposition_of(operation, key, step.cls, self.memory)
-            self._decompositions[operation, key, step.cls] = found
-        return found
+        return self.bodies.decomposition(operation, key, step.cls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,9 +305,12 @@ def decided(
     """Return who answers the shortest call that gives some parameters arrays of some types; nothing is called."""
     args, kwargs = arguments(operation.parameters, given)
     key = key_of(operation.parameters, given)
-    steps, reason, calls = _steps(chains, operation, key, args, kwargs)
+    declined: list[str] = []
+    calls: set[str] = set()
+    steps = list(islice(_answers(chains, operation, key, args, kwargs, declined, calls), 2))
     step, verdict = steps[0] if steps else (None, "")
     otherwise = steps[1][0] if len(steps) > 1 and verdict != RAISES else None
+    reason = "" if steps else "; ".join(declined)
     seen = {key}
     turn = step
     turns: list[str] = []
@@ -319,35 +318,43 @@ def decided(
     while turn is not None and turn.then is not None and turn.then not in seen:
         seen.add(turn.then)
         turns.append(turn.text)
-        following, reason, further = _steps(chains, operation, turn.then, args, kwargs)
-        calls |= further
-        turn, last = following[0] if following else (None, RAISES)
+        declined = []
+        turn, last = next(_answers(chains, operation, turn.then, args, kwargs, declined, calls), (None, RAISES))
         if last == RAISES:
-            reason = "; ".join([*turns, reason if turn is None else turn.text])
-            return Decision(operation, types, chains(operation, key), None, "", None, call, reason, calls)
-    return Decision(operation, types, chains(operation, key), step, verdict, otherwise, call, reason, calls)
+            step, verdict, otherwise = None, "", None
+            reason = "; ".join([*turns, *(declined if turn is None else [turn.text])])
+            break
+    return Decision(operation, types, chains(operation, key), step, verdict, otherwise, call, reason, frozenset(calls))
 
 
-def _steps(
-    chains: Chains, operation: Overridable, key: Key, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> tuple[list[tuple[Step, str]], str, frozenset[str]]:
-    """Return the answers that a call may get with their verdicts, why others do not come, and what bodies call."""
+def _answers(
+    chains: Chains,
+    operation: Overridable,
+    key: Key,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    declined: list[str],
+    calls: set[str],
+) -> Iterator[tuple[Step, str]]:
+    """Yield the answers that a call may get with their verdicts; note why others do not come, and what bodies call.
+
+    What bodies decline is noted as far as the answers are taken.
+    """
     chain = chains(operation, key)
-    steps: list[tuple[Step, str]] = []
-    reasons = [f"{type_name(cls)}: {text}" for cls, text in chain.skipped]
-    calls: frozenset[str] = frozenset()
+    declined += [f"{type_name(cls)}: {text}" for cls, text in chain.skipped]
+    at_run_time = True
     for entry, verdict in predicted_steps(chain, args, kwargs):
         if not isinstance(entry, Step) or verdict.startswith("passed over"):
             continue
         body = chains.decomposition(operation, key, entry)
-        calls |= body.calls
+        calls.update(body.calls)
         if body.declines:
-            reasons.append(f"{type_name(entry.cls)}: {entry.text} declines: {body.declines}")
-        elif verdict == IF_DECLINED and all(before == AT_RUN_TIME for _, before in steps):
-            steps.append((entry, ANSWERS))
-        else:
-            steps.append((entry, verdict))
-    return steps, "; ".join(reasons), calls
+            declined.append(f"{type_name(entry.cls)}: {entry.text} declines: {body.declines}")
+            continue
+        if verdict == IF_DECLINED and at_run_time:
+            verdict = ANSWERS
+        at_run_time = at_run_time and verdict == AT_RUN_TIME
+        yield entry, verdict
 
 
 def names_of(types: Sequence[type]) -> dict[type, str]:
