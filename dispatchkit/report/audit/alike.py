@@ -45,14 +45,8 @@ class _Alike:
         self.chains = chains
         self.protocol = protocol = chains.protocol
         self.profiles = {cls: self._profile(cls) for cls in types}
-        everything = list(protocol.operations.values())
-        self.ruled: dict[type, set[str]] = {cls: set() for cls in types}
-        for rule in protocol.rules():
-            target = rule.target
-            own = [target] if isinstance(target, Overridable) else [o for o in everything if target in o.kind.lineage()]
-            for cls, ruled in self.ruled.items():
-                if rule.serves(protocol.types.counts_as(cls)):
-                    ruled.update(operation.qualified_name for operation in own)
+        # The operations for which a type, or one that it is converted to, has a rule.
+        self.ruled = {cls: set(self._ruled([cls, *self._targets(cls)])) for cls in types}
         self.stand_ins: dict[Any, type] = {}
         self.decided: dict[Any, Decision] = {}
 
@@ -62,13 +56,26 @@ class _Alike:
         plain = types.base is None or issubclass(cls, types.base) or types.wrapped_always(cls)
         if plain or not types.participates(cls) or not types.is_generated(cls):
             return None
-        if any(self.protocol.conversions.reachable(cls)):
+        if any(types.takes_default(one) or not types.is_generated(one) for one in self._targets(cls)):
             return None
         parts = types.fallback(cls).names
         fields = self._fields(cls)
         # Whether a body is answered field by field depends on there being fields, an unwrapping on their names.
         known = fields if fallback.rewrap in types.fallback(cls) else ("field",) if fields else ()
         return parts, types.priority(cls), types.to_dense(cls) is None, known
+
+    def _targets(self, cls: type) -> list[type]:
+        """Return the types that the fallback of a type may convert to."""
+        if fallback.convert not in self.protocol.types.fallback(cls):
+            return []
+        return [target for _, target, _ in self.protocol.conversions.reachable(cls)]
+
+    def _ruled(self, classes: Sequence[type]) -> Iterator[str]:
+        """Yield the names of the operations for which one of some types has a rule, its own or its kind's."""
+        counted = [self.protocol.types.counts_as(cls) for cls in classes]
+        for operation in self.protocol.operations.values():
+            if any(rule.serves(one) for rule in self.protocol.handlers.for_calls(operation) for one in counted):
+                yield operation.qualified_name
 
     def _fields(self, cls: type) -> tuple[str, ...]:
         try:
@@ -92,31 +99,27 @@ class _Alike:
     def decision(self, call: Call, left: type, right: type, names: Mapping[type, str]) -> Decision | None:
         """Return who answers a call; None where the types themselves have to be asked."""
         operation = call.operation
-        profiles = self.profiles[left], self.profiles[right]
-        related = left is not right and (issubclass(left, right) or issubclass(right, left))
         name = operation.qualified_name
-        if (
-            None in profiles
-            or related
-            or operation.by_fields is not None
-            or name in self.ruled[left]
-            or name in self.ruled[right]
-        ):
+        profiles = [None if name in self.ruled[cls] else self.profiles[cls] for cls in (left, right)]
+        related = left is not right and (issubclass(left, right) or issubclass(right, left))
+        if profiles == [None, None] or related or operation.by_fields is not None:
             return None
-        key = (call, *profiles, left is right)
+        one = left if profiles[0] is None else self._stand_in(left, LEFT)
+        other = one if left is right else right if profiles[1] is None else self._stand_in(right, RIGHT)
+        key = (call, one, other)
         template = self.decided.get(key)
-        one = self._stand_in(left, LEFT)
-        other = one if left is right else self._stand_in(right, RIGHT)
         base = self.protocol.types.base
         assert base is not None
         if template is None:
-            text = call.text(LEFT, LEFT if left is right else RIGHT, names.get(base) or type_name(base))
-            given = call.values(one, other, base)
-            template = self.decided[key] = decided(self.chains, operation, (one, other), given, text)
-        if not (template.calls.isdisjoint(self.ruled[left]) and template.calls.isdisjoint(self.ruled[right])):
+            shown = [names.get(cls) or type_name(cls) for cls in (one, other, base)]
+            template = decided(self.chains, operation, (one, other), call.values(one, other, base), call.text(*shown))
+            self.decided[key] = template
+        classes = {made: cls for made, cls in ((one, left), (other, right)) if made is not cls}
+        if any(step.rivals for step in template.chain.steps):
+            return None  # an ambiguity names the types of the call
+        if not all(template.calls.isdisjoint(self.ruled[cls]) for cls in classes.values()):
             return None  # what a body calls comes to a rule
-        classes = {one: left, other: right}
-        words = {LEFT: names[left], RIGHT: names[right]}
+        words = {made.__name__: names[cls] for made, cls in classes.items()}
         steps = [
             None if step is None else _step_of(step, classes.get(step.cls, step.cls), _named_as(step.text, words))
             for step in (template.step, template.otherwise)
@@ -142,4 +145,6 @@ LEFT, RIGHT = "<first>", "<second>"
 
 
 def _named_as(text: str, words: Mapping[str, str]) -> str:
-    return text.replace(LEFT, words[LEFT]).replace(RIGHT, words[RIGHT])
+    for made, name in words.items():
+        text = text.replace(made, name)
+    return text
