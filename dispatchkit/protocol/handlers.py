@@ -87,6 +87,10 @@ class Rule:
     fingerprint: str = ""
     declines: bool | None = None
     stamp: Stamp = field(default_factory=stamp)
+    _named: frozenset[type] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._named = frozenset(cls for cls in self.types if cls is not ANY)
 
     @property
     def location(self) -> str:
@@ -194,7 +198,7 @@ class Rule:
 
     def serves(self, counted: Sequence[type]) -> bool:
         """Return whether one of the rule's types is among what the asked one counts as."""
-        return any(cls is not ANY and cls in counted for cls in self.types)
+        return not self._named.isdisjoint(counted)
 
 
 def position_distance(found: type, wanted: type, order: Callable[[type], Sequence[type]]) -> int | None:

@@ -21,21 +21,22 @@ __all__ = ["rule_steps"]
 
 def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:
     """Return the rules by which a type answers, the most specific first, rules for kinds last."""
-    steps = _ranked(operation, key, cls, operation.rules, RULE)
+    counted = operation.types.counts_as(cls)
+    steps = _ranked(operation, key, cls, counted, operation.rules, RULE)
     for kind in operation.kind.lineage():
-        steps += _ranked(operation, key, cls, operation.protocol.handlers.of(kind), KIND)
+        steps += _ranked(operation, key, cls, counted, operation.protocol.handlers.of(kind), KIND)
     return steps
 
 
-def _ranked(operation: Overridable, key: Key, cls: type, rules: Iterable[Any], source: Outcome) -> list[Step]:
-    order = operation.types.counts_as
-    counted = order(cls)
+def _ranked(
+    operation: Overridable, key: Key, cls: type, counted: Sequence[type], rules: Iterable[Any], source: Outcome
+) -> list[Step]:
     fitting: list[tuple[tuple[int, ...], Rule]] = []
     for reference in list(rules):
         rule = reference()
         if rule is None or not rule.serves(counted):
             continue
-        far = rule.distances(key, operation.parameters, cls, order)
+        far = rule.distances(key, operation.parameters, cls, operation.types.counts_as)
         if far is not None:
             fitting.append((far, rule))
     fitting.sort(key=lambda pair: (-pair[1].demands(), pair[1].anywhere, sum(pair[0])))

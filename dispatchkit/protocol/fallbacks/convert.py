@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -50,13 +50,11 @@ class Convert(FallbackStrategy):
         types = operation.types
         present = types.participating(key)
         others = [one for one in present if one is not cls and self.name in types.fallback(one).names]
-        plans = _plans(operation, [cls, *others])
-        declined = {id(step.rule) for one in present for step in rule_steps(operation, key, one)} if plans else ()
-        for target, paths in plans:
+        for target, paths in _plans(operation, [cls, *others]):
             then = key
             for source in paths:
                 then = replaced(then, {source}, target)
-            if not operation.loses_change(key, paths) and _answers(operation, then, target, declined):
+            if not operation.loses_change(key, paths) and _answers(operation, then, target, key):
                 call = _converting(operation, key, paths)
                 follow = partial(_follow, operation, key, target, paths)
                 edges = tuple(edge for path in paths.values() for edge in path)
@@ -86,8 +84,8 @@ def _plans(operation: Overridable, classes: Sequence[type]) -> list[tuple[type, 
     return [(target, paths) for _, target, paths in plans]
 
 
-def _answers(operation: Overridable, key: Key, target: type, declined: Container[int]) -> bool:
-    """Return whether a type answers calls of these types, by another rule than those that declined."""
+def _answers(operation: Overridable, key: Key, target: type, before: Key) -> bool:
+    """Return whether a type answers calls of these types, by another rule than declined those of the types before."""
     types = operation.types
     left = types.participating(key)
     if target is types.base or not left:
@@ -95,7 +93,9 @@ def _answers(operation: Overridable, key: Key, target: type, declined: Container
     own_method = types.own_method(target) is not None and not types.is_generated(target)
     if own_method or types.takes_default(target):
         return True
-    return any(id(step.rule) not in declined for step in rule_steps(operation, key, target))
+    rules = {id(step.rule) for step in rule_steps(operation, key, target)}
+    declined = (id(step.rule) for cls in types.participating(before) for step in rule_steps(operation, before, cls))
+    return bool(rules) and not rules.issubset(declined)
 
 
 def _converting(operation: Overridable, key: Key, paths: Paths) -> Callable[..., Any]:
