@@ -9,7 +9,6 @@ from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.handlers import type_name
-from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.types.array_types import DENSE
 from dispatchkit.protocol.types.declaration import Declaration
 from dispatchkit.report.audit.pairs import Call, Chains, Decision, decided
@@ -36,14 +35,14 @@ def decisions(
 
 
 class _Alike:
-    """Who answers where no call comes to a rule of two types: the same for all types that declare the same.
+    """Who answers where no call comes to a rule of a type: the same for all types that declare the same.
 
-    The call is decided once, for two classes that stand for them, whose names are then replaced.
+    The call is decided once, for classes that stand for such types, whose names are then replaced.
     """
 
     def __init__(self, chains: Chains, types: Sequence[type]) -> None:
         self.chains = chains
-        self.protocol = protocol = chains.protocol
+        self.protocol = chains.protocol
         self.profiles = {cls: self._profile(cls) for cls in types}
         # The operations for which a type, or one that it is converted to, has a rule.
         self.ruled = {cls: set(self._ruled([cls, *self._targets(cls)])) for cls in types}
