@@ -1,12 +1,8 @@
-"""Cost of structured matrices: exponents fitted from measured times, and ratios to other libraries in one run.
-
-Run ``python -m tests.benchmarks.structured`` at the root; ratios to linear_operator need that package.
-"""
+"""Cost exponents of structured matrices, and their times by those of dense matrices."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,119 +10,111 @@ import numpy as np
 import dispatchkit as dk
 from dispatchkit import types
 
-Call = Callable[[], Any]
+from .exponents import exponent, timed
+
+__all__ = ["MATRICES", "lines"]
+
+linalg = dk.linalg
+OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "`A @ v`": lambda a, v: a @ v,
+    "`solve(A, v)`": lambda a, v: linalg.solve(a, v),
+    "`slogdet(A)`": lambda a, v: linalg.slogdet(a),
+    "`inv(A)`": lambda a, v: linalg.inv(a),
+    "`A + A`": lambda a, v: a + a,
+    "`A @ A`": lambda a, v: a @ a,
+    "`trace(A)`": lambda a, v: linalg.trace(a),
+    "`sum(A)`": lambda a, v: dk.sum(a),
+    "`matrix_norm(A)`": lambda a, v: linalg.matrix_norm(a),
+    "`cholesky(A)`": lambda a, v: linalg.cholesky(a),
+    "`eigh(A)`": lambda a, v: linalg.eigh(a),
+    "`svd(A)`": lambda a, v: linalg.svd(a),
+}
 
 
 def banded(n: int) -> Any:
-    """Return a diagonally dominant matrix of five diagonals."""
+    """Return a diagonally dominant symmetric matrix of five diagonals."""
     bands = np.ones((5, n))
     bands[2] = 8.0
     return types.BandedTensor(bands, lower=2, upper=2)
 
 
+def covariance(n: int) -> Any:
+    """Return the first column of a circulant covariance matrix."""
+    distance = np.minimum(np.arange(n), n - np.arange(n))
+    return dk.asarray(np.exp(-distance / 10) + (distance == 0))
+
+
+def spd(m: int) -> Any:
+    """Return a symmetric positive definite matrix."""
+    half = np.random.default_rng(0).normal(size=(m, m))
+    return dk.asarray(half @ half.T / m + np.eye(m))
+
+
+def low_rank(n: int) -> Any:
+    left = dk.asarray(np.random.default_rng(0).normal(size=(n, 10)))
+    return types.LowRankTensor(left, left.mT)
+
+
+def kronecker(n: int) -> Any:
+    m = round(n**0.5)
+    return types.KroneckerTensor(spd(m), spd(m))
+
+
 MATRICES: dict[str, tuple[Callable[[int], Any], tuple[int, ...]]] = {
-    "Scalar": (lambda n: types.ScalarTensor(n, 2.0), (5_000, 15_000, 45_000)),
-    "Diagonal": (lambda n: types.DiagonalTensor(np.linspace(1.0, 2.0, n)), (5_000, 15_000, 45_000)),
-    "Permutation": (lambda n: types.PermutationTensor(np.roll(np.arange(n), 7)), (5_000, 15_000, 45_000)),
-    "Banded, 5 diagonals": (banded, (5_000, 15_000, 45_000)),
+    "Scalar": (lambda n: types.ScalarTensor(n, 2.0), (100_000, 300_000, 900_000)),
+    "Diagonal": (lambda n: types.DiagonalTensor(np.linspace(1.0, 2.0, n)), (100_000, 300_000, 900_000)),
+    "Permutation": (lambda n: types.PermutationTensor(np.roll(np.arange(n), 7)), (100_000, 300_000, 900_000)),
+    "Banded, 5 diagonals": (banded, (10_000, 30_000, 90_000)),
+    "Triangular": (lambda n: types.TriangularTensor(np.tril(np.ones((n, n))) / n + np.eye(n)), (400, 800, 1_600)),
     "BlockDiagonal, blocks of 20": (
         lambda n: types.BlockDiagonalTensor([np.eye(20) * 2 + 0.1] * (n // 20)),
         (2_000, 4_000, 8_000),
     ),
-    "Triangular": (lambda n: types.TriangularTensor(np.tril(np.ones((n, n))) / n + np.eye(n)), (400, 800, 1_600)),
-    "dense": (lambda n: dk.asarray(np.ones((n, n)) / n + np.eye(n)), (200, 400, 800)),
+    "LowRank of rank 10": (low_rank, (10_000, 30_000, 90_000)),
+    "LowRank of rank 10 + Diagonal": (
+        lambda n: low_rank(n) + types.DiagonalTensor(np.linspace(1.0, 2.0, n)),
+        (10_000, 30_000, 90_000),
+    ),
+    "Kronecker of two factors": (kronecker, (32**2, 64**2, 128**2)),
+    "Kronecker of two factors + Scalar": (
+        lambda n: kronecker(n) + types.ScalarTensor(n, 0.5),
+        (32**2, 64**2, 128**2),
+    ),
+    "Toeplitz": (lambda n: types.ToeplitzTensor(covariance(n)), (1_000, 2_000, 4_000)),
+    "Circulant": (lambda n: types.CirculantTensor(covariance(n)), (2**15, 2**17, 2**19)),
+    "dense": (spd, (256, 512, 1_024)),
 }
-OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "A @ v": lambda a, v: a @ v,
-    "solve(A, v)": lambda a, v: dk.linalg.solve(a, v),
-    "slogdet(A)": lambda a, v: dk.linalg.slogdet(a),
-    "A + A": lambda a, v: a + a,
-    "A @ A": lambda a, v: a @ a,
-    "sum(A)": lambda a, v: dk.sum(a),
+# What is dense: the eigenvectors of a banded matrix, and half of the Cholesky factor of a circulant one.
+OTHER_SIZES = {
+    ("Banded, 5 diagonals", "`eigh(A)`"): (256, 512, 1_024),
+    ("Circulant", "`cholesky(A)`"): (1_000, 2_000, 4_000),
 }
+COMMON = 1_024
 
 
-def seconds(call: Call, repeats: int = 15) -> float:
-    """Return the least time of some calls."""
-    best = float("inf")
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        best = min(best, time.perf_counter() - start)
-    return best
+def measured(work: str) -> Iterator[tuple[str, str]]:
+    """Yield for each structure the exponent of an operation, and its time by that of the dense matrix."""
 
+    def time_at(make: Callable[[int], Any], n: int) -> float:
+        matrix = make(n)
+        return timed(OPERATIONS[work], (matrix, dk.ones(matrix.shape[-1])))
 
-def exponents() -> dict[str, list[str]]:
-    """Return for each structure the exponent of n in the time of each operation."""
-    rows = {}
+    common = {name: time_at(make, COMMON) for name, (make, _) in MATRICES.items()}
     for name, (make, sizes) in MATRICES.items():
-        row = []
-        for operation in OPERATIONS.values():
-            times = []
-            for n in sizes:
-                a, v = make(n), dk.ones(n)
-                with dk.densify(on="error"):
-                    times.append(seconds(lambda a=a, v=v, operation=operation: operation(a, v)))  # type: ignore[misc]
-            slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
-            row.append(f"{max(slope, 0):.1f}")
-        rows[name] = row
-    return rows
+        taken = OTHER_SIZES.get((name, work), sizes)
+        slope = exponent(taken, [time_at(make, n) for n in taken])
+        ratio = common[name] / common["dense"]
+        yield ("-", "-") if slope != slope else (f"{max(slope, 0):.1f}", f"{ratio:.1g}")
 
 
-def ratios() -> list[tuple[str, str, float]]:
-    """Return work, library and our time over its time."""
-    import scipy.linalg
-
-    n = 10_000
-    rng = np.random.default_rng(0)
-    v, d = rng.normal(size=n), rng.uniform(1.0, 2.0, n)
-    band = banded(n)
-    found = [
-        (
-            "diagonal, solve",
-            "NumPy, `v / d`",
-            seconds(lambda: dk.linalg.solve(types.DiagonalTensor(d), v)) / seconds(lambda: v / d),
-        ),
-        (
-            "5 diagonals, solve",
-            "SciPy, `solve_banded`",
-            seconds(lambda: dk.linalg.solve(band, v))
-            / seconds(lambda: scipy.linalg.solve_banded((2, 2), band.bands.array, v)),
-        ),
-    ]
-    t = np.tril(rng.normal(size=(1000, 1000))) + 40 * np.eye(1000)
-    triangle, w = types.TriangularTensor(t), rng.normal(size=1000)
-    found.append(
-        (
-            "triangle of 1000 rows, solve",
-            "SciPy, `solve_triangular`",
-            seconds(lambda: dk.linalg.solve(triangle, w))
-            / seconds(lambda: scipy.linalg.solve_triangular(t, w, lower=True)),
-        )
-    )
-    try:
-        import torch
-        from linear_operator.operators import DiagLinearOperator
-    except ImportError:
-        return found
-    torch.set_num_threads(1)
-    td, tv = torch.asarray(d), torch.asarray(v)
-    ours = types.DiagonalTensor(d)
-    for work, mine, theirs in (
-        ("diagonal, product", lambda: ours @ v, lambda: DiagLinearOperator(td) @ tv),
-        ("diagonal, solve", lambda: dk.linalg.solve(ours, v), lambda: DiagLinearOperator(td).solve(tv[:, None])),
-        ("diagonal, logdet", lambda: dk.linalg.slogdet(ours), lambda: DiagLinearOperator(td).logdet()),
-        ("sum of two diagonals", lambda: ours + ours, lambda: DiagLinearOperator(td) + DiagLinearOperator(td)),
-    ):
-        found.append((work, "linear_operator", seconds(mine, 20) / seconds(theirs, 20)))
-    return found
-
-
-if __name__ == "__main__":
-    print("| structure |", " | ".join(f"`{name}`" for name in OPERATIONS), "|")
-    print("| --- |", " | ".join("---" for _ in OPERATIONS), "|")
-    for name, row in exponents().items():
-        print("|", name, "|", " | ".join(row), "|")
-    print("\n| work | against | ratio |\n| --- | --- | --- |")
-    for work, library, ratio in ratios():
-        print(f"| {work} | {library} | {ratio:.2g} |")
+def lines() -> Iterator[str]:
+    """Yield two tables as Markdown: exponents, and times by those of dense matrices."""
+    found = [list(measured(work)) for work in OPERATIONS]
+    titles = ("exponent of n", f"time by the dense matrix's, n = {COMMON:,}")
+    for which, title in enumerate(titles):
+        yield f"| {title} | {' | '.join(OPERATIONS)} |"
+        yield f"| --- | {' | '.join('---' for _ in OPERATIONS)} |"
+        for row, name in enumerate(MATRICES):
+            if which == 0 or name != "dense":
+                yield f"| {name} | {' | '.join(column[row][which] for column in found)} |"
+        yield ""
