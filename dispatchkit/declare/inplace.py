@@ -62,9 +62,11 @@ SHARED = (
 )
 
 
-def touch(x: Storage) -> None:
-    """Count a change of a tensor's memory."""
-    memory_of(x).version.changes += 1
+def touch(*tensors: Storage) -> None:
+    """Count a change of the memory of tensors."""
+    for x in tensors:
+        memory = x._memory or memory_of(x)
+        (memory._version or memory).changes += 1
 
 
 def in_graph(x: Storage, *operands: Any) -> bool:

@@ -278,10 +278,11 @@ class GradientMethods(Storage):
 
 def keep_gradient(tensor: Any, value: Any) -> None:
     """Make a tensor of the same shape, or None, the gradient of a tensor."""
-    if tensor._node is None:
+    node = tensor._node
+    if node is None:
         tensor._grad = value
     else:
-        extras_of(tensor._node).grad = value
+        (node.extras or extras_of(node)).grad = value
 
 
 def _hooked(tensor: Storage, name: str) -> VertexExtras:

@@ -171,6 +171,43 @@ def test_a_program_is_made_for_each_shape_and_each_constant(backend: str, make: 
     assert len(traced) == 6  # twice for each
 
 
+def test_arguments_by_other_names_and_in_other_containers_are_another_program(backend: str, make: Make) -> None:
+    one, two = (dk.Tensor(make(np.full(2, value))) for value in (1.0, 2.0))
+    difference = dk.compile(lambda x, y: x - y, backend=backend)
+    assert difference(x=two, y=one).tolist() == difference(y=one, x=two).tolist() == [1.0, 1.0]
+    assert difference(y=two, x=one).tolist() == [-1.0, -1.0]
+    by_key = dk.compile(lambda pair: pair["x"] - pair["y"], backend=backend)
+    assert by_key({"x": two, "y": one}).tolist() == by_key({"y": one, "x": two}).tolist() == [1.0, 1.0]
+    first = dk.compile(lambda *groups: sum(groups[0]), backend=backend)
+    assert first([one, two], [one]).tolist() == [3.0, 3.0]
+    assert first([one], [two, one]).tolist() == [1.0, 1.0]
+
+
+def test_arrays_and_gradients_that_the_state_is_given_between_calls_are_seen(backend: str, make: Make) -> None:
+    w = dk.Tensor(make(np.asarray([1.0, 2.0])), requires_grad=True)
+    offset = dk.Tensor(make(np.asarray([1.0])))
+
+    def step(x: Any) -> Any:
+        loss = dk.sum(w * w * x) + dk.sum(offset)
+        loss.backward()
+        return loss
+
+    def gradient() -> Any:
+        assert w.grad is not None
+        return w.grad.tolist()
+
+    run = dk.compile(step, state=[w, offset], backend=backend)
+    x = dk.Tensor(make(np.asarray(1.0)))
+    assert [run(x).item() for _ in range(3)] == [6.0] * 3
+    assert gradient() == [6.0, 12.0]
+    w.array, w.grad = make(np.asarray([3.0, 1.0])), None
+    assert run(x).item() == 11.0
+    assert gradient() == [6.0, 2.0]
+    offset.array = make(np.asarray([2.0, 5.0]))
+    assert run(x).item() == 17.0
+    assert gradient() == [12.0, 4.0]
+
+
 def test_a_module_in_another_mode_is_another_program(backend: str, make: Make) -> None:
     drop = dk.nn.Dropout(0.5)
     run = dk.compile(lambda x: drop(x), state=drop, backend=backend)

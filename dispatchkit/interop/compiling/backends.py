@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ class Backend:
     package: str
 
     def __init__(self) -> None:
-        self.known: set[type] = {float}
+        self.known: set[type] = set()
 
     def own(self, array: Any) -> Any:
         """Return a raw array as the library's own, those of NumPy converted.
@@ -99,20 +100,21 @@ class Backend:
         """Return whether a value that is no array stands for a number that nobody knows yet."""
         return False
 
-    def put(self, tensor: Any, array: Any, stays: bool) -> None:
-        """Make an array of the library that of a tensor: in the memory that it has, where that can be changed.
+    def put(self, tensors: Sequence[Any], arrays: Sequence[Any], stays: bool) -> None:
+        """Make arrays of the library those of tensors: in the memory that they have, where that can be changed.
 
         Parameters
         ----------
-        tensor, array : the tensor, and its new array
+        tensors, arrays : the tensors, and the new array of each
         stays : whether arrays of NumPy without axes stay NumPy's, such as counters
         """
-        held = tensor.array
-        if isinstance(held, np.ndarray) and (stays or held.ndim):
-            held[...] = self.to_numpy(array)
-        else:
-            tensor.array = array
-        touch(tensor)
+        for tensor, array in zip(tensors, arrays, strict=True):
+            held = tensor.array
+            if isinstance(held, np.ndarray) and (stays or held.ndim):
+                held[...] = self.to_numpy(array)
+            else:
+                tensor.array = array
+        touch(*tensors)
 
 
 class Jax(Backend):
@@ -126,9 +128,14 @@ class Jax(Backend):
         import jax  # noqa: PLC0415  # optional dependency
 
         self.jax = jax
+        # A number costs a call more than an array does; weak types, as this one's, are those of numbers.
+        self._rate = lru_cache(maxsize=16)(jax.numpy.asarray)
 
     def from_numpy(self, array: Any) -> Any:
         return self.jax.numpy.asarray(array)
+
+    def rate(self, value: float) -> Any:
+        return self._rate(value)
 
     def placed(self, array: Any, first: Any) -> Any:
         where = array.sharding
@@ -193,12 +200,14 @@ class Torch(Backend):
     def is_unknown(self, value: Any) -> bool:
         return isinstance(value, (self.torch.SymInt, self.torch.SymFloat, self.torch.SymBool))
 
-    def put(self, tensor: Any, array: Any, stays: bool) -> None:
-        if isinstance(tensor.array, np.ndarray):
-            super().put(tensor, array, stays=True)
-        else:
-            tensor.array.copy_(array)
-            touch(tensor)
+    def put(self, tensors: Sequence[Any], arrays: Sequence[Any], stays: bool) -> None:
+        for tensor, array in zip(tensors, arrays, strict=True):
+            held = tensor.array
+            if isinstance(held, np.ndarray):
+                held[...] = self.to_numpy(array)
+            else:
+                held.copy_(array)
+        touch(*tensors)
 
 
 BACKENDS: dict[str, type[Backend]] = {"jax": Jax, "torch": Torch}

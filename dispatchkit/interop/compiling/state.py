@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from operator import is_
 from typing import Any
 
 from dispatchkit.backends.arrays import dtype_name
@@ -33,6 +34,7 @@ class State:
     tensors : those of the state, each once
     key : places, shapes and dtypes of the tensors, and all else that a program takes for constant
     groups : of the optimisers; their learning rates are arguments of a program
+    shapes : of the arrays when they were last asked for
     """
 
     def __init__(self, owners: Sequence[Any]) -> None:
@@ -44,8 +46,14 @@ class State:
         self._places: list[Any] = []
         self._constants: list[Any] = []
         # Entries that are to be what they are, and containers that are to have as many, for the state to be the same.
-        self._entries: list[tuple[Any, Any, Any]] = []
-        self._sizes: list[tuple[Any, int]] = []
+        self._holders: list[dict[Any, Any]] = []
+        self._names: list[Any] = []
+        self._values: list[Any] = []
+        self._containers: list[Any] = []
+        self._sizes: list[int] = []
+        # The arrays that `shapes` are of.
+        self._seen: list[Any] = []
+        self.shapes: tuple[Any, ...] = ()
         self._changing: list[Any] = []
         for number, owner in enumerate(owners):
             if isinstance(owner, Module):
@@ -60,7 +68,8 @@ class State:
     def _read_module(self, place: Any, module: Any) -> None:
         own = module.__dict__
         self._changing.append(own)
-        self._sizes += [(own[table], len(own[table])) for table in TABLES]
+        for table in TABLES:
+            self._read_size(own[table])
         self._read_entry((*place, "training"), own, "training")
         for name in (*module._parameter_names, *module._buffer_names):
             self._read_entry((*place, name), own, name)
@@ -70,23 +79,32 @@ class State:
         for index, group in enumerate(optimizer.param_groups):
             self.groups.append(group)
             self._changing.append(group)
-            self._sizes.append((group["params"], len(group["params"])))
+            self._read_size(group["params"])
             for option in group:
                 if option not in ("params", "lr"):
                     self._read_entry((number, index, option), group, option)
             for place, p in enumerate(group["params"]):
                 self._read_value((number, index, place), p)
                 own = optimizer.state.get(p)
-                self._entries.append((optimizer.state, p, own))
+                self._expect(optimizer.state, p, own)
                 if own is not None:
                     self._changing.append(own)
-                    self._sizes.append((own, len(own)))
+                    self._read_size(own)
                     for name in own:
                         self._read_entry((number, index, place, name), own, name)
 
     def _read_entry(self, place: Any, holder: Any, name: Any) -> None:
-        self._entries.append((holder, name, holder[name]))
+        self._expect(holder, name, holder[name])
         self._read_value(place, holder[name])
+
+    def _expect(self, holder: dict[Any, Any], name: Any, value: Any) -> None:
+        self._holders.append(holder)
+        self._names.append(name)
+        self._values.append(value)
+
+    def _read_size(self, container: Any) -> None:
+        self._containers.append(container)
+        self._sizes.append(len(container))
 
     def _read_value(self, place: Any, value: Any) -> None:
         for path, leaf in leaves_with_paths(items_of, value):
@@ -100,10 +118,20 @@ class State:
 
     def is_current(self) -> bool:
         """Return whether nothing but elements, gradients and learning rates is another than when the state was read."""
-        for holder, name, value in self._entries:
-            if holder.get(name) is not value:
-                return False
-        return all(len(container) == size for container, size in self._sizes)
+        # Once a call: neither a loop of Python's nor a method of a subclass, where the interpreter's own will do.
+        found = map(dict.get, self._holders, self._names)
+        return all(map(is_, found, self._values)) and list(map(len, self._containers)) == self._sizes
+
+    def arrays(self) -> list[Any]:
+        """Return those of the tensors, and note their shapes."""
+        arrays = [one.array for one in self.tensors]
+        if len(arrays) != len(self._seen) or not all(map(is_, arrays, self._seen)):
+            self.note(arrays, tuple([tuple(one.shape) for one in arrays]))
+        return arrays
+
+    def note(self, arrays: list[Any], shapes: tuple[Any, ...]) -> None:
+        """Note which shapes the arrays of the tensors have: JAX makes that of a new array when it is asked for."""
+        self._seen, self.shapes = arrays, shapes
 
     @property
     def rates(self) -> list[float]:

@@ -75,23 +75,22 @@ class Program:
         self._changed: list[int] = []
         self._after: list[int] = []
         self._template: Any = None
-        inputs = self._inputs(state, arrays)
+        inputs = self._inputs(state, state.arrays(), arrays)
         self._traced(lambda: backend.trace(self._pure, inputs))
         if self.keeps_layout:
             for one in (*state.tensors, *(state.tensors[i].grad for i in self._with_grad)):
                 if not isinstance(one.array, np.ndarray) or not (self.numpy or one.array.ndim):
                     one.array = backend.placed(backend.own(one.array), state.tensors[0].array)
-            inputs = self._inputs(state, arrays, drawn=[draw.like() for draw in self._draws])
+            inputs = self._inputs(state, state.arrays(), arrays, drawn=[draw.like() for draw in self._draws])
             self._run = self._traced(lambda: backend.compile(self._pure, inputs))
 
-    def _inputs(self, state: State, arrays: Sequence[Any], drawn: Sequence[Any] = ()) -> list[Any]:
+    def _inputs(self, state: State, held: list[Any], arrays: Sequence[Any], drawn: Sequence[Any] = ()) -> list[Any]:
         """Return what goes into the program: state, gradients, learning rates, random numbers, arguments."""
-        held = [one.array for one in state.tensors]
-        held += [state.tensors[i].grad.array for i in self._with_grad]
-        rates = [self._backend.rate(rate) for rate in state.rates]
-        known, own = self._backend.known, self._backend.own
-        given = [*held, *rates, *map(self._backend.from_numpy, drawn), *arrays]
-        return [one if type(one) in known else own(one) for one in given]
+        backend, tensors = self._backend, state.tensors
+        grads = [tensors[i].grad.array for i in self._with_grad]
+        rates = map(backend.rate, state.rates)
+        given = [*held, *grads, *rates, *map(backend.from_numpy, drawn), *arrays]
+        return given if backend.known.issuperset(map(type, given)) else list(map(backend.own, given))
 
     def _pure(self, *inputs: Any) -> list[Any]:
         """Run the step on arrays that stand for others, and return all that it made; nothing else is changed."""
@@ -135,6 +134,7 @@ class Program:
             return []
         pairs = list(zip(before, map(raw, after.tensors), strict=True))
         self._changed = [i for i, (old, new) in enumerate(pairs) if new is not old or getattr(new, "_version", False)]
+        self._shapes = tuple(tuple(new.shape) for _, new in pairs)
         self._after = [i for i, one in enumerate(after.tensors) if one.grad is not None]
         self._lost = sorted({*self._with_grad} - {*self._after})
         self._draws = drawn
@@ -163,32 +163,39 @@ class Program:
                 advice = "name in state= every module, optimiser and tensor that the step changes"
             raise CompileError(f"{problem}; {advice}") from None
 
-    def __call__(self, state: State, arrays: Sequence[Any]) -> Any:
-        """Run the program, and take over what it gives."""
+    def __call__(self, state: State, held: list[Any], arrays: Sequence[Any]) -> Any:
+        """Run the program on the arrays of the state and the arguments, and take over what it gives."""
         backend, tensors = self._backend, state.tensors
-        found = self._run(*self._inputs(state, arrays, [draw.numbers() for draw in self._draws]))
-        rest = iter(found[self._results :])
-        for i in self._changed:
-            backend.put(tensors[i], next(rest), self.numpy)
+        made = self._run(*self._inputs(state, held, arrays, [draw.numbers() for draw in self._draws]))
+        first = self._results
+        grads = first + len(self._changed)
+        backend.put([tensors[i] for i in self._changed], made[first:grads], self.numpy)
+        state.note([one.array for one in tensors], self._shapes)
+        # To the library of the state and the arguments.
+        found = list(map(backend.to_numpy, made)) if self.numpy else made
         for i in self._lost:
             keep_gradient(tensors[i], None)
-        for i in self._after:
-            keep_gradient(tensors[i], wrapped(Tensor, self._home(next(rest))))
+        for i, array in zip(self._after, found[grads:], strict=True):
+            keep_gradient(tensors[i], wrapped(Tensor, array))
 
-        def made(leaf: Any) -> Any:
-            return wrapped(leaf.cls, self._home(found[leaf.index])) if type(leaf) is Result else leaf
+        def result(leaf: Any) -> Any:
+            return wrapped(leaf.cls, found[leaf.index]) if type(leaf) is Result else leaf
 
         template = self._template
-        return made(template) if type(template) is Result else map_leaves(items_of, made, template)
-
-    def _home(self, array: Any) -> Any:
-        """Return an array of a result in the library of the state and the arguments."""
-        return self._backend.to_numpy(array) if self.numpy else raw_array(array)
+        return result(template) if type(template) is Result else map_leaves(items_of, result, template)
 
 
 def raw(leaf: Any) -> Any:
     """Return the array of a tensor, a raw array as it is."""
     return leaf.array if isinstance(leaf, Storage) else leaf
+
+
+def outline_of(value: Any) -> Any:
+    """Return the containers and constants of an argument, and the types of its arrays, as a key."""
+    parts = items_of(value)
+    if parts is None:
+        return type(value) if is_array(value) else hashable(value)
+    return type(value), *((key, outline_of(part)) for key, part in parts)
 
 
 def put_in(leaf: Any, arrays: Any) -> Any:
@@ -245,14 +252,15 @@ class CompiledStep:
             return self._step(*args, **kwargs)
         arrays = [one.array for one in args] if plain else self._arrays(found)
         state = self._current(() if plain else found)
-        layout = [type(leaf) if is_array(leaf) else hashable(leaf) for leaf in found]
-        shapes = [(one.shape, one.dtype) for one in arrays]
-        held = [(one.array.shape, one.grad is None) for one in state.tensors]
-        key = (*layout, *shapes, *held, is_grad_enabled())
+        outline = None if plain else outline_of((args, kwargs))
+        given = [(one.shape, one.dtype) for one in arrays]
+        held, without = state.arrays(), [one.grad is None for one in state.tensors]
+        key = (outline, *given, state.shapes, *without, is_grad_enabled())
         program = state.programs.get(key)
         if program is None:
             program = state.programs[key] = Program(self._step, self._backend, state, (args, kwargs), arrays)
-        return program(state, arrays) if program.keeps_layout else self._step(*args, **kwargs)
+            held = state.arrays()
+        return program(state, held, arrays) if program.keeps_layout else self._step(*args, **kwargs)
 
     def _arrays(self, found: Sequence[Any]) -> list[Any]:
         """Return the arrays among the arguments.
