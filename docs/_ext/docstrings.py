@@ -11,11 +11,13 @@ from typing import Any
 from docutils import nodes
 from sphinx.ext.autosummary import AutoLink
 
+from dispatchkit.protocol.members import method_docstring
+
 SECTION = re.compile(r"^(Parameters|Attributes|Other Parameters|Returns|Yields|Raises|Warns)$")
 ENTRY = re.compile(r"^(\*{0,2}[A-Za-z_][\w.]*(?:, \*{0,2}[A-Za-z_][\w.]*)*) : (.+)$")
 
 # What classes have for other parts of the library; a page does not show it.
-UNLISTED = re.compile(r"\bDispatchProtocol\.(chain\w*|plain_chain|packed|unpack)$|\.(answer|stays_on)$")
+UNLISTED = re.compile(r"(DispatchProtocol\.(chain\w*|plain_chain)|packed|unpack|.*\.(answer|stays_on))$")
 
 
 class CodeOrLink(AutoLink):
@@ -58,18 +60,22 @@ def capital(text: str) -> str:
     return text[0].upper() + text[1:] if text[0].isalpha() else text
 
 
-def is_hidden(name: str, text: str) -> bool:
+def is_hidden(member: Any) -> bool:
     """Return whether a page leaves a member out: it is for the library, or Python wrote its docstring."""
-    return UNLISTED.search(name) is not None or text.startswith("Alias for field number")
+    name, text = getattr(member, "__qualname__", ""), getattr(member, "__doc__", None) or ""
+    return UNLISTED.match(name) is not None or text.startswith("Alias for field number")
 
 
 def skip(app: Any, what: str, name: str, obj: Any, skipped: bool, options: Any) -> bool | None:
     """Leave members out; None lets autodoc decide."""
-    return is_hidden(name, getattr(obj, "__doc__", None) or "") or None
+    return is_hidden(obj) or None
 
 
 def process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Rewrite a docstring before numpydoc reads it."""
+    """Rewrite a docstring before numpydoc reads it; a method that is a public function takes its array as `self`."""
+    operation = getattr(obj, "__overridable__", None)
+    if what == "method" and operation is not None and operation.function is obj:
+        lines[:] = (method_docstring(obj) or "").splitlines()
     lines[:] = [re.sub(r"(?<=[ (])(\*{1,2})(?=\w)", r"\\\1", line) for line in long_form(lines)]
 
 

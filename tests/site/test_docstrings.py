@@ -35,8 +35,7 @@ def shown(cls: type) -> Iterator[tuple[str, Any]]:
         value = raw if isinstance(raw, property) else getattr(cls, name)
         text = inspect.getdoc(value) or ""
         written = text and text != inspect.getdoc(type(value))
-        hidden = name[0] == "_" or DOCSTRINGS.is_hidden(f"{cls.__name__}.{name}", text)
-        if not hidden and (written or inspect.isroutine(value)):
+        if name[0] != "_" and not DOCSTRINGS.is_hidden(value) and (written or inspect.isroutine(value)):
             yield name, value
 
 
