@@ -71,12 +71,19 @@ def skip(app: Any, what: str, name: str, obj: Any, skipped: bool, options: Any) 
     return is_hidden(obj) or None
 
 
+def escaped(line: str) -> str:
+    """Return a line whose stars before names are stars, outside of code."""
+    parts = line.split("``")
+    parts[::2] = [re.sub(r"(?<=[ (])(\*{1,2})(?=\w)", r"\\\1", part) for part in parts[::2]]
+    return "``".join(parts)
+
+
 def process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Rewrite a docstring before numpydoc reads it; a method that is a public function takes its array as `self`."""
     operation = getattr(obj, "__overridable__", None)
     if what == "method" and operation is not None and operation.function is obj:
         lines[:] = (method_docstring(obj) or "").splitlines()
-    lines[:] = [re.sub(r"(?<=[ (])(\*{1,2})(?=\w)", r"\\\1", line) for line in long_form(lines)]
+    lines[:] = [escaped(line) for line in long_form(lines)]
 
 
 def setup(app: Any) -> dict[str, bool]:

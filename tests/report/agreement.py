@@ -50,9 +50,9 @@ HEAD = """# Predicted and recorded
 sample calls of every operation, with an array type in the place of each array and of all, and mistaken calls.
 `python -m tests.report.agreement --write` writes it.
 
-A prediction says where it depends on values: on whether a rule of the type's author declines, or on the result of a rule
-whose annotation names no class. All other predictions agree with the call: in how it is answered, by whom, in which file
-and line, and in what it raises.
+A prediction says where it depends on values: on whether a rule of the type's author declines, or on the result of a
+rule whose annotation names no class. All other predictions agree with the call: in how it is answered, by whom, in
+which file and line, and in what it raises.
 """
 
 
