@@ -96,6 +96,8 @@ def docs(session: nox.Session) -> None:
         session.posargs.remove("--write")
         session.run("python", "-m", "tests.report.shipped", "docs/coverage-of-types.md")
     session.run("pytest", "tests/test_markdown.py", *session.posargs)
+    session.install("--no-deps", "docs/template")  # builds the package of a guide, which tests/test_template.py tests
+    session.run("python", "-c", "import diagonal_matrices", silent=True)
     site = Path("docs/_build/html").absolute()
     session.run("sphinx-build", "-W", "--keep-going", "-j", "auto", "-b", "html", "docs", str(site))
     session.run("pytest", "tests/site", env={"DISPATCHKIT_SITE": str(site)})

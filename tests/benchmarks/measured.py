@@ -17,7 +17,7 @@ from .harness import Effort, Row, Side, measure, same_results, versions
 from .structured import MATRICES
 
 COMMAND = "python -m tests.benchmarks.measured docs/measured.json"
-EFFORT = Effort(repeats=20, seconds=2e-3)
+EFFORT = Effort(repeats=60, seconds=2e-3)
 SIZES = (125, 250, 500, 1000, 2000)
 STRUCTURES = ("Diagonal", "Banded, 5 diagonals")
 WORK = {"A @ v": "a @ v", "solve(A, v)": "solve(a, v)"}
