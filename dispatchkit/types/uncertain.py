@@ -17,21 +17,17 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level
+from dispatchkit.types.uncertain_sources import Sources, aligned, are_own, collected, joined, merged, moved
 
 __all__ = ["UncertainTensor", "covariance", "samples"]
 
 
-class Sources:
-    """The independent quantities of variance 1 that numbers depend on, by number."""
-
-    def __init__(self, ids: Any) -> None:
-        self.ids = ids
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Sources) and np.array_equal(self.ids, other.ids))
-
-    def __hash__(self) -> int:
-        return hash(self.ids.tobytes())
+# What moves elements and computes none.
+MOVES = {
+    *(ops.getitem, ops.reshape, ops.permute_dims, ops.matrix_transpose, ops.flip, ops.roll, ops.expand_dims),
+    *(ops.squeeze, ops.broadcast_to, ops.moveaxis, ops.swapaxes, ops.repeat, ops.tile, ops.take, ops.take_along_axis),
+    *(ops.concat, ops.stack),
+}
 
 
 @tensor_protocol.array_type(
@@ -49,7 +45,9 @@ class UncertainTensor(Wrapper):
     Attributes
     ----------
     value, std : the numbers, and their standard deviations
-    factor : derivatives by the independent sources, each in units of its standard deviation. Shape ``(k, *shape)``
+    factor : derivatives of each element by its independent sources, each in units of its standard deviation. Shape
+        ``(k, *shape)`` for k sources of an element
+    sources : which sources these are
 
     Raises
     ------
@@ -62,7 +60,12 @@ class UncertainTensor(Wrapper):
     the library's own, so that every function that has a derivative is known, linear algebra and fits included. So
     ``x - x`` has the standard deviation 0, and copies and pickles stay correlated with what they are copies of. Where
     the first derivative vanishes, first order says 0, as of ``UncertainTensor(0.0, 0.1)**2``; `samples` shows what it
-    leaves out. Memory grows as the number of sources times that of elements.
+    leaves out.
+
+    A new array has one source for each element. Elementwise functions, indexing and other moves of elements keep a few
+    sources for each, and functions with one number as the result take one gradient: their memory and time grow as the
+    number of elements. Everything else, such as products of matrices, sums along an axis, `sort` and `cumulative_sum`,
+    keeps the derivatives of every element by all sources: the number of sources times that of elements.
 
     Comparisons compare the values. Source: JCGM 100:2008, Guide to the expression of uncertainty in measurement, 5.2.
 
@@ -89,11 +92,10 @@ class UncertainTensor(Wrapper):
             raise TypeError(f"UncertainTensor: the value must hold real numbers, not {value.dtype}")
         self.data = value if value.dtype.kind == "f" else ops.astype(value, ops.float64)
         std = ops.broadcast_to(ops.asarray(std, dtype=self.data.dtype), self.data.shape)
-        count = self.data.size
-        spread = ops.eye(count, dtype=self.data.dtype) * ops.reshape(std, (-1,))
-        self.factor = ops.reshape(spread, (count, *self.data.shape))
+        self.factor = std[None]
         # At random, so that what processes make is independent.
-        self.sources = Sources(secrets.randbits(62) + np.arange(count, dtype=np.int64))
+        ids = secrets.randbits(62) + np.arange(self.data.size, dtype=np.int64)
+        self.sources = Sources(ids.reshape(1, *self.data.shape))
 
     @property
     def value(self) -> Any:
@@ -133,18 +135,8 @@ def _made(value: Any, factor: Any, sources: Sources) -> UncertainTensor:
     return made
 
 
-def _joined(arrays: Sequence[UncertainTensor]) -> tuple[Sources, list[Any]]:
-    """Return the sources of several arrays, and the factors with respect to all of them."""
-    first = arrays[0].sources
-    if all(array.sources == first for array in arrays):
-        return first, [array.factor for array in arrays]
-    ids = np.unique(np.concatenate([array.sources.ids for array in arrays]))
-    factors = []
-    for array in arrays:
-        zeros = ops.zeros((len(ids), *array.factor.shape[1:]), dtype=array.factor.dtype)
-        places = ops.asarray(np.searchsorted(ids, array.sources.ids))
-        factors.append(ops.index_put(zeros, places, array.factor))
-    return Sources(ids), factors
+def _part(x: UncertainTensor) -> tuple[Any, Any]:
+    return x.sources.ids, x.factor
 
 
 @tensor_protocol.implements(kinds.all, UncertainTensor)
@@ -172,10 +164,17 @@ def propagate(op: Any, /, *args: Any, **kwargs: Any) -> Any:
         return result
     if any(not tensor_protocol.types.participates(type(one)) for one in _listed(result)):
         return result
-    sources, factors = _joined(arrays)
-    if kinds.elementwise in kind.lineage() or op is ops.where:
-        parts = [_scaled(slope, f, result.ndim) for slope, f in zip(_slopes(call, values), factors, strict=True)]
-        return _made(result, reduce(ops.add, parts), sources)
+    elementwise = kinds.elementwise in kind.lineage() or op is ops.where
+    parts = [_part(array) for array in arrays]
+    if all(are_own(*part) for part in parts):
+        kept = _kept(op, call, arrays, result, elementwise)
+        if kept is not None:
+            return _made(result, kept[1], Sources(kept[0]))
+    ids, factors = joined(parts)
+    sources = Sources(ids)
+    if elementwise:
+        scaled = [_scaled(slope, f, result.ndim) for slope, f in zip(_slopes(call, values), factors, strict=True)]
+        return _made(result, reduce(ops.add, scaled), sources)
 
     def push(*tangents: Any) -> Any:
         return _listed(func.jvp(call, values, tangents)[1])
@@ -186,6 +185,25 @@ def propagate(op: Any, /, *args: Any, **kwargs: Any) -> Any:
         pushed = [ops.stack(rows) for rows in zip(*map(push, *factors), strict=True)]
     given = iter(pushed)
     return tensor_protocol.types.map_arrays(result, lambda value: _with_factor(value, next(given), sources))
+
+
+def _kept(
+    op: Any, call: Any, arrays: Sequence[UncertainTensor], result: Any, elementwise: bool
+) -> tuple[Any, Any] | None:
+    """Return ids and factor of a result whose elements have few sources, of arguments that do; None for others."""
+    values = tuple(array.data for array in arrays)
+    if op in MOVES:
+        return moved(call, [_part(x) for x in arrays], result.shape)
+    if elementwise:
+        slopes = _slopes(call, values)
+        factors = [_scaled(slope, x.factor, result.ndim) for slope, x in zip(slopes, arrays, strict=True)]
+        ids = [aligned(x.sources.ids, result.shape) for x in arrays]
+        return merged(list(zip(ids, factors, strict=True)))
+    if isinstance(result, (list, tuple)) or result.shape:
+        return None
+    gradients = func.vjp(call, *values)[1](ops.ones_like(result))
+    factors = [_scaled(slope, x.factor, slope.ndim) for slope, x in zip(gradients, arrays, strict=True)]
+    return collected([(x.sources.ids, factor) for x, factor in zip(arrays, factors, strict=True)])
 
 
 def _with_factor(value: Any, factor: Any, sources: Sources) -> Any:
@@ -233,7 +251,7 @@ def covariance(x1: UncertainTensor, x2: UncertainTensor | None = None) -> Any:
     tensor([[0.0200, 0.0100],
             [0.0000, 0.0400]])
     """
-    _, factors = _joined([x1, x1 if x2 is None else x2])
+    _, factors = joined([_part(x1), _part(x1 if x2 is None else x2)])
     left, right = (ops.reshape(factor, (factor.shape[0], -1)) for factor in factors)
     return ops.matmul(ops.matrix_transpose(left), right)
 
@@ -260,6 +278,14 @@ def samples(arrays: Sequence[UncertainTensor], n: int, *, generator: Any = None)
     >>> (x**2).std, round(float(dk.std(drawn**2)), 3)
     (tensor(0.), 0.014)
     """
-    sources, factors = _joined(list(arrays))
-    drawn = random.normal(shape=(n, len(sources.ids)), generator=generator)
-    return [array.data + ops.tensordot(drawn, f, axes=1) for array, f in zip(arrays, factors, strict=True)]
+    every = np.unique(np.concatenate([array.sources.ids.ravel() for array in arrays]))
+    drawn = random.normal(shape=(n, len(every)), generator=generator)
+    found = []
+    for array in arrays:
+        mine = ops.take(drawn, ops.asarray(np.searchsorted(every, array.sources.ids).ravel()), axis=1)
+        if are_own(*_part(array)):
+            moves = ops.sum(ops.reshape(mine, (n, *array.factor.shape)) * array.factor, axis=1)
+        else:
+            moves = ops.tensordot(mine, array.factor, axes=1)
+        found.append(array.data + moves)
+    return found

@@ -186,7 +186,17 @@ TABLES = [
             "`sin(x).std`": (lambda x, y: dk.sin(x).std, lambda x, y: dk.sin(x)),
             "`x[::2]`": lambda x, y: x[::2],
             "`sum(x)`": lambda x, y: dk.sum(x),
+            "`var(x)`": lambda x, y: dk.var(x),
+        },
+        uncertain,
+        numbers,
+    ),
+    Table(
+        "`UncertainTensor` of n elements, each by all sources",
+        {
             "`cumulative_sum(x)`": lambda x, y: dk.cumulative_sum(x),
+            "`cumulative_sum(x) * y`": lambda x, y: dk.cumulative_sum(x) * y,
+            "`sort(x)`": lambda x, y: dk.sort(x),
         },
         uncertain,
         numbers,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,11 @@ def test_every_function_with_a_derivative_is_known(name: str) -> None:
     np.testing.assert_allclose(found.value.numpy(), function(matrix.value).numpy())
 
 
-STEPS = [lambda x: x * x, dk.sin, lambda x: x + 1, lambda x: x[::-1] * x, dk.cumulative_sum, lambda x: x - dk.mean(x)]
+STEPS: list[Any] = [
+    *(lambda x: x * x, dk.sin, lambda x: x + 1, lambda x: x[::-1] * x, dk.cumulative_sum, lambda x: x - dk.mean(x)),
+    *(lambda x: x * x[0], lambda x: dk.concat([x[1:], dk.sin(x[:1])]), lambda x: dk.stack([x[2] * x[0], x[1], x[2]])),
+    *(lambda x: dk.sort(x), lambda x: x * dk.linalg.vector_norm(x), lambda x: dk.concat([x[:2], dk.asarray([1.0])])),
+]
 
 
 @given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=5))
@@ -88,6 +93,41 @@ def test_an_expression_has_the_covariance_of_its_jacobian(steps: list[Any]) -> N
     np.testing.assert_allclose(
         covariance(expression(x)).numpy(), rows @ np.diag([0.01, 0.04, 0.0025]) @ rows.T, atol=1e-12
     )
+
+
+def test_an_integer_array_is_no_list_of_places() -> None:
+    found = dk.concat([x, dk.asarray([0, 1])])
+    agree(found, [1.0, 2.0, 0.0, 1.0], [0.1, 0.2, 0.0, 0.0])
+
+
+def test_memory_grows_as_the_number_of_elements_where_each_keeps_its_sources() -> None:
+    n = 50_000
+    a, b = UncertainTensor(np.linspace(1.0, 2.0, n), 0.1), UncertainTensor(np.linspace(2.0, 3.0, n), 0.2)
+    tracemalloc.start()
+    try:
+        found = dk.sum(dk.concat([dk.sin(a) * b, (b[::-1] - a[0]) / a]))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 100 * 8 * n
+    # By hand: the derivatives by each element of both.
+    u, v = a.value.numpy(), b.value.numpy()
+    by_a = np.cos(u) * v - (v[::-1] - u[0]) / u**2
+    by_a[0] -= np.sum(1 / u)
+    by_b = np.sin(u) + (1 / u)[::-1]
+    np.testing.assert_allclose(found.std.numpy(), np.sqrt(np.sum((0.1 * by_a) ** 2) + np.sum((0.2 * by_b) ** 2)))
+    assert covariance(found, a[0]).item() == pytest.approx(0.01 * by_a[0])
+
+
+def test_an_element_that_meets_a_source_twice_has_it_once() -> None:
+    y = UncertainTensor([1.0, 2.0, 3.0], 0.1)
+    found = y[::-1] + y
+    agree(found, [4.0, 4.0, 4.0], [0.1 * 2**0.5, 0.2, 0.1 * 2**0.5])
+    agree(found - y - y[::-1], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
+    many: Any = dk.zeros(3)
+    for number in range(40):
+        many = many + UncertainTensor([1.0, 2.0, 3.0], 0.1) * float(number > 9)
+    np.testing.assert_allclose(many.std.numpy(), 0.1 * 30**0.5)
 
 
 def test_numbers_without_uncertainty_do_not_become_nan() -> None:
