@@ -24,7 +24,13 @@ __all__ = ["cholesky", "qr"]
 
 
 class QRResult(NamedTuple):
-    """An orthogonal and an upper triangular factor."""
+    """An orthogonal and an upper triangular factor.
+
+    Attributes
+    ----------
+    Q : orthonormal columns, shape (..., M, K) with K = min(M, N), or (..., M, M)
+    R : the upper triangle, shape (..., K, N) or (..., M, N)
+    """
 
     Q: Array
     R: Array

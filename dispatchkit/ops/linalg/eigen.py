@@ -22,14 +22,26 @@ __all__ = ["eig", "eigh", "eigvals", "eigvalsh"]
 
 
 class EigResult(NamedTuple):
-    """Eigenvalues and eigenvectors."""
+    """Eigenvalues and eigenvectors.
+
+    Attributes
+    ----------
+    eigenvalues : complex numbers in no particular order, shape (..., M)
+    eigenvectors : in columns of norm 1, shape (..., M, M)
+    """
 
     eigenvalues: Array
     eigenvectors: Array
 
 
 class EighResult(NamedTuple):
-    """Eigenvalues and eigenvectors of symmetric matrices."""
+    """Eigenvalues and eigenvectors of symmetric matrices.
+
+    Attributes
+    ----------
+    eigenvalues : real numbers in ascending order, shape (..., M)
+    eigenvectors : orthonormal, in columns, shape (..., M, M)
+    """
 
     eigenvalues: Array
     eigenvectors: Array

@@ -39,7 +39,13 @@ for _function in (matmul, matrix_transpose, tensordot, vecdot):
 
 
 class SlogdetResult(NamedTuple):
-    """Sign and logarithm of the absolute value of determinants."""
+    """Sign and logarithm of the absolute value of determinants.
+
+    Attributes
+    ----------
+    sign : 1, -1 or 0, for complex matrices a number of magnitude 1, shape (...)
+    logabsdet : the logarithms, -inf for singular matrices, shape (...)
+    """
 
     sign: Array
     logabsdet: Array

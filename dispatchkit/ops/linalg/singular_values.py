@@ -22,7 +22,14 @@ __all__ = ["matrix_rank", "pinv", "svd", "svdvals"]
 
 
 class SVDResult(NamedTuple):
-    """Singular vectors and values."""
+    """Singular vectors and values.
+
+    Attributes
+    ----------
+    U : the left singular vectors in columns, shape (..., M, M), or (..., M, K) with K = min(M, N)
+    S : the singular values, the largest first, shape (..., K)
+    Vh : the right singular vectors, conjugated, in rows, shape (..., N, N) or (..., K, N)
+    """
 
     U: Array
     S: Array
