@@ -47,7 +47,7 @@ class _Alike:
         # The operations for which a type, or one that it is converted to, has a rule.
         self.ruled = {cls: set(self._ruled([cls, *self._targets(cls)])) for cls in types}
         self.stand_ins: dict[Any, type] = {}
-        self.decided: dict[Any, Decision] = {}
+        self.decided: dict[Any, Decision | None] = {}
 
     def _profile(self, cls: type) -> Any:
         """Return all that decides who answers for a type without rules; None where more than its declaration does."""
@@ -106,16 +106,17 @@ class _Alike:
         one = left if profiles[0] is None else self._stand_in(left, LEFT)
         other = one if left is right else right if profiles[1] is None else self._stand_in(right, RIGHT)
         key = (call, one, other)
-        template = self.decided.get(key)
-        base = self.protocol.types.base
-        assert base is not None
-        if template is None:
+        if key not in self.decided:
+            base = self.protocol.types.base
+            assert base is not None
             shown = [names.get(cls) or type_name(cls) for cls in (one, other, base)]
-            template = decided(self.chains, operation, (one, other), call.values(one, other, base), call.text(*shown))
-            self.decided[key] = template
+            found = decided(self.chains, operation, (one, other), call.values(one, other, base), call.text(*shown))
+            # An ambiguity names the types of the call.
+            self.decided[key] = None if any(step.rivals for step in found.chain.steps) else found
+        template = self.decided[key]
+        if template is None:
+            return None
         classes = {made: cls for made, cls in ((one, left), (other, right)) if made is not cls}
-        if any(step.rivals for step in template.chain.steps):
-            return None  # an ambiguity names the types of the call
         if not all(template.calls.isdisjoint(self.ruled[cls]) for cls in classes.values()):
             return None  # what a body calls comes to a rule
         words = {made.__name__: names[cls] for made, cls in classes.items()}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -202,6 +204,11 @@ def audit(
     listed = [types] if isinstance(types, type) else list(dict.fromkeys(types))
     _check(listed, protocol)
     chosen = list(protocol.operations.values()) if operations is None else operations_of(protocol, operations, "audit")
+    with _uncollected():
+        return _audited(listed, chosen, protocol)
+
+
+def _audited(listed: Sequence[type], chosen: Sequence[Overridable], protocol: DispatchProtocol) -> Audit:
     names = names_of(listed)
     chains = Chains(protocol)
     calls = [call for operation in chosen for call in calls_of_two(operation)]
@@ -221,6 +228,18 @@ def audit(
     worst = {kind: place for place, kind in enumerate(KINDS)}
     ordered = sorted(grouped(findings), key=lambda finding: worst[finding.kind])
     return Audit(tuple(names.values()), tuple(pairs), tuple(ordered))
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Do not look for garbage: nearly all that an audit makes is kept until it is done."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _check(types: Sequence[Any], protocol: DispatchProtocol) -> None:

@@ -85,10 +85,10 @@ def ambiguities(decisions: Iterable[Decision], names: Names) -> Iterator[Finding
     """Yield each set of equally specific rules that some call meets, with the signature that resolves it."""
     met: dict[frozenset[int], tuple[Step, list[Decision]]] = {}
     for one in decisions:
-        for place, step in enumerate(one.chain.steps):
+        steps = one.chain.steps
+        for place, step in enumerate(steps):
             # A more specific rule of the same type resolves it, though it may decline.
-            resolved = any(other.cls is step.cls and other.rule is not None for other in one.chain.steps[:place])
-            if step.rivals and not resolved:
+            if step.rivals and not any(other.cls is step.cls and other.rule is not None for other in steps[:place]):
                 met.setdefault(frozenset(map(id, step.rivals)), (step, []))[1].append(one)
     for step, found in met.values():
         assert step.error is not None
@@ -174,6 +174,8 @@ def _circle(order: tuple[type, ...], priority: Callable[[type], float], names: N
 
 def _leap(order: tuple[type, ...], priority: Callable[[type], float]) -> tuple[type, type] | None:
     """Return two types of which the first goes first only because a third is in the call."""
+    if not any(issubclass(one, other) for one, other in permutations(order, 2)):
+        return None  # which takes a subclass
     together = candidates(order, priority)
     for two in combinations(order, 2):
         first, second = candidates(two, priority)

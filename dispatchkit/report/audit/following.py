@@ -84,8 +84,10 @@ class Bodies:
     def _predict(self, operation: Overridable, key: Key) -> Iterator[Prediction]:
         if operation not in self._samples:
             self._samples[operation] = [_made(operation, one) for one in getattr(operation, "samples", ())]
-        calls = [_stand_ins(operation, sample, key) for sample in self._samples[operation]]
-        for call in [call for call in calls if call is not None] or _matrices(operation, key):
+        stated = (_stand_ins(operation, sample, key) for sample in self._samples[operation])
+        calls = (call for call in stated if call is not None)
+        first = next(calls, None)
+        for call in _matrices(operation, key) if first is None else itertools.chain([first], calls):
             yield predict(operation, *call, self.memory)
 
 
