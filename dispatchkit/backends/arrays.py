@@ -51,6 +51,11 @@ foreign: list[type] = []
 _fixed: dict[type, bool] = {}
 _libraries: dict[type, Any] = {}
 _adapters: dict[tuple[Any, Any], ForeignNamespace] = {}
+# What `namespace_of` found: by type and device; and for arrays of JAX that are on no device for good, by type.
+_placed: dict[type, dict[Any, ForeignNamespace]] = {}
+_uncommitted: dict[type, ForeignNamespace] = {}
+# Classes of PyTorch's, whose memory is told by their storage.
+_stored: set[type] = set()
 _making: ContextVar[Any] = ContextVar("dispatchkit.making", default=numpy_namespace)
 SCALARS = frozenset(np.dtype(code).type for code in np.typecodes["All"] if code not in "SUVMmaO") | {
     bool,
@@ -233,18 +238,35 @@ def namespace_of(array: Any) -> Any:
     ------
     ImportError : for PyTorch and Dask arrays where array-api-compat is not installed
     """
+    cls = type(array)
+    if cls is np.ndarray:
+        return numpy_namespace
+    placed = _placed.get(cls)
+    if placed is not None and (known := placed.get(array.device)) is not None:
+        return known
+    uncommitted = _uncommitted.get(cls)
+    if uncommitted is not None and not array.committed:
+        return uncommitted
     if isinstance(array, (np.ndarray, np.generic, int, float, complex)):
         return numpy_namespace
     if isinstance(array, ArrayHolder):
         return array.__array_namespace__()  # type: ignore[attr-defined]  # tensors have it
-    library = _libraries.get(type(array)) or _library_of(array)
+    return _namespace_of_foreign(array)
+
+
+def _namespace_of_foreign(array: Any) -> ForeignNamespace:
+    """Return the adapter for an array of another library, and keep it where type and device determine it."""
+    cls = type(array)
+    library = _libraries.get(cls) or _library_of(array)
+    if not getattr(array, "committed", True):  # an array of JAX that goes where others are
+        return _uncommitted.setdefault(cls, _adapter(library, None))
     device = getattr(array, "device", None)
     if hasattr(device, "device_set"):
         _check_sharding(device)
-        device = None
-    elif device is not None and not getattr(array, "committed", True):
-        device = None  # an array of JAX that goes where others are
-    return _adapter(library, device)
+        return _adapter(library, None)
+    if device is None or hasattr(array, "committed"):
+        return _adapter(library, device)
+    return _placed.setdefault(cls, {}).setdefault(device, _adapter(library, device))
 
 
 def _library_of(array: Any) -> Any:
@@ -325,11 +347,16 @@ def making_with(xp: Any) -> Iterator[None]:
 
 def may_share_memory(first: Any, second: Any) -> bool:
     """Return whether two raw arrays may share memory; where that is unknown, they may."""
-    if type(first) is np.ndarray and type(second) is np.ndarray:
-        return np.may_share_memory(first, second)
+    cls = type(first)
+    if cls is type(second):
+        if cls in _stored:
+            return _same_storage(first, second)
+        if cls is np.ndarray:
+            return np.may_share_memory(first, second)
     if is_fixed(first) or is_fixed(second):
         return first is second
     if hasattr(first, "untyped_storage") and hasattr(second, "untyped_storage"):
+        _stored.add(cls)
         return _same_storage(first, second)
     try:
         seen: list[Any] = [x if isinstance(x, np.ndarray) else np.from_dlpack(x) for x in (first, second)]

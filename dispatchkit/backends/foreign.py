@@ -18,8 +18,10 @@ from dispatchkit.backends.indexing import Picked, flat_places, is_basic, parts_o
 from dispatchkit.backends.scatter import SCATTERS
 from dispatchkit.backends.traced import UnsaidDevice, is_traced
 
-__all__ = ["ForeignNamespace"]
+__all__ = ["BASIC", "ForeignNamespace"]
 
+# Parts of an index that are no arrays.
+BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 MAKING = frozenset({"arange", "asarray", "empty", "eye", "full", "linspace", "ones", "zeros"})
 TAKING_DTYPES = frozenset(
     {
@@ -66,6 +68,8 @@ class ForeignNamespace:
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
+            if not kwargs and len(args) == 1 and not defaults and hasattr(args[0], "shape"):
+                return function(args[0])
             given = {name: self.own_dtype(value) for name, value in kwargs.items() if value is not None}
             if isinstance(given.get("device"), UnsaidDevice):
                 del given["device"]
@@ -139,6 +143,21 @@ class ForeignNamespace:
         """Whether the library's arrays are lazy, such as Dask's."""
         return hasattr(self.zeros((1,)), "__dask_graph__")
 
+    @cached_property
+    def _slices_as_numpy(self) -> bool:
+        """Whether the library's arrays take indices without arrays as NumPy's do, or refuse them, as PyTorch's."""
+        return self.__name__ == "torch"
+
+    @cached_property
+    def matmul(self) -> Callable[[Any, Any], Any]:
+        """Multiply matrices; array-api-compat looks for longer at the dtypes of PyTorch's than a small product takes."""
+        promoting: Callable[[Any, Any], Any] = self.library.matmul
+        if self.__name__ != "torch":
+            return promoting
+        from torch import matmul  # noqa: PLC0415  # optional dependency
+
+        return lambda x1, x2: matmul(x1, x2) if x1.dtype is x2.dtype else promoting(x1, x2)
+
     def _parts(self, shape: tuple[int, ...], key: Any) -> list[Any]:
         """Return the parts of an index.
 
@@ -158,8 +177,13 @@ class ForeignNamespace:
 
     def getitem(self, x: Any, key: Any, /) -> Any:
         """Select elements by any index that NumPy takes."""
-        if type(key) is int and x.ndim and -x.shape[0] <= key < x.shape[0]:
-            return x[key, ...]
+        if self._slices_as_numpy and (type(key) in BASIC or (type(key) is tuple and BASIC.issuperset(map(type, key)))):
+            try:
+                return x[key]
+            except (IndexError, ValueError):
+                pass  # a step below 0, or an error that is said below
+        elif type(key) is int and x.ndim and -x.shape[0] <= key < x.shape[0]:
+            return x[key] if x.ndim == 1 else x[key, ...]
         parts = self._parts(x.shape, key)
         if is_basic(parts):
             return x[tuple(parts)]
@@ -263,9 +287,21 @@ class ForeignNamespace:
         found = self.library.searchsorted(x1, x2, side=side, sorter=sorter)
         return self.astype(found, self.index_dtype, copy=False)
 
-    def permute_dims(self, x: Any, /, axes: Any) -> Any:
+    @cached_property
+    def permute_dims(self) -> Callable[..., Any]:
         """Reorder axes, which JAX does not count from the end."""
-        return self.library.permute_dims(x, tuple(axis + x.ndim if axis < 0 else axis for axis in axes))
+        permute: Callable[..., Any] = self.library.permute_dims
+
+        def from_the_end(x: Any, /, axes: Any) -> Any:
+            return permute(x, tuple(axis + x.ndim if axis < 0 else axis for axis in axes))
+
+        return from_the_end if self.__name__ == "jax.numpy" else permute
+
+    @cached_property
+    def matrix_transpose(self) -> Callable[[Any], Any]:
+        """Swap the last two axes; PyTorch's arrays have an attribute that does."""
+        swap: Callable[[Any], Any] = self.library.matrix_transpose
+        return (lambda x: x.mT if x.ndim > 1 else swap(x)) if self.__name__ == "torch" else swap
 
     def isin(self, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
         """Tell whether elements are among others; array-api-strict does not look at `invert`."""

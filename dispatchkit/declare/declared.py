@@ -99,6 +99,12 @@ class Declared(Overridable):
         """Whether a result may show the memory of an argument."""
         return self.kind.family in (kinds.manipulation, kinds.indexing)
 
+    @property
+    def gives_new_memory(self) -> bool:
+        """Whether a result shows the memory of an argument only by being that argument, whatever library computes it."""
+        known = self.parameters.gathering or self.kind.family in (kinds.reduction, kinds.searching)
+        return self.implementation.trusted and known
+
     @override
     def refresh(self) -> None:
         """Let what was compiled from rules and base type be compiled anew."""

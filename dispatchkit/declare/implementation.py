@@ -32,6 +32,7 @@ class Implementation:
     Attributes
     ----------
     arrays_only : whether the operation is of one or two arrays and nothing else; then its results have new memory
+    by_library : what `on` has returned, by namespace
     fast_path : whether a function that `def_numpy` declared computes NumPy arrays in place of the body
     """
 
@@ -44,7 +45,7 @@ class Implementation:
         self._copies = parameters.unary and kind.family is kinds.elementwise
         self.arrays_only = parameters.binary or self._copies
         self.fast_path = False
-        self._on: dict[Any, Function] = {}
+        self.by_library: dict[Any, Function] = {}
         self._signature = parameters.signature
         # Name of the namespace's function that is the body on NumPy arrays.
         self._own = name if passthrough else None
@@ -72,13 +73,18 @@ class Implementation:
         """Return what computes arrays of a namespace."""
         if xp is numpy_namespace:
             return self.on_numpy
-        found = self._on.get(xp)
+        found = self.by_library.get(xp)
         if found is None:
-            found = partial(self.body, xp)
+            found = self._passed_to(xp) or partial(self.body, xp)
             if self._copies and getattr(xp, "mutable", True):  # what cannot be changed may be one array
                 found = partial(_in_new_memory, xp, found)
-            self._on[xp] = found
+            self.by_library[xp] = found
         return found
+
+    def _passed_to(self, xp: Any) -> Function | None:
+        """Return another library's function that the body passes its arguments on to, if it takes them as they come."""
+        own: Function | None = None if self._own is None else getattr(xp, self._own, None)
+        return own if own is not None and (self.arrays_only or _takes(own, self._signature)) else None
 
     def _kernel(self, compute: Function) -> Function:
         """Return the kernel where a function computes NumPy arrays.
@@ -97,6 +103,27 @@ def _taken(signature: inspect.Signature) -> tuple[list[Any], set[Any]]:
     found = [(p.name, p.kind, p.default) for p in signature.parameters.values()]
     named = {one for one in found if one[1] is inspect.Parameter.KEYWORD_ONLY}
     return [one for one in found if one not in named], named
+
+
+def _takes(function: Function, signature: inspect.Signature) -> bool:
+    """Return whether a function takes every call that a signature allows, and means the same by it."""
+    try:
+        theirs = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+    places = [p for p in theirs.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    for place, p in enumerate(signature.parameters.values()):
+        by_place = places[place] if place < len(places) else None
+        by_name = theirs.get(p.name)
+        if p.kind is not p.KEYWORD_ONLY and by_place is None:
+            return False
+        if p.kind is p.POSITIONAL_ONLY:
+            continue
+        if by_name is None or by_name.kind is p.POSITIONAL_ONLY or by_name.default != p.default:
+            return False
+        if p.kind is p.VAR_POSITIONAL or (p.kind is p.POSITIONAL_OR_KEYWORD and by_place is not by_name):
+            return False
+    return True
 
 
 def _in_new_memory(xp: Any, compute: Function, a: Any) -> Any:

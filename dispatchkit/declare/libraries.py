@@ -66,7 +66,10 @@ def same_library(first: Any, *others: Any) -> Any:
     if type(first) is np.ndarray:
         return None
     xp = namespace_of(first)
-    return xp if all(namespace_of(other) is xp for other in others) else None
+    for other in others:
+        if namespace_of(other) is not xp:
+            return None
+    return xp
 
 
 def _mixes(found: Any, own: Any) -> bool:

@@ -38,10 +38,12 @@ def note_view(y: Storage, x: Storage, views: bool = False) -> bool:
     """
     r, a = y.array, x.array
     if r is not a and not (views and is_fixed(r)):
-        base = r.base if type(r) is ndarray else r
-        if base is None:
+        if type(r) is not ndarray:
+            if not may_share_memory(r, a):
+                return False
+        elif (base := r.base) is None:
             return False
-        if base is not a and (type(a) is not ndarray or base is not a.base):
+        elif base is not a and (type(a) is not ndarray or base is not a.base):
             # Arrays without a base have memory of their own.
             apart = type(base) is type(a) is ndarray and a.base is None is base.base
             if apart or not may_share_memory(r, a):

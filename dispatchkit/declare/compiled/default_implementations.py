@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from dispatchkit.backends.arrays import PLAIN, is_inexact
+from dispatchkit.backends.arrays import PLAIN, is_inexact, namespace_of
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, check_numbers, numbers_only, raise_with_context
 from dispatchkit.declare.compiled.recorder import recorder
 from dispatchkit.declare.compiled.signature import BOTH
@@ -62,9 +62,14 @@ _tracked = <tracked>
 <body>
 """
 SEQUENCE = """
-if _foreign:
-    return _general(_arrays, *_rest, **_keywords)
 _raw, _tensors = _raw_arrays(_arrays)
+_run = _compute
+if _foreign:
+    _plain = _raw and not _rest and _PLAIN.issuperset(map(type, _keywords.values()))
+    _xp = _same_library(*_raw) if _plain else None
+    if _xp is None:
+        return _general(_arrays, *_rest, **_keywords)
+    _run = _by_library.get(_xp) or _on(_xp)
 _tracked = <tracked>
 """
 
@@ -119,6 +124,7 @@ def _made(operation: Declared, cls: Any, source: Callable[..., list[str]], **nam
             "_operation": operation,
             "_views": operation.gives_views,
             "_kernel": operation.implementation.kernel,
+            "_by_library": operation.implementation.by_library,
             "_on": operation.implementation.on,
             **names,
         }
@@ -163,10 +169,12 @@ def _text_by_place(operation: Declared, places: Sequence[str], finalizes: bool) 
     known = " and ".join(f"type({a}) is _ndarray" for a, place in zip(raw, places, strict=True) if place != "scalar")
     compute = [f"_r = {'_compute' if rest else '_kernel'}({', '.join([*raw, *rest])})"]
     elsewhere = [f"    return _general({passed})"]
-    quick = "array" not in places and (not rest or parameters.leading)
+    whole = len(places) == len(signature) and not by_name
+    quick = "array" not in places and (not rest or parameters.leading or whole)
     if quick:
         arrays = [a for a, place in zip(raw, places, strict=True) if place == "tensor"]
-        elsewhere = [f"    _xp = _same_library({', '.join(arrays)})", "    if _xp is None:", f"    {elsewhere[0]}"]
+        several = [f"    _xp = _same_library({', '.join(arrays)})", "    if _xp is None:", f"    {elsewhere[0]}"]
+        elsewhere = several if len(arrays) > 1 else [f"    _xp = _namespace_of({arrays[0]})"]
     if parameters.leading and rest:
         check = [
             "    if _rest or 'dtype' in _keywords:",
@@ -175,7 +183,7 @@ def _text_by_place(operation: Declared, places: Sequence[str], finalizes: bool) 
         compute = ["if _rest or _keywords:", f"    {compute[0]}", *(check if "dtype" in signature else []), "else:"]
         compute += ["    _r = _kernel(_a0)"]
     if quick:
-        run = f"    _r = _on(_xp)({', '.join([*raw, *rest])})"
+        run = f"    _r = (_by_library.get(_xp) or _on(_xp))({', '.join([*raw, *rest])})"
         compute = ["if _xp is None:", *indented(compute), "else:", run]
     flows = " or ".join(f"{x}._node is not None" for x in tensors)
     record = [
@@ -200,6 +208,7 @@ def _text_by_place(operation: Declared, places: Sequence[str], finalizes: bool) 
             record=record if tensors and operation.differentiable else [],
             share=share if rest else "",
             same=[f"_r is {a}" for a, place in zip(raw, places, strict=True) if place == "tensor"],
+            apart=operation.gives_new_memory,
             finish=[f"_finalize(_y, _function, {sources})"] if finalizes else [],
         ),
     )
@@ -236,13 +245,14 @@ def _general(operation: Declared, finalizes: bool, *, sequence: bool = False) ->
         taken="_arrays, /, *_rest, **_keywords" if sequence else "*_args, **_keywords",
         open=opening,
         compute=computed(
-            "_r = _compute(_raw, *_rest, **_keywords)" if sequence else "_r = _run(*_raw, **_named)",
+            "_r = _run(_raw, *_rest, **_keywords)" if sequence else "_r = _run(*_raw, **_named)",
             call,
             check=check if "dtype" in names else [],
             unpack=unpacked("_tensors", call, "_tracked"),
             record=[*record, *(["elif _requires_grad:", "    _y._node = _make_leaf(_r)"] if LEAF in names else [])],
             share="" if operation.implementation.arrays_only else "_note_sharing(_y, _tensors, _views)",
             same=["_is_held(_r, _raw)"] if sequence else None,
+            apart=operation.gives_new_memory,
             finish=["_finalize(_y, _function, tuple(_tensors))"] if finalizes else [],
         ),
     )
@@ -307,6 +317,7 @@ NAMES: Mapping[str, Any] = {
     "_is_inexact": is_inexact,
     "_library_of_call": library_of_call,
     "_make_leaf": make_leaf,
+    "_namespace_of": namespace_of,
     "_node_of_call": node_of_call,
     "_opened": _opened,
     "_raw_arrays": _raw_arrays,

@@ -222,7 +222,7 @@ def _leading(operation: Declared, its: SpelledOut) -> list[str]:
         compute = [f"if {' and '.join(left_out)}:", f"    {whole}", "else:", f"    {compute[0]}"] if values else [whole]
     untracked = "".join(f" and {one}" for one in (f"{first}._node is None", *map(its.untracked, others)))
     if sequence:
-        opening = [f"if (_array := _arrays_of({first}, _cls)){fits}:"]
+        opening = [f"if{fits.removeprefix(' and')} and (_array := _arrays_of({first}, _cls)):"]
         flows, record = "False", []
         same, share = "_is_held(_r, _array)", f"_note_sharing(_y, {first})"
     else:

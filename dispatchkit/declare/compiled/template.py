@@ -46,7 +46,7 @@ try:
     <check>
 except _BACKEND_ERRORS as _error:
     _raise_with_context(_operation, _error, <arguments>)
-if type(_r) is not _ndarray:
+if type(_r) is not _ndarray and type(_r) not in _foreign:
     <unpack>
     _r = _raw_array(_r)
 _y = _new(_cls)
@@ -83,6 +83,7 @@ def computed(
     record: Sequence[str] = (),
     share: str = "",
     same: Sequence[str] | None = None,
+    apart: bool = False,
     finish: Sequence[str] = (),
 ) -> list[str]:
     """Return the lines that compute a call on raw arrays and return the tensor of the result.
@@ -96,11 +97,12 @@ def computed(
     record : lines that give the tensor, ``_y``, its node
     share : what notes whose memory the result shows; by default it has memory of its own
     same : conditions, besides being a view, under which it may show that of an argument; asked each time by default
+    apart : whether results of other libraries show the memory of no other array, and need not be asked
     finish : lines that are done with the tensor last
     """
     if share and same is not None:
-        shown = " or ".join(["type(_r) is not _ndarray", "_r.base is not None", *same])
-        sharing = [f"if {shown}:", f"    {share}"]
+        based = "type(_r) is _ndarray and _r.base is not None" if apart else "type(_r) is not _ndarray or _r.base is not None"
+        sharing = [f"if {' or '.join([based, *same])}:", f"    {share}"]
     else:
         sharing = [share] if share else []
     return filled(

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import advice_for_subclass, foreign, raw_array
+from dispatchkit.backends.arrays import advice_for_subclass, foreign, is_inexact, namespace_of, raw_array
+from dispatchkit.backends.foreign import BASIC
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, raise_with_context
 from dispatchkit.declare.decorators import indexing
@@ -23,7 +24,7 @@ from dispatchkit.declare.inplace import (
 )
 from dispatchkit.declare.libraries import as_python, common_library, own_index
 from dispatchkit.declare.operation import DeclaredOperation
-from dispatchkit.declare.outputs import call_node, note_view
+from dispatchkit.declare.outputs import call_node, node_of_call, note_view
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Index, Namespace
 from dispatchkit.declare.wrapping import wrapped
@@ -38,7 +39,6 @@ __all__ = ["getitem", "index_put", "setitem"]
 
 new: Callable[[Any], Any] = object.__new__
 ndarray = np.ndarray
-BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 SELECTING = BASIC | {ndarray}
 INTEGERS = frozenset({int, bool})
 # Of values that are assigned as they are.
@@ -55,16 +55,18 @@ class Selection(DeclaredOperation):
 
         def call(x: Any, key: Any, /) -> Any:
             try:
-                if type(x) is not base or foreign or (live and is_asked(self)):
+                if type(x) is not base or (live and is_asked(self)):
                     return general(x, key)
                 if not (type(key) in BASIC or _is_basic(key)):
-                    raw = _raw_selection(base, key) if x._node is None else None
+                    raw = None if foreign or x._node is not None else _raw_selection(base, key)
                     if raw is not None:
                         return _selected(self, x, raw, key)
                     if live:
                         wait_again(self)
                     return general(x, key)
                 a = x.array
+                if type(a) is not ndarray:
+                    return _of_library(self, x, key)
                 try:
                     r = a[key, ...] if type(key) is int else a[key]
                 except BACKEND_ERRORS as error:
@@ -89,6 +91,20 @@ class Selection(DeclaredOperation):
 
         self.on_change.append(refresh)
         return call
+
+
+def _of_library(operation: DeclaredOperation, x: Any, key: Any) -> Any:
+    """Select from a plain tensor that holds another library's array, by an index without arrays."""
+    a = x.array
+    try:
+        r = namespace_of(a).getitem(a, key)
+    except BACKEND_ERRORS as error:
+        raise_with_context(operation, error, (x, key), {})
+    y = wrapped(type(x), raw_array(r))
+    if x._node is not None and is_grad_enabled() and is_inexact(r.dtype):
+        y._node = node_of_call(operation, (x, key), {}, r)
+    note_view(y, x, views=True)
+    return y
 
 
 def _selected(operation: DeclaredOperation, x: Any, raw: Any, key: Any) -> Any:
