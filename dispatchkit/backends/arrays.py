@@ -54,7 +54,7 @@ _adapters: dict[tuple[Any, Any], ForeignNamespace] = {}
 # What `namespace_of` found: by type and device; and for arrays of JAX that are on no device for good, by type.
 _placed: dict[type, dict[Any, ForeignNamespace]] = {}
 _uncommitted: dict[type, ForeignNamespace] = {}
-# Classes of PyTorch's, whose memory is told by their storage.
+# Classes of PyTorch's, whose storage says what memory they show.
 _stored: set[type] = set()
 _making: ContextVar[Any] = ContextVar("dispatchkit.making", default=numpy_namespace)
 SCALARS = frozenset(np.dtype(code).type for code in np.typecodes["All"] if code not in "SUVMmaO") | {
@@ -258,15 +258,17 @@ def _namespace_of_foreign(array: Any) -> ForeignNamespace:
     """Return the adapter for an array of another library, and keep it where type and device determine it."""
     cls = type(array)
     library = _libraries.get(cls) or _library_of(array)
-    if not getattr(array, "committed", True):  # an array of JAX that goes where others are
-        return _uncommitted.setdefault(cls, _adapter(library, None))
     device = getattr(array, "device", None)
     if hasattr(device, "device_set"):
         _check_sharding(device)
+        device = None
+    if device is None:
         return _adapter(library, None)
-    if device is None or hasattr(array, "committed"):
+    if not hasattr(array, "committed"):
+        return _placed.setdefault(cls, {}).setdefault(device, _adapter(library, device))
+    if array.committed:
         return _adapter(library, device)
-    return _placed.setdefault(cls, {}).setdefault(device, _adapter(library, device))
+    return _uncommitted.setdefault(cls, _adapter(library, None))  # an array of JAX that goes where others are
 
 
 def _library_of(array: Any) -> Any:

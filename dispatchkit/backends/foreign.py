@@ -150,7 +150,7 @@ class ForeignNamespace:
 
     @cached_property
     def matmul(self) -> Callable[[Any, Any], Any]:
-        """Multiply matrices; array-api-compat looks for longer at the dtypes of PyTorch's than a small product takes."""
+        """Multiply matrices; to see that PyTorch's have one dtype takes array-api-compat longer than a product."""
         promoting: Callable[[Any, Any], Any] = self.library.matmul
         if self.__name__ != "torch":
             return promoting

@@ -101,7 +101,7 @@ class Declared(Overridable):
 
     @property
     def gives_new_memory(self) -> bool:
-        """Whether a result shows the memory of an argument only by being that argument, whatever library computes it."""
+        """Whether a result of any library shows the memory of an argument only where it is that argument."""
         known = self.parameters.gathering or self.kind.family in (kinds.reduction, kinds.searching)
         return self.implementation.trusted and known
 

@@ -174,7 +174,7 @@ def _text_by_place(operation: Declared, places: Sequence[str], finalizes: bool) 
     if quick:
         arrays = [a for a, place in zip(raw, places, strict=True) if place == "tensor"]
         several = [f"    _xp = _same_library({', '.join(arrays)})", "    if _xp is None:", f"    {elsewhere[0]}"]
-        elsewhere = several if len(arrays) > 1 else [f"    _xp = _namespace_of({arrays[0]})"]
+        elsewhere = [f"    _xp = _namespace_of({arrays[0]})"] if len(arrays) == 1 else several
     if parameters.leading and rest:
         check = [
             "    if _rest or 'dtype' in _keywords:",

@@ -101,7 +101,11 @@ def computed(
     finish : lines that are done with the tensor last
     """
     if share and same is not None:
-        based = "type(_r) is _ndarray and _r.base is not None" if apart else "type(_r) is not _ndarray or _r.base is not None"
+        based = (
+            "type(_r) is _ndarray and _r.base is not None"
+            if apart
+            else "type(_r) is not _ndarray or _r.base is not None"
+        )
         sharing = [f"if {' or '.join([based, *same])}:", f"    {share}"]
     else:
         sharing = [share] if share else []
