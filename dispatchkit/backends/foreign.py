@@ -177,7 +177,7 @@ class ForeignNamespace:
 
     def getitem(self, x: Any, key: Any, /) -> Any:
         """Select elements by any index that NumPy takes."""
-        if self._slices_as_numpy and (type(key) in BASIC or (type(key) is tuple and BASIC.issuperset(map(type, key)))):
+        if self._slices_as_numpy and _is_basic(key):
             try:
                 return x[key]
             except (IndexError, ValueError):
@@ -327,6 +327,11 @@ class ForeignNamespace:
     def imag(self, x: Any, /) -> Any:
         """Return the imaginary part, zeros for what is real."""
         return self.library.imag(x) if self.isdtype(x.dtype, "complex floating") else self.zeros_like(x)
+
+
+def _is_basic(key: Any) -> bool:
+    """Return whether an index holds no arrays, and no more than one ellipsis, of which PyTorch takes several."""
+    return type(key) in BASIC or (type(key) is tuple and BASIC.issuperset(map(type, key)) and key.count(...) < 2)
 
 
 def _picks_rows(parts: list[Any], shape: tuple[int, ...]) -> bool:
