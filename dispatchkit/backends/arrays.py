@@ -358,7 +358,7 @@ def may_share_memory(first: Any, second: Any) -> bool:
     if is_fixed(first) or is_fixed(second):
         return first is second
     if hasattr(first, "untyped_storage") and hasattr(second, "untyped_storage"):
-        _stored.add(cls)
+        _stored.update((cls, type(second)))
         return _same_storage(first, second)
     try:
         seen: list[Any] = [x if isinstance(x, np.ndarray) else np.from_dlpack(x) for x in (first, second)]

@@ -37,9 +37,9 @@ def note_view(y: Storage, x: Storage, views: bool = False) -> bool:
         so that a change of them is not lost unseen
     """
     r, a = y.array, x.array
-    if r is not a and not (views and is_fixed(r)):
+    if r is not a:
         if type(r) is not ndarray:
-            if not may_share_memory(r, a):
+            if not may_share_memory(r, a) and not (views and is_fixed(r)):
                 return False
         elif (base := r.base) is None:
             return False

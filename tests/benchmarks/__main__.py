@@ -12,6 +12,7 @@ from . import (
     fast_paths,
     kernels,
     layers,
+    libraries,
     memory,
     mlp,
     modules,
@@ -107,11 +108,8 @@ def main(arguments: Sequence[str]) -> None:
     options = parser.parse_args(arguments)
     effort = QUICK if options.quick else THOROUGH
     wanted = options.only.lower()
-    rows = [row for row in ROWS if wanted in f"{row.topic} {row.work} {row.reference}".lower()]
-    print(f"{versions()}; minimum of {effort.repeats} interleaved repeats\n")
-    if rows:
-        for line in lines(rows, effort):
-            print(line, flush=True)
+    print(f"{versions()}; minimum of {effort.repeats} interleaved repeats")
+    show(ROWS, wanted, effort)
     for topic, give in (
         (scaling.TOPIC, lambda: scaling.slope_lines(effort)),
         (memory.TOPIC, memory.memory_lines),
@@ -123,6 +121,16 @@ def main(arguments: Sequence[str]) -> None:
             print()
             for line in attempt(lambda give=give: list(give())):  # type: ignore[misc]
                 print(line)
+    show(libraries.ROWS, wanted, effort)
+
+
+def show(rows: Sequence[Row], wanted: str, effort: Effort) -> None:
+    """Print a table of the rows that a text is part of."""
+    found = [row for row in rows if wanted in f"{row.topic} {row.work} {row.reference}".lower()]
+    if found:
+        print()
+        for line in lines(found, effort):
+            print(line, flush=True)
 
 
 main(sys.argv[1:])
