@@ -119,8 +119,9 @@ def build_chain(operation: Overridable, key: Key, without: type | None = None, l
             chain.entries.append(Skipped(cls, "taken to have declined"))
         else:
             found = [*_own_method(operation, present, cls), *rule_steps(operation, key, cls)]
-            known = {id(step.rule) for step in chain.steps if step.rule is not None}
-            chain.entries += [step for step in found if step.rule is None or id(step.rule) not in known]
+            # A handler is asked once, for whichever of its types it is found.
+            known = {id(step.rule.takes) for step in chain.steps if step.rule is not None}
+            chain.entries += [step for step in found if step.rule is None or id(step.rule.takes) not in known]
             if not found:
                 chain.entries.append(Skipped(cls, f"no rule for {operation.name}"))
     default = _default(operation, key, order)

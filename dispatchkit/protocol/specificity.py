@@ -40,6 +40,8 @@ def _ranked(
         if far is not None:
             fitting.append((far, rule))
     fitting.sort(key=lambda pair: (-pair[1].demands(), pair[1].anywhere, sum(pair[0])))
+    # Of the members of a handler's union the nearest counts: the handler is asked once.
+    fitting = list({id(rule.takes): (far, rule) for far, rule in reversed(fitting)}.values())[::-1]
     steps: list[Step] = []
     for index, (far, rule) in enumerate(fitting):
         rivals = [

@@ -194,3 +194,31 @@ def test_who_declined_is_not_said_of_later_calls() -> None:
     with pytest.warns(dk.errors.DensifyWarning) as caught:
         dk.add(Plain(), 1.0)
     assert str(caught[0].message).endswith("Plain dense (16 B)")
+
+
+def test_a_handler_with_a_union_is_asked_once_and_its_reason_is_given_once() -> None:
+    asked: list[Any] = []
+
+    @dk.array_type(fallback=dk.fallback.dense)
+    class Plain:
+        def to_dense(self) -> Any:
+            return dk.ones(2)
+
+    class Below(Plain):
+        pass
+
+    @dk.implements(dk.add)
+    def add_plain(x1: Plain | Below, x2: Plain | Below | dk.Tensor | float, /) -> Any:
+        asked.append(x2)
+        return dk.decline("not today")
+
+    for other in (2.0, Below(), dk.ones(2)):
+        asked.clear()
+        with pytest.warns(dk.errors.DensifyWarning) as caught:
+            dk.add(Plain(), other)
+        assert len(asked) == 1
+        assert asked[0] is other
+        said = str(caught[0].message)
+        assert said.count("declined") == 1
+        assert f"{type(other).__name__}) at " in said
+        assert said.endswith("declined: not today")
