@@ -288,6 +288,16 @@ class ForeignNamespace:
         return self.astype(found, self.index_dtype, copy=False)
 
     @cached_property
+    def reshape(self) -> Callable[..., Any]:
+        """Change the shape, which may be a list; the standard allows libraries to take tuples alone."""
+        reshape: Callable[..., Any] = self.library.reshape
+
+        def to_shape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
+            return reshape(x, tuple(shape), copy=copy)
+
+        return reshape if self.__name__ in ("torch", "jax.numpy") else to_shape
+
+    @cached_property
     def permute_dims(self) -> Callable[..., Any]:
         """Reorder axes, which JAX does not count from the end."""
         permute: Callable[..., Any] = self.library.permute_dims

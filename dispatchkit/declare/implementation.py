@@ -83,7 +83,7 @@ class Implementation:
 
     def _passed_to(self, xp: Any) -> Function | None:
         """Return another library's function that the body passes its arguments on to, if it takes them as they come."""
-        own: Function | None = None if self._own is None else getattr(xp, self._own, None)
+        own: Function | None = getattr(xp, self._own, None) if self._own is not None and self.trusted else None
         return own if own is not None and (self.arrays_only or _takes(own, self._signature)) else None
 
     def _kernel(self, compute: Function) -> Function:
