@@ -13,7 +13,7 @@ import numpy as np
 
 from dispatchkit import ops
 
-__all__ = ["Sources", "aligned", "are_own", "collected", "distinct", "joined", "merged", "moved"]
+__all__ = ["Sources", "aligned", "are_own", "collected", "joined", "merged", "moved"]
 
 Part = tuple[Any, Any]
 # Sources that an element keeps for itself, at most; the time to add grows with the square.
@@ -79,24 +79,26 @@ def merged(parts: Sequence[Part]) -> Part | None:
             continue
         if len(ids) + len(other) > FEW:
             return None
-        rows, factors = list(ids), list(factor)
+        rows, factors, repeats = list(ids), list(factor), False
         for row, part in zip(other, added, strict=True):
-            at = next((i for i, known in enumerate(rows) if np.array_equal(known, row)), None)
+            same = [known == row for known in rows]
+            at = next((i for i, places in enumerate(same) if np.all(places)), None)
             if at is None:
                 rows.append(row)
                 factors.append(part)
+                repeats |= any(map(np.any, same))
             else:
                 factors[at] = factors[at] + part
-        ids, factor = distinct(np.stack(rows), ops.stack(factors))
+        ids, factor = np.stack(rows), ops.stack(factors)
+        if repeats:
+            ids, factor = _distinct(ids, factor)
     return ids, factor
 
 
-def distinct(ids: Any, factor: Any) -> Part:
+def _distinct(ids: Any, factor: Any) -> Part:
     """Return own sources with the derivatives of an element by the same one added up."""
     order = np.argsort(ids, axis=0)
     ordered = np.take_along_axis(ids, order, axis=0)
-    if not np.any(ordered[1:] == ordered[:-1]):
-        return ids, factor
     rows = list(ops.take_along_axis(factor, ops.asarray(order).to(like=factor), axis=0))
     for row in range(len(rows) - 1, 0, -1):
         same = ordered[row] == ordered[row - 1]

@@ -114,8 +114,8 @@ TABLES = [
         entries,
         full,
         (10_000, 30_000, 90_000),
-        (512, 1_024, 2_048),
-        2_048,
+        (256, 512, 1_024),
+        1_024,
     ),
     Table(
         "`MaskedTensor` of n elements",
@@ -211,7 +211,7 @@ TABLES = [
         },
         lazy,
         numbers,
-        (100_000, 1_000_000, 10_000_000),
+        (100_000, 1_000_000, 4_000_000),
     ),
     Table("`QuantizedTensor` of n × n numbers", WEIGHTS, quantized, weight, SIZES),
     Table(
