@@ -67,7 +67,7 @@ def blocks(*collections: Any) -> Blocks:
     Blocks
         A data set of tensors, or of tuples of tensors for several collections. Its attribute `delayed` holds the
         delayed computation of each block, for an engine that computes on the worker that has the block:
-        ``client.submit(function, part)``.
+        ``client.compute(dask.delayed(function)(part))``.
 
     Raises
     ------

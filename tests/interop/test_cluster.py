@@ -12,11 +12,12 @@ import pytest
 
 import dispatchkit as dk
 
+dask: Any = pytest.importorskip("dask")
 da: Any = pytest.importorskip("dask.array")
 distributed: Any = pytest.importorskip("distributed")
 
-LIMIT = 400 * 2**20  # bytes of each of the two workers, half of which their modules take
-ROWS, COLUMNS, BLOCK = 4_400_000, 24, 50_000
+LIMIT = 512 * 2**20  # bytes of each of the two workers, half of which their modules take
+ROWS, COLUMNS, BLOCK = 5_600_000, 24, 50_000
 STEPS = 3
 
 pytestmark = [
@@ -61,9 +62,8 @@ def test_a_logistic_regression_survives_a_killed_worker_and_agrees_with_the_one_
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         first = set(client.run(os.getpid).values())
         for step in range(STEPS):
-            parts = dk.data.blocks(x, y).delayed
-            w = dk.asarray(found)
-            futures = [client.submit(sums, *client.compute(list(part)), w, retries=3) for part in parts]
+            tasks = [dask.delayed(sums)(*part, dk.asarray(found)) for part in dk.data.blocks(x, y).delayed]
+            futures = client.compute(tasks, retries=3)
             if step == 1:
                 next(iter(distributed.as_completed(futures)))
                 os.kill(min(first), signal.SIGKILL)
