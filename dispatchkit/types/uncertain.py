@@ -212,11 +212,14 @@ def _with_factor(value: Any, factor: Any, sources: Sources) -> Any:
 
 def _slopes(call: Any, values: tuple[Any, ...]) -> list[Any]:
     """Return the derivatives of an elementwise function by each of its arguments."""
-    steps = [(ops.zeros_like(value), ops.ones_like(value)) for value in values]
-    return [
-        func.jvp(call, values, tuple(step[i == place] for place, step in enumerate(steps)))[1]
-        for i in range(len(values))
-    ]
+
+    def slope(place: int) -> Any:
+        def alone(value: Any) -> Any:
+            return call(*values[:place], value, *values[place + 1 :])
+
+        return func.jvp(alone, (values[place],), (ops.ones_like(values[place]),))[1]
+
+    return [slope(place) for place in range(len(values))]
 
 
 def _scaled(slope: Any, factor: Any, ndim: int) -> Any:
