@@ -17,20 +17,23 @@ nox.options.reuse_existing_virtualenvs = True
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 
 
-def install(session: nox.Session, *groups: str, package: bool = True) -> None:
+def install(session: nox.Session, *groups: str) -> None:
     """Install dependency groups, and dispatchkit itself as it stands in the checkout."""
     # Resolved by nox, so that a pip too old for `--group` does as well.
     requirements = nox.project.dependency_groups(PYPROJECT, *groups)
-    editable = ("-e", ".") if package else ()
-    session.install(*requirements, *editable)
+    session.install(*requirements, "-e", ".")
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Lint and check the formatting; `ruff check --fix` and `ruff format` mend most of what it finds."""
-    install(session, "lint", package=False)
+    """Lint, check the formatting, and validate the docstrings by numpydoc.
+
+    `ruff check --fix` and `ruff format` mend most of what is found.
+    """
+    install(session, "lint", "docstrings", "test")
     session.run("ruff", "check", *session.posargs)
     session.run("ruff", "format", "--check")
+    session.run("pytest", "tests/site/test_docstrings.py")
 
 
 @nox.session

@@ -1,4 +1,4 @@
-"""The docstrings of what the API pages show of classes, by numpydoc; the build itself validates the rest."""
+"""The docstrings of what the API pages show, by numpydoc: functions, classes, and members of classes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 import dispatchkit as dk
 
-validate: Any = pytest.importorskip("numpydoc.validate", reason="nox -s docs installs numpydoc")
+validate: Any = pytest.importorskip("numpydoc.validate", reason="nox -s lint installs numpydoc")
 scrape: Any = import_module("numpydoc.docscrape_sphinx")
 
 CONF = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "conf.py"))  # lets docs/_ext be imported
@@ -22,10 +22,36 @@ PAGES: Any = import_module("api_pages")
 DOCSTRINGS: Any = import_module("docstrings")
 
 
-def classes() -> list[type]:
+CHECKS = CONF["numpydoc_validation_checks"]
+
+
+def public() -> dict[str, Any]:
+    """Return the public objects by their names."""
     modules = [import_module(f"dispatchkit.{name}".rstrip(".")) for name in ("", *PAGES.TITLES)]
-    named = [getattr(module, name) for module in modules for name in PAGES.public_names(module)]
-    return list(dict.fromkeys(value for value in named if inspect.isclass(value)))
+    return {f"{one.__name__}.{name}": getattr(one, name) for one in modules for name in PAGES.public_names(one)}
+
+
+def classes() -> list[type]:
+    return list(dict.fromkeys(value for value in public().values() if inspect.isclass(value)))
+
+
+def found_in(value: Any, shape: str) -> list[tuple[str, str]]:
+    """Return what numpydoc finds in a docstring."""
+    text = "\n".join(DOCSTRINGS.long_form((inspect.getdoc(value) or "").splitlines()))
+    found = validate.validate(scrape.get_doc_object(value, shape, text, config={}))["errors"]
+    return [(code, message) for code, message in found if code in CHECKS]
+
+
+def test_functions_and_classes_have_numpydocs_form() -> None:
+    excluded = "|".join(CONF["numpydoc_validation_exclude"])
+    named = {
+        name: value
+        for name, value in public().items()
+        if not re.search(excluded, name) and (inspect.isclass(value) or inspect.isroutine(value))
+    }
+    assert len(named) > 400
+    shapes = {name: "class" if inspect.isclass(value) else "function" for name, value in named.items()}
+    assert {name: found for name, value in named.items() if (found := found_in(value, shapes[name]))} == {}
 
 
 def shown(cls: type) -> Iterator[tuple[str, Any]]:
@@ -49,14 +75,11 @@ def described(base: type, name: str) -> set[str]:
 def faults(cls: type, name: str) -> list[str]:
     """Return what numpydoc finds in the docstring of a member, without what members need not have."""
     value = dict(shown(cls))[name]
-    text = "\n".join(DOCSTRINGS.long_form((inspect.getdoc(value) or "").splitlines()))
-    shape = "method" if callable(value) else "attribute"
-    found = validate.validate(scrape.get_doc_object(value, shape, text, config={}))["errors"]
+    text = inspect.getdoc(value) or ""
     return [
         f"{code}: {message}"
-        for code, message in found
-        if code in CONF["numpydoc_validation_checks"]
-        and code not in CONF["not_of_members"]
+        for code, message in found_in(value, "method" if callable(value) else "attribute")
+        if code not in CONF["not_of_members"]
         and not (code == "GL08" and text)  # inherited
         and not (code == "RT01" and text.startswith("Return "))  # the summary says it
         and not (code == "PR01" and any(missing(message) <= described(base, name) for base in cls.__mro__[1:]))
