@@ -164,26 +164,31 @@ def operation(
     options = {name: value for name, value in locals().items() if name != "body"}
 
     def make(fn: Callable[..., Any]) -> Any:
-        found = {"forms": array_forms(fn, _public_signature(fn, kind), arrays), "several": gives_several(fn)}
-        return _declared(fn, options, record.__new__(record), found)
+        signature = _public_signature(fn, kind)
+        found = {"forms": array_forms(fn, signature, arrays), "several": gives_several(fn)}
+        return _declared(fn, signature, options, record.__new__(record), found)
 
     return make if body is None else make(body)
 
 
 def _declared(
-    fn: Callable[..., Any], options: dict[str, Any], entry: DeclaredOperation, found: Mapping[str, Any]
+    fn: Callable[..., Any],
+    signature: inspect.Signature,
+    options: dict[str, Any],
+    entry: DeclaredOperation,
+    found: Mapping[str, Any],
 ) -> Any:
     """Fill the record of an operation, and enter it; return the public function.
 
     Parameters
     ----------
     fn, options : as of `operation`
+    signature : of the public function
     entry : the empty record
     found : what the annotations say, the forms of the arrays and whether there are several results; what came with the
         record from another process also has the public function
     """
     its = SimpleNamespace(**options)
-    signature = _public_signature(fn, its.kind)
     parameters = Parameters(signature, found["forms"])
     place = its.namespace or fn.__module__.partition(".")[0]
     entry.__init__(  # type: ignore[misc]  # of an empty record
@@ -211,7 +216,7 @@ def _rebuild(entry: DeclaredOperation, state: dict[str, Any]) -> None:
     """Declare an operation that arrives from another process; one that is known takes the rules that are new."""
     if not entry.has_arrived:
         _, options = state["declared_by"]
-        _declared(state["body"], options, entry, state)
+        _declared(state["body"], _public_signature(state["body"], options["kind"]), options, entry, state)
         entry.changed = None
     if not tensor_protocol.operations.renew(entry, state):
         return

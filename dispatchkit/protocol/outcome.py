@@ -80,9 +80,9 @@ class Outcome:
 
     def __post_init__(self) -> None:
         for other in OUTCOMES:
-            for name in ("order", "letter"):
-                if (value := getattr(self, name)) == getattr(other, name) != " ":
-                    raise ValueError(f"{name} {value!r} belongs to the outcome {other.meaning!r}: choose another one")
+            if self.order == other.order or self.letter == other.letter != " ":
+                taken = f"order {self.order}" if self.order == other.order else f"letter {self.letter!r}"
+                raise ValueError(f"{taken} belongs to the outcome {other.meaning!r}: choose another one")
         insort(OUTCOMES, self, key=lambda one: one.order)
 
     @property
