@@ -104,7 +104,8 @@ class _Worker:
         """Return the batch of a task, or raise what was raised in the process."""
         with self.busy:
             try:
-                self.connection.send((task, is_grad_enabled()))
+                # As `send` does, but for the buffer, which Python 3.13 finds in use where the pipe is broken.
+                self.connection.send_bytes(bytes(ForkingPickler.dumps((task, is_grad_enabled()))))
                 batch, failure, cause = self.connection.recv()
             except (EOFError, OSError) as error:
                 self.process.join(GRACE)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.declare.docs import Facts, composed, split_sections
+from dispatchkit.declare.docs import DEDENTED, Facts, composed, split_sections
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import Sample
 from tests.declared import CALLS, OPERATIONS
@@ -78,6 +78,7 @@ def test_what_the_source_says_comes_before_the_standard_text() -> None:
     def scaled(x: Any, /, axis: int = 0, *, keepdims: bool = False) -> Any: ...
 
     text = "Scale.\n\n    Parameters\n    ----------\n    axis : to scale along,\n        one or several\n    "
+    text = inspect.cleandoc(text) if DEDENTED else text
     found = sections_of(composed(text, inspect.signature(scaled), dk.kinds.reduction, Facts(real=True)))
     assert found["Parameters"] == (
         "x : Any\n    Array of shape (...), of real numbers.\n"
