@@ -21,6 +21,15 @@ GIVES_NUMPY = {
 }
 # Vectors that are determined up to a factor of modulus 1, which depends on the library.
 UP_TO_PHASE = {"eig", "eigh", "qr", "svd"}
+# What reads a value: for the shape of a result, to check indices and conditions, for a derivative where a matrix has no
+# inverse. PyTorch counts `NotImplementedError` among the `RuntimeError`s.
+READ_VALUES = {
+    *("argwhere", "bincount", "nonzero", "repeat", "unique_all", "unique_counts", "unique_inverse", "unique_values"),
+    *("gather", "getitem", "index_put", "interp", "pad", "scatter_add", "take", "take_along_axis", "topk"),
+    *("average", "bernoulli", "convolve", "cov", "multinomial", "quantile"),
+    *("binary_cross_entropy", "cross_entropy", "embedding", "nll_loss", "one_hot", "scaled_dot_product_attention"),
+    *("det", "qr", "slogdet"),
+}
 Make = Callable[[Any], Any]
 
 
@@ -147,3 +156,65 @@ def test_gradients_accumulate_in_place_where_arrays_can_be_changed(make: Make) -
     assert np.asarray(x.grad.array).tolist() == [4.0, 4.0]
     assert np.asarray(retained.array).tolist() == [1.0, 1.0]
     assert np.asarray(y.grad.array).tolist() == [2.0, 2.0]
+
+
+@pytest.fixture
+def no_host_copies(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Refuse what PyTorch refuses for the tensors of a GPU: to hand their memory to NumPy."""
+    library: Any = pytest.importorskip("torch")
+
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> None:
+        raise TypeError("can't convert cuda:0 device type tensor to numpy")
+
+    monkeypatch.setattr(library.Tensor, "numpy", refuse)
+    monkeypatch.setattr(library.Tensor, "__array__", refuse)
+    return library
+
+
+def failures(make: Make, *errors: type[Exception]) -> dict[str, str]:
+    """Return the operations whose sample calls, or two backward passes after them, raise on arrays of a library."""
+    failed: dict[str, str] = {}
+    for entry, sample in (case.values for case in with_arrays()):
+        try:
+            outputs, leaves = called(entry, sample, make, gradients=entry.differentiable and sample.differentiable)
+            reached, given = cotangents(outputs, make)
+            if leaves and reached:
+                live = dk.autograd.grad(reached, leaves, given, create_graph=True, allow_unused=True)
+                reached, given = cotangents([g for g in live if g is not None], make)
+                if reached:
+                    dk.autograd.grad(reached, leaves, given, allow_unused=True)
+        except errors as error:
+            failed[entry.name] = str(error)
+    foreign.clear()
+    return failed
+
+
+def test_no_operation_and_no_derivative_copies_an_array_to_main_memory(no_host_copies: Any) -> None:
+    assert failures(torch(), TypeError) == {}
+
+
+def test_few_operations_and_derivatives_read_a_value() -> None:
+    library: Any = pytest.importorskip("torch")
+    meta = library.device("meta")  # its arrays have a shape and no values
+    found = failures(lambda array: library.asarray(np.array(array)).to(meta), RuntimeError, BufferError)
+    assert found.keys() - GIVES_NUMPY.keys() == READ_VALUES
+
+
+@pytest.mark.parametrize("optimizer", [dk.optim.SGD, dk.optim.AdamW, dk.optim.RMSprop])
+def test_training_copies_no_array_to_main_memory(no_host_copies: Any, optimizer: Any) -> None:
+    nn = dk.nn
+    x = dk.asarray(no_host_copies.arange(12.0).reshape(4, 3) / 12)
+    labels = dk.asarray(no_host_copies.tensor([0, 1, 1, 0]))
+    layers = nn.Linear(3, 8), nn.BatchNorm1d(8), nn.GELU(), nn.Dropout(0.1), nn.LayerNorm(8), nn.Linear(8, 2)
+    model = nn.Sequential(*layers).to(like=x)
+    steps = optimizer(model.parameters(), lr=0.01)
+    losses = []
+    for _ in range(20):
+        steps.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), labels)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        steps.step()
+        losses.append(loss.item())
+    foreign.clear()
+    assert losses[-1] < losses[0]

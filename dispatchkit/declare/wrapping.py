@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import Spec, is_inexact
+from dispatchkit.backends.arrays import Spec, is_inexact, namespace_of
 from dispatchkit.backends.traced import is_traced
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
@@ -85,4 +85,7 @@ def holds(condition: Any, *, traced: bool = False) -> bool:
             return bool(condition)
     while isinstance(condition, Storage):
         condition = condition.value if condition.is_tracer else condition.array  # type: ignore[attr-defined]
-    return traced if is_traced(condition) else bool(np.all(np.asarray(condition)))
+    if is_traced(condition):
+        return traced
+    # On a device, one boolean comes to main memory, rather than the array.
+    return bool(np.all(condition) if isinstance(condition, np.ndarray) else namespace_of(condition).all(condition))
