@@ -1,28 +1,40 @@
-"""What two results differ in: the one comparison that the checks of `check_type` and measured coverage make."""
+"""What two results differ in, and derivatives: the comparisons that `check_type` and measured coverage make."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from dispatchkit.func import vjp
+from dispatchkit.func.containers import arrays_of, is_floating
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.tensor import Tensor
 
 __all__ = [
     "OPAQUE",
     "Difference",
+    "Function",
+    "Transformed",
+    "WrongDerivatives",
     "arrayed",
     "close",
     "described",
     "difference",
     "exactness",
+    "floating",
+    "gradients",
     "members",
+    "numbers",
     "same",
     "shown",
+    "wrong_derivatives",
 ]
+
+Function = Callable[..., Any]
+Transformed = Callable[[Function, "list[Any]"], "list[Any]"]
 
 # Stands for an array that has no dense form, of which nothing is compared.
 OPAQUE = object()
@@ -183,3 +195,92 @@ def described(error: BaseException) -> str:
     """Return an exception as a message shows it: its class and the first line of its text."""
     text = str(error).partition("\n")[0]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+class WrongDerivatives(NamedTuple):
+    """Derivatives through a type that are not those of the dense computation.
+
+    Attributes
+    ----------
+    expected : NumPy arrays, as the dense computation gives them
+    found : those through the type, or what was raised in their place
+    place : of the first that differs
+    brief : in what it differs, in a line
+    lost : whether one is 0 everywhere that is not 0
+    """
+
+    expected: list[Any]
+    found: list[Any] | Exception
+    place: int = 0
+    brief: str = ""
+    lost: bool = False
+
+
+def wrong_derivatives(
+    transformed: Transformed,
+    made: Callable[[bool], Function],
+    instances: list[Any],
+    refusals: tuple[type[Exception], ...] = (),
+) -> WrongDerivatives | None:
+    """Compare what a transformation gives of a call on instances and on their dense form; None where they agree.
+
+    At a point without a derivative there is nothing to compare with: where the dense computation cannot be
+    differentiated, and where its derivative is not finite. No derivative is more exact than arguments and results are.
+
+    Parameters
+    ----------
+    transformed : gives the derivatives of a function as NumPy arrays
+    made : gives the call as a function of instances, made on their dense form or, with False, on themselves
+    instances : by whose floating-point fields it is differentiated
+    refusals : exceptions by which the type refuses
+    """
+    dense = made(True)
+    try:
+        expected = transformed(dense, instances)
+    except Exception:  # noqa: BLE001  # what plain tensors cannot do is not asked of the type
+        return None
+    if not any(np.any(np.isfinite(one)) for one in expected):
+        return None
+    try:
+        found = transformed(made(False), instances)
+    except refusals:
+        return None
+    except Exception as error:  # noqa: BLE001  # what a handler raises is what is looked for
+        return WrongDerivatives(expected, error)
+    pairs = [_finite(*pair) for pair in zip(found, expected, strict=True)]
+    wrong = _differing(pairs) and _differing(pairs, [*instances, *dense(*instances)])
+    # At a corner, such as the root of 0, the dense computation has 0 by convention.
+    if not wrong or not (any(np.any(right) for _, right in pairs) or all(np.all(np.isfinite(one)) for one, _ in pairs)):
+        return None
+    return WrongDerivatives(expected, found, *wrong[0], any(np.any(right) and not np.any(one) for one, right in pairs))
+
+
+def _differing(pairs: list[tuple[Any, Any]], given: Sequence[Any] = ()) -> list[tuple[int, str]]:
+    """Return which pairs differ, and in what."""
+    found = ((place, difference(*pair, given)) for place, pair in enumerate(pairs))
+    return [(place, one.brief) for place, one in found if one is not None]
+
+
+def _finite(found: Any, expected: Any) -> tuple[Any, Any]:
+    """Return two arrays, the first with the elements of the second where those are not finite."""
+    comparable = found.shape == expected.shape and not np.all(np.isfinite(expected))
+    return (np.where(np.isfinite(expected), found, expected) if comparable else found), expected
+
+
+def floating(function: Function) -> Function:
+    """Return a function without those of its results that have no derivative."""
+    return lambda *instances: [one for one in function(*instances) if is_floating(one)]
+
+
+def numbers(value: Any) -> list[Any]:
+    """Return the floating-point arrays of a container as NumPy arrays of their own."""
+    arrays = [one for one in arrays_of(value) if is_floating(one)]
+    return [np.array(one.detach().numpy() if isinstance(one, Tensor) else one) for one in arrays]
+
+
+def gradients(function: Function, instances: list[Any]) -> list[Any]:
+    """Return the gradients of a weighted sum of what a function gives: of each floating-point array in instances."""
+    output, pull = vjp(floating(function), *instances)
+    # The weights tell the elements apart, and the results of one shape.
+    weights = [np.linspace(0.5, 1.5, y.size).reshape(y.shape) + place / 8 for place, y in enumerate(output)]
+    return numbers(pull([weight.astype(y.dtype) for weight, y in zip(weights, output, strict=True)]))

@@ -6,8 +6,8 @@ form. A handler that leaves dispatchkit, with NumPy inside, cuts the gradient an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import starmap
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,18 @@ from dispatchkit.errors import TransformError
 from dispatchkit.func import jvp, vjp, vmap
 from dispatchkit.func.containers import arrays_of, is_floating, mapped
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.tensor import Tensor
 from dispatchkit.testing.calls import Call
-from dispatchkit.testing.differences import close, described, exactness, members, shown
+from dispatchkit.testing.differences import (
+    Function,
+    Transformed,
+    described,
+    floating,
+    gradients,
+    members,
+    numbers,
+    shown,
+    wrong_derivatives,
+)
 from dispatchkit.testing.examination import examination, fails
 from dispatchkit.testing.findings import Failure
 from dispatchkit.testing.invariants import comparable, is_determined
@@ -28,8 +37,6 @@ from dispatchkit.testing.subject import Subject
 
 __all__ = ["dense_gradient", "forward", "gradient", "second", "vmapped"]
 
-Function = Callable[..., Any]
-Transformed = Callable[[Function, "list[Any]"], "list[Any]"]
 ADVICE = "does it leave dispatchkit, with NumPy inside or detach?"
 
 
@@ -37,12 +44,12 @@ def gradient(subject: Subject, operation: Overridable) -> Iterator[Failure | Non
     """Gradients with respect to the fields are those of the dense computation."""
     if _differentiable(operation):
         for call in _differentiated(subject, operation):
-            yield _compared("gradient", subject, call, _gradients, ADVICE)
+            yield _compared("gradient", subject, call, gradients, ADVICE)
 
 
 def dense_gradient(subject: Subject, x: Any) -> Iterator[Failure | None]:
     """Gradients flow through the dense form, without which there is nothing to compare with."""
-    if _numbers(x):
+    if numbers(x):
         found = _dense_gradient(subject, x)
         text = f"to_dense() of a {subject.name}"
         yield None if found is None else Failure("gradient", "", text, f"{found} ({ADVICE})", "a derivative")
@@ -50,7 +57,7 @@ def dense_gradient(subject: Subject, x: Any) -> Iterator[Failure | None]:
 
 def _dense_gradient(subject: Subject, x: Any) -> str | None:
     try:
-        grads = _gradients(lambda one: [subject.dense(one)], [x])
+        grads = gradients(lambda one: [subject.dense(one)], [x])
     except Exception as error:  # noqa: BLE001  # what to_dense() of a traced instance raises is shown
         return described(error)
     return None if any(map(np.any, grads)) or not np.size(subject.array(x)) else "no derivative"
@@ -88,41 +95,18 @@ def _differentiated(subject: Subject, operation: Overridable) -> list[Call]:
 
 def _compared(name: str, subject: Subject, call: Call, transformed: Transformed, advice: str) -> Failure | None:
     """Compare what a transformation gives on instances and on their dense form."""
-    instances = _instances(subject, call)
-    try:
-        expected = transformed(_function(subject, call, dense=True), instances)
-    except Exception:  # noqa: BLE001  # what plain tensors cannot do is not asked of the type
+    # A Function without jvp refuses, as it should.
+    refusals = (*subject.refusals, NotImplementedError)
+    wrong = wrong_derivatives(transformed, partial(_function, subject, call), _instances(subject, call), refusals)
+    if wrong is None:
         return None
-    if not expected or not all(np.all(np.isfinite(one)) for one in expected):
-        return None  # at a point without a derivative there is nothing to compare with
-    try:
-        found = transformed(_function(subject, call, dense=False), instances)
-    except subject.refusals:
-        return None
-    except NotImplementedError:
-        return None  # a Function without jvp refuses, as it should
-    except Exception as error:  # noqa: BLE001  # what a handler raises is what is looked for
-        note = f" ({advice})" if isinstance(error, TransformError) else ""
-        text, raised = call.text(subject), described(error) + note
-        return Failure(name, call.operation.qualified_name, text, raised, "no exception", made=call)
-    pairs = list(zip(found, expected, strict=True))
-    if all(starmap(close, pairs)):
-        return None
-    eps = exactness(call.given(subject))
-    if all(close(one, other, eps) for one, other in pairs):
-        return None
-    if not any(map(np.any, expected)) and not all(np.all(np.isfinite(one)) for one in found):
-        return None  # at a corner, such as the root of 0, the dense computation has 0 by convention
-    lost = any(np.any(other) and not np.any(one) for one, other in pairs)
-    note = f" ({advice})" if lost else ""
-    return Failure(
-        name,
-        call.operation.qualified_name,
-        call.text(subject),
-        ", ".join(map(shown, found)) + note,
-        ", ".join(map(shown, expected)),
-        made=call,
-    )
+    if isinstance(wrong.found, Exception):
+        hinted, found, expected = isinstance(wrong.found, TransformError), described(wrong.found), "no exception"
+    else:
+        hinted = wrong.lost
+        found, expected = (", ".join(map(shown, one)) for one in (wrong.found, wrong.expected))
+    found += f" ({advice})" if hinted else ""
+    return Failure(name, call.operation.qualified_name, call.text(subject), found, expected, made=call)
 
 
 def _instances(subject: Subject, call: Call) -> list[Any]:
@@ -131,7 +115,7 @@ def _instances(subject: Subject, call: Call) -> list[Any]:
     return [value for value in values if isinstance(value, subject.cls)]
 
 
-def _function(subject: Subject, call: Call, *, dense: bool) -> Function:
+def _function(subject: Subject, call: Call, dense: bool) -> Function:
     """Return a call as a function of its instances that gives plain floating-point tensors."""
     args, kwargs = call.make(subject)
 
@@ -151,32 +135,12 @@ def _function(subject: Subject, call: Call, *, dense: bool) -> Function:
     return function
 
 
-def _floating(function: Function) -> Function:
-    """Return a function without those of its results that have no derivative."""
-
-    def floating(*instances: Any) -> Any:
-        return [one for one in function(*instances) if is_floating(one)]
-
-    return floating
-
-
-def _numbers(value: Any) -> list[Any]:
-    arrays = [one for one in arrays_of(value) if is_floating(one)]
-    return [np.array(one.detach().numpy() if isinstance(one, Tensor) else one) for one in arrays]
-
-
-def _gradients(function: Function, instances: list[Any]) -> list[Any]:
-    output, pull = vjp(_floating(function), *instances)
-    rng = np.random.default_rng(1)
-    return _numbers(pull([xp.asarray(rng.uniform(0.5, 1.5, y.shape), dtype=y.dtype) for y in output]))
-
-
 def _second_derivatives(function: Function, instances: list[Any]) -> list[Any]:
     def first(*own: Any) -> Any:
-        output, pull = vjp(_floating(function), *own)
+        output, pull = vjp(floating(function), *own)
         return [one for one in arrays_of(list(pull([y * 0 + 1.5 for y in output]))) if is_floating(one)]
 
-    return _gradients(first, instances)
+    return gradients(first, instances)
 
 
 def _tangents(function: Function, instances: list[Any]) -> list[Any]:
@@ -185,10 +149,10 @@ def _tangents(function: Function, instances: list[Any]) -> list[Any]:
     def tangent(x: Any) -> Any:
         return xp.asarray(rng.uniform(0.5, 1.5, x.shape), dtype=x.dtype) if is_floating(x) else x
 
-    if not _numbers(instances):
+    if not numbers(instances):
         return []
-    _, tangents = jvp(_floating(function), tuple(instances), tuple(mapped(tangent, instances)))
-    return _numbers(tangents)
+    _, tangents = jvp(floating(function), tuple(instances), tuple(mapped(tangent, instances)))
+    return numbers(tangents)
 
 
 def _batches(function: Function, instances: list[Any]) -> list[Any]:

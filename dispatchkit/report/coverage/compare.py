@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from dispatchkit.autograd import enable_grad, grad
 from dispatchkit.declare.wrapping import wrapped
-from dispatchkit.func.containers import is_floating, with_floats, with_variables
+from dispatchkit.func.containers import with_floats
 from dispatchkit.graph.storage import vertex_of
-from dispatchkit.ops import asarray, multiply, real
-from dispatchkit.ops import sum as sum_of
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.report.coverage.operands import Call, Operand
 from dispatchkit.tensor import Tensor
-from dispatchkit.testing.differences import OPAQUE, arrayed, difference, members
+from dispatchkit.testing.differences import (
+    OPAQUE,
+    Function,
+    described,
+    difference,
+    gradients,
+    members,
+    numbers,
+    wrong_derivatives,
+)
 from dispatchkit.testing.invariants import determined
 from dispatchkit.tree import with_members
 
@@ -61,100 +67,39 @@ def mismatch(operation: Overridable, got: Any, want: Any, *, values: bool = True
     return None if found is None else (BUCKET_OF[found.aspect], found.brief)
 
 
-def gradient_mismatch(call: Call, answer: Callable[..., Any]) -> str:
+def gradient_mismatch(call: Call) -> str:
     """Return how derivatives through a type differ from those of the dense computation; "" where they agree.
 
-    Floating tensors and numbers in the fields of the arrays are what is differentiated by. Where the dense computation
-    has no derivative, or one that is NaN, there is nothing to compare.
-
-    Parameters
-    ----------
-    call : to differentiate
-    answer : makes the call with given arguments
+    Floating tensors and numbers in the fields of the arrays are what is differentiated by.
     """
     protocol = call.operation.protocol
-    with enable_grad():
-        try:
-            reference = _gradients(call, lambda args, kwargs: call.operation.function(*args, **kwargs), protocol, True)
-        except Exception:  # noqa: BLE001  # what cannot be differentiated densely is nothing to compare with
-            return ""
-        if reference is None or not any(g is not None for g in reference[1]):
-            return ""
-        try:
-            own = _gradients(call, answer, protocol, False)
-        except Exception as error:  # noqa: BLE001  # whatever a rule raises is what is reported
-            return f"{type(error).__name__}: {error}".splitlines()[0]
-    outputs, wanted = reference
-    for place, (got, want) in enumerate(zip([None] * len(wanted) if own is None else own[1], wanted, strict=True)):
-        if want is None or np.all(np.isnan(want)):
-            continue
-        if got is None:
-            if np.any(want):
-                return f"no gradient flows to {_name(call, place)}"
-            continue
-        if got.shape == want.shape:
-            got = np.where(np.isnan(want), want, got)
-        found = difference(got, want, outputs)
-        if found is not None:
-            return f"gradient of {_name(call, place)}: {found.brief}"
-    return ""
+    operands = [one for one in call.operands() if protocol.types.participates(one.cls)]
+    values = [one.make() for one in operands]
+    wrong = wrong_derivatives(gradients, partial(_function, call), values)
+    if wrong is None:
+        return ""
+    if isinstance(wrong.found, Exception):
+        return described(wrong.found)
+    names = [one.text for one, value in zip(operands, values, strict=True) for _ in numbers(with_floats(value))]
+    if np.any(wrong.expected[wrong.place]) and not np.any(wrong.found[wrong.place]):
+        return f"no gradient flows to {names[wrong.place]}"
+    return f"gradient of {names[wrong.place]}: {wrong.brief}"
 
 
-def _name(call: Call, place: int) -> str:
-    """Return the argument to which a leaf belongs."""
-    counted = [operand.text for operand in call.operands() for _ in _leaves_of(operand)[1]]
-    return counted[place]
+def _function(call: Call, dense: bool) -> Function:
+    """Return a call as a function of its arrays that gives plain tensors."""
+    protocol = call.operation.protocol
 
+    def function(*arrays: Any) -> list[Any]:
+        given = iter(arrays)
 
-def _leaves_of(operand: Operand) -> tuple[Any, list[Tensor]]:
-    """Return an argument in which floating tensors and numbers are leaves that require a gradient, and those."""
-    leaves: list[Tensor] = []
+        def filled(operand: Operand) -> Any:
+            if not protocol.types.participates(operand.cls):
+                return operand.make()
+            return densified(protocol, next(given)) if dense else next(given)
 
-    def leaf(value: Any) -> Any:
-        if isinstance(value, Tensor):
-            if not is_floating(value):
-                return value
-            made: Any = value.detach()
-        elif type(value) in (float, complex):
-            made = asarray(value)
-        else:
-            return value
-        leaves.append(made.requires_grad_())
-        return made
+        args, kwargs = call.arguments(filled)
+        result = densified(protocol, call.operation.function(*args, **kwargs))
+        return [one for one in members(determined(call.operation, result, result)[0]) if isinstance(one, Tensor)]
 
-    value = operand.make()
-    if isinstance(value, (float, complex, np.ndarray)):
-        return value, []
-    return with_variables(leaf, with_floats(value)), leaves
-
-
-def _gradients(
-    call: Call, run: Callable[..., Any], protocol: Dispatcher, dense: bool
-) -> tuple[list[Tensor], list[Any]] | None:
-    """Return the results, and the gradient of their weighted sum for each leaf; None where no gradient flows at all."""
-    leaves: list[Tensor] = []
-
-    def tracked(operand: Operand) -> Any:
-        value, found = _leaves_of(operand)
-        leaves.extend(found)
-        return densified(protocol, value) if dense else value
-
-    args, kwargs = call.arguments(tracked)
-    dense = densified(protocol, run(args, kwargs))
-    total: Any = None
-    outputs: list[Tensor] = []
-    for y in members(determined(call.operation, dense, dense)[0]):
-        if not isinstance(y, Tensor) or not is_floating(y):
-            continue
-        outputs.append(y)
-        part = real(sum_of(multiply(y, _weights(y))))
-        total = part if total is None else total + part
-    if total is None or not total.requires_grad or not leaves:
-        return None
-    return outputs, [None if g is None else arrayed(g) for g in grad(total, leaves, allow_unused=True)]
-
-
-def _weights(y: Tensor) -> Any:
-    """Return weights that are the same for each result of a shape, and tell its elements apart."""
-    weights = np.linspace(0.5, 1.5, y.size).reshape(y.shape)
-    return weights.astype(np.float64)
+    return function

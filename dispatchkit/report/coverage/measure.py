@@ -177,7 +177,7 @@ def _fault(
     operation = call.operation
     comparable = all(_to_dense(protocol, operand) is not None for operand in call.operands())
     drawn = not is_determined(operation)
-    want, plain_after = call.on_plain()
+    want, plain_after = call.on_plain
     try:
         got = densified(protocol, result)
         found = mismatch(operation, got, densified(protocol, want), values=comparable and not drawn)
@@ -188,7 +188,7 @@ def _fault(
     differentiable = getattr(operation, "differentiable", True) and not step.source.reference
     if found is not None or not comparable or drawn or not differentiable:
         return found
-    wrong = gradient_mismatch(call, lambda args, kwargs: _attempt(protocol, call, args, kwargs, [])[0])
+    wrong = gradient_mismatch(call)
     return ("wrong gradient", wrong) if wrong else None
 
 

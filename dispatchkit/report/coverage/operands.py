@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -132,7 +132,7 @@ class Call:
         self.arguments(found.append)
         return found
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The call as readers see it."""
         words = [_shown(arg) for arg in self.args] + [f"{k}={_shown(v)}" for k, v in self.kwargs.items()]
@@ -145,15 +145,16 @@ class Call:
         others = [one.cls for one in self.operands() if not one.own and one.cls is not protocol.types.base]
         return any(map(protocol.types.participates, others))
 
+    @cached_property
     def on_plain(self) -> Any:
-        """Return result and arguments of the same call on plain tensors."""
+        """Result and arguments of the same call on plain tensors, computed at the first request."""
         args, kwargs = self.arguments(lambda operand: operand.plain())
         return self.operation.function(*args, **kwargs), (args, kwargs)
 
     def is_valid(self) -> bool:
         """Return whether plain tensors take the call."""
         try:
-            self.on_plain()
+            _ = self.on_plain
         except Exception:  # noqa: BLE001  # whatever a guessed argument meets shows that the guess was wrong
             return False
         return True
