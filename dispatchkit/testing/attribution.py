@@ -115,7 +115,5 @@ def _first(subject: Subject, group: list[Failure], rank: dict[str, int]) -> Fail
 def _size(subject: Subject, failure: Failure) -> tuple[int, int]:
     if not isinstance(failure.made, Call):
         return (0, len(failure.call))
-    args, kwargs = failure.made.make(subject)
-    values = [value for _, value in failure.made.operation.parameters.values(args, kwargs)]
-    sizes = [int(np.prod(getattr(value, "shape", ()), dtype=int)) for value in values]
+    sizes = [int(np.prod(getattr(value, "shape", ()), dtype=int)) for value in failure.made.given(subject)]
     return (sum(sizes) if all(sizes) else sys.maxsize, len(failure.call))  # one without elements shows little

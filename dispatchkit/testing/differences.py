@@ -216,45 +216,6 @@ class WrongDerivatives(NamedTuple):
     lost: bool = False
 
 
-def wrong_derivatives(
-    transformed: Transformed,
-    made: Callable[[bool], Function],
-    instances: list[Any],
-    refusals: tuple[type[Exception], ...] = (),
-) -> WrongDerivatives | None:
-    """Compare what a transformation gives of a call on instances and on their dense form; None where they agree.
-
-    At a point without a derivative there is nothing to compare with: where the dense computation cannot be
-    differentiated, and where its derivative is not finite. No derivative is more exact than arguments and results are.
-
-    Parameters
-    ----------
-    transformed : gives the derivatives of a function as NumPy arrays
-    made : gives the call as a function of instances, made on their dense form or, with False, on themselves
-    instances : by whose floating-point fields it is differentiated
-    refusals : exceptions by which the type refuses
-    """
-    dense = made(True)
-    try:
-        expected = transformed(dense, instances)
-    except Exception:  # noqa: BLE001  # what plain tensors cannot do is not asked of the type
-        return None
-    if not any(np.any(np.isfinite(one)) for one in expected):
-        return None
-    try:
-        found = transformed(made(False), instances)
-    except refusals:
-        return None
-    except Exception as error:  # noqa: BLE001  # what a handler raises is what is looked for
-        return WrongDerivatives(expected, error)
-    pairs = [_finite(*pair) for pair in zip(found, expected, strict=True)]
-    wrong = _differing(pairs) and _differing(pairs, [*instances, *dense(*instances)])
-    # At a corner, such as the root of 0, the dense computation has 0 by convention.
-    if not wrong or not (any(np.any(right) for _, right in pairs) or all(np.all(np.isfinite(one)) for one, _ in pairs)):
-        return None
-    return WrongDerivatives(expected, found, *wrong[0], any(np.any(right) and not np.any(one) for one, right in pairs))
-
-
 def _differing(pairs: list[tuple[Any, Any]], given: Sequence[Any] = ()) -> list[tuple[int, str]]:
     """Return which pairs differ, and in what."""
     found = ((place, difference(*pair, given)) for place, pair in enumerate(pairs))
@@ -284,3 +245,42 @@ def gradients(function: Function, instances: list[Any]) -> list[Any]:
     # The weights tell the elements apart, and the results of one shape.
     weights = [np.linspace(0.5, 1.5, y.size).reshape(y.shape) + place / 8 for place, y in enumerate(output)]
     return numbers(pull([weight.astype(y.dtype) for weight, y in zip(weights, output, strict=True)]))
+
+
+def wrong_derivatives(
+    made: Callable[[bool], Function],
+    instances: list[Any],
+    transformed: Transformed = gradients,
+    refusals: tuple[type[Exception], ...] = (),
+) -> WrongDerivatives | None:
+    """Compare what a transformation gives of a call on instances and on their dense form; None where they agree.
+
+    At a point without a derivative there is nothing to compare with: where the dense computation cannot be
+    differentiated, and where its derivative is not finite. No derivative is more exact than arguments and results are.
+
+    Parameters
+    ----------
+    made : gives the call as a function of instances, made on their dense form or, with False, on themselves
+    instances : by whose floating-point fields it is differentiated
+    transformed : gives the derivatives of a function as NumPy arrays
+    refusals : exceptions by which the type refuses
+    """
+    dense = made(True)
+    try:
+        expected = transformed(dense, instances)
+    except Exception:  # noqa: BLE001  # what plain tensors cannot do is not asked of the type
+        return None
+    if not any(np.any(np.isfinite(one)) for one in expected):
+        return None
+    try:
+        found = transformed(made(False), instances)
+    except refusals:
+        return None
+    except Exception as error:  # noqa: BLE001  # what a handler raises is what is looked for
+        return WrongDerivatives(expected, error)
+    pairs = [_finite(*pair) for pair in zip(found, expected, strict=True)]
+    wrong = _differing(pairs) and _differing(pairs, [*instances, *dense(*instances)])
+    # At a corner, such as the root of 0, the dense computation has 0 by convention.
+    if not wrong or not (any(np.any(right) for _, right in pairs) or all(np.all(np.isfinite(one)) for one, _ in pairs)):
+        return None
+    return WrongDerivatives(expected, found, *wrong[0], any(np.any(right) and not np.any(one) for one, right in pairs))

@@ -97,7 +97,8 @@ def _compared(name: str, subject: Subject, call: Call, transformed: Transformed,
     """Compare what a transformation gives on instances and on their dense form."""
     # A Function without jvp refuses, as it should.
     refusals = (*subject.refusals, NotImplementedError)
-    wrong = wrong_derivatives(transformed, partial(_function, subject, call), _instances(subject, call), refusals)
+    instances = [value for value in call.given(subject) if isinstance(value, subject.cls)]
+    wrong = wrong_derivatives(partial(_function, subject, call), instances, transformed, refusals)
     if wrong is None:
         return None
     if isinstance(wrong.found, Exception):
@@ -107,12 +108,6 @@ def _compared(name: str, subject: Subject, call: Call, transformed: Transformed,
         found, expected = (", ".join(map(shown, one)) for one in (wrong.found, wrong.expected))
     found += f" ({advice})" if hinted else ""
     return Failure(name, call.operation.qualified_name, call.text(subject), found, expected, made=call)
-
-
-def _instances(subject: Subject, call: Call) -> list[Any]:
-    args, kwargs = call.make(subject)
-    values = [value for _, value in call.operation.parameters.values(args, kwargs)]
-    return [value for value in values if isinstance(value, subject.cls)]
 
 
 def _function(subject: Subject, call: Call, dense: bool) -> Function:

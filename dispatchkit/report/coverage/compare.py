@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,16 +14,7 @@ from dispatchkit.graph.storage import vertex_of
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.report.coverage.operands import Call, Operand
 from dispatchkit.tensor import Tensor
-from dispatchkit.testing.differences import (
-    OPAQUE,
-    Function,
-    described,
-    difference,
-    gradients,
-    members,
-    numbers,
-    wrong_derivatives,
-)
+from dispatchkit.testing.differences import OPAQUE, described, difference, members, numbers, wrong_derivatives
 from dispatchkit.testing.invariants import determined
 from dispatchkit.tree import with_members
 
@@ -75,7 +67,7 @@ def gradient_mismatch(call: Call) -> str:
     protocol = call.operation.protocol
     operands = [one for one in call.operands() if protocol.types.participates(one.cls)]
     values = [one.make() for one in operands]
-    wrong = wrong_derivatives(gradients, partial(_function, call), values)
+    wrong = wrong_derivatives(partial(_function, call), values)
     if wrong is None:
         return ""
     if isinstance(wrong.found, Exception):
@@ -86,7 +78,7 @@ def gradient_mismatch(call: Call) -> str:
     return f"gradient of {names[wrong.place]}: {wrong.brief}"
 
 
-def _function(call: Call, dense: bool) -> Function:
+def _function(call: Call, dense: bool) -> Callable[..., list[Any]]:
     """Return a call as a function of its arrays that gives plain tensors."""
     protocol = call.operation.protocol
 
