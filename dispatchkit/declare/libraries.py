@@ -191,11 +191,13 @@ def first_array(value: Any) -> Any:
     if not tensor_protocol.types.participates(type(value)):
         return value if is_raw(value) else None
     try:
-        names = tensor_protocol.types.fields_of(value)
+        names = tensor_protocol.types.field_names(type(value))
     except RegistrationError:
         return None
-    found = (first_array(getattr(value, name)) for name in names)
-    return next((array for array in found if array is not None), None)
+    # A property may compute what nobody has asked for; what it computes from is among the instance's attributes.
+    stored = [name for name in names if not isinstance(getattr(type(value), name, None), property)]
+    held = [getattr(value, name, None) for name in stored] or list(getattr(value, "__dict__", {}).values())
+    return next((array for array in map(first_array, held) if array is not None), None)
 
 
 surroundings.append(making_like)

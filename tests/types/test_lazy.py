@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.backends.arrays import foreign
 from dispatchkit.types import LazyTensor, lazy
 
 N = 3 * lazy.SMALL + 17
@@ -115,6 +116,17 @@ def test_a_chain_is_not_written_over_its_operands() -> None:
     with pytest.raises(ValueError, match=r"^LazyTensor\.evaluate: out overlaps the memory of an operand; give other"):
         y.evaluate(out=a)
     np.testing.assert_array_equal(a, A)
+
+
+def test_a_chain_stays_recorded_in_a_program_that_has_arrays_of_other_libraries() -> None:
+    library = pytest.importorskip("array_api_strict")
+    y = LazyTensor(A) * LazyTensor(B) + 1
+    try:
+        assert (dk.asarray(library.ones(2)) + 1).sum().item() == 4
+        y.evaluate(out=np.empty_like(A))
+    finally:
+        foreign.clear()
+    assert y.recorded == 2
 
 
 def test_small_arrays_are_computed_at_once() -> None:
