@@ -6,6 +6,7 @@ function is reported once, and not by every operator and method that views it.
 
 from __future__ import annotations
 
+import copy
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -28,7 +29,7 @@ from dispatchkit.testing.subject import Subject
 __all__ = ["inplace", "methods", "operators", "reflected", "repeat", "repeatable"]
 
 TURNS = range(1, 7)  # each with other elements of the instances
-TRIES = 20
+TRIES = 100
 
 
 def repeat(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
@@ -66,13 +67,14 @@ def _with_other_elements(subject: Subject, call: Call) -> Failure | None:
 
 def _where_others_stood(subject: Subject, call: Call, places: set[int]) -> tuple[Any, Any]:
     """Return arguments of a call with an instance where an earlier one stood, if Python gives that memory out again."""
+    args, kwargs = call.make(subject)
     held = []
     for _ in range(TRIES):
-        args, kwargs = call.make(subject)
         own = {id(one) for one in args if isinstance(one, subject.cls)}
-        if not places or not places.isdisjoint(own):
+        if not own or not places or not places.isdisjoint(own):
             break
-        held.append(args)
+        held.append(args)  # so that the next ones stand elsewhere
+        args = tuple(copy.copy(one) if isinstance(one, subject.cls) else one for one in args)
     places |= own
     return args, kwargs
 
