@@ -71,12 +71,21 @@ def test_a_planted_fault_is_caught_by_a_check_that_names_it_and_its_program_runs
         shows_the_fault(failure)
 
 
+def fails_again(failure: Failure) -> bool:
+    """Run the program of a failure, and return whether it fails the check again."""
+    try:
+        exec(failure.program, {})  # noqa: S102  # that it runs is what is tested
+    except ConformanceError:
+        return True
+    return False
+
+
 def shows_the_fault(failure: Failure) -> None:
     """Run the program of a failure: it fails the check again, or gives the two results that differ."""
     names: dict[str, Any] = {}
     if "check_type(" in failure.program:
-        with pytest.raises(ConformanceError):
-            exec(failure.program, names)  # noqa: S102  # that it runs is what is tested
+        # What keeps results by id is wrong where Python gives that memory out again, which not every run does.
+        assert any(fails_again(failure) for _ in range(20 if failure.check == "repeat" else 1))
         return
     refused = {"raises": failure.found, "refusals": failure.expected}.get(failure.check, "")
     try:
