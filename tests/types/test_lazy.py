@@ -69,6 +69,7 @@ def test_dtypes_are_those_of_numpy(left: str, right: Any) -> None:
 @pytest.mark.parametrize("name", ["sum", "max", "min", "any", "all"])
 def test_reductions_at_the_end_of_a_chain_make_no_array_of_its_elements(name: str) -> None:
     a, b = LazyTensor(A), LazyTensor(B)
+    getattr(dk, name)((a - b) ** 2)  # compiles what the first call compiles
     tracemalloc.start()
     try:
         found = getattr(dk, name)((a - b) ** 2)
