@@ -88,4 +88,4 @@ def holds(condition: Any, *, traced: bool = False) -> bool:
     if is_traced(condition):
         return traced
     # On a device, one boolean comes to main memory, rather than the array.
-    return bool(np.all(condition) if isinstance(condition, np.ndarray) else namespace_of(condition).all(condition))
+    return bool(namespace_of(condition).all(condition))

@@ -1,15 +1,17 @@
-"""Operations as people name them: functions, names, and kinds for all that are of the kind."""
+"""Operations as people name them: functions, names, and kinds for all that are of the kind; work on all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import gc
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Named", "declared_operations", "operations_of"]
+__all__ = ["Named", "declared_operations", "operations_of", "without_collection"]
 
 # A function, its name, or a kind; or several of them.
 Named: TypeAlias = "str | Kind | Callable[..., Any] | Iterable[str | Kind | Callable[..., Any]]"
@@ -51,3 +53,15 @@ def declared_operations(protocol: DispatchProtocol, cls: type, name: str, more: 
         if record.declaration is not None:
             found.update(operations_of(protocol, getattr(record.declaration, name), name))
     return found
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Pause the garbage collector, which would look again and again at predictions, of which nearly all are kept."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()

@@ -104,7 +104,7 @@ def _compared(name: str, subject: Subject, call: Call, transformed: Transformed,
     if isinstance(wrong.found, Exception):
         hinted, found, expected = isinstance(wrong.found, TransformError), described(wrong.found), "no exception"
     else:
-        hinted = wrong.lost
+        hinted = any(map(wrong.lost, range(len(wrong.found))))
         found, expected = (", ".join(map(shown, one)) for one in (wrong.found, wrong.expected))
     found += f" ({advice})" if hinted else ""
     return Failure(name, call.operation.qualified_name, call.text(subject), found, expected, made=call)

@@ -39,7 +39,7 @@ def test_equal_derivatives_are_not_reported(own: Function) -> None:
 def test_a_difference_is_found_wherever_the_dense_derivative_is_finite(elements: Any, brief: str) -> None:
     found = compared(dk.sqrt, lambda x: 2 * dk.sqrt(x), *elements)
     assert found is not None
-    assert (found.place, found.brief, found.lost) == (0, brief, False)
+    assert (found.place, found.brief, found.lost(0)) == (0, brief, False)
 
 
 def test_nothing_is_compared_where_no_element_has_a_derivative() -> None:
@@ -49,7 +49,7 @@ def test_nothing_is_compared_where_no_element_has_a_derivative() -> None:
 def test_a_derivative_that_is_cut_off_is_lost() -> None:
     found = compared(dk.exp, lambda x: dk.exp(x.detach()) + 0 * x, 0.0, 1.0)
     assert found is not None
-    assert found.lost
+    assert found.lost(0)
     np.testing.assert_array_equal(found.found, [[0.0, 0.0]])
     np.testing.assert_allclose(found.expected, [[0.5, 1.5 * np.e]], rtol=1e-15)
 

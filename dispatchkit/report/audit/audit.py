@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +30,7 @@ from dispatchkit.report.audit.pairs import Call, Chains, Decision, Pair, calls_o
 from dispatchkit.report.audit.picture import matrix_svg
 from dispatchkit.report.audit.tables import audit_document
 from dispatchkit.report.audit.unreachable import Reach
-from dispatchkit.report.operations import Named, operations_of
+from dispatchkit.report.operations import Named, operations_of, without_collection
 
 __all__ = ["Audit", "audit"]
 
@@ -204,7 +202,7 @@ def audit(
     listed = [types] if isinstance(types, type) else list(dict.fromkeys(types))
     _check(listed, protocol)
     chosen = list(protocol.operations.values()) if operations is None else operations_of(protocol, operations, "audit")
-    with _uncollected():
+    with without_collection():
         return _audited(listed, chosen, protocol)
 
 
@@ -228,18 +226,6 @@ def _audited(listed: Sequence[type], chosen: Sequence[Overridable], protocol: Di
     worst = {kind: place for place, kind in enumerate(KINDS)}
     ordered = sorted(grouped(findings), key=lambda finding: worst[finding.kind])
     return Audit(tuple(names.values()), tuple(pairs), tuple(ordered))
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Do not look for garbage: nearly all that an audit makes is kept until it is done."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _check(types: Sequence[Any], protocol: DispatchProtocol) -> None:

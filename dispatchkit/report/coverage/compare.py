@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from dispatchkit.declare.wrapping import wrapped
 from dispatchkit.func.containers import with_floats
 from dispatchkit.graph.storage import vertex_of
@@ -73,7 +71,7 @@ def gradient_mismatch(call: Call) -> str:
     if isinstance(wrong.found, Exception):
         return described(wrong.found)
     names = [one.text for one, value in zip(operands, values, strict=True) for _ in numbers(with_floats(value))]
-    if np.any(wrong.expected[wrong.place]) and not np.any(wrong.found[wrong.place]):
+    if wrong.lost(wrong.place):
         return f"no gradient flows to {names[wrong.place]}"
     return f"gradient of {names[wrong.place]}: {wrong.brief}"
 

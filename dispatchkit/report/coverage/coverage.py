@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, overload
 
@@ -31,7 +29,7 @@ from dispatchkit.report.coverage.rows import (
 )
 from dispatchkit.report.coverage.survey import Survey
 from dispatchkit.report.coverage.tables import matrix, report_document, share
-from dispatchkit.report.operations import Named
+from dispatchkit.report.operations import Named, without_collection
 from dispatchkit.testing.instances import is_strategy
 from dispatchkit.testing.progress import Progress
 
@@ -357,7 +355,7 @@ def coverage(
     memory = Memory()
     surveys = [Survey(protocol, one, closed, memory) for one in types]
     if samples is None:
-        with _uncollected():
+        with without_collection():
             reports = list(map(_dry, surveys))
     else:
         given = [samples] if is_strategy(samples) else list(samples)
@@ -369,18 +367,6 @@ def _dry(survey: Survey) -> Coverage:
     with measuring():
         rows = tuple(survey.row(operation) for operation in survey.protocol.operations.values())
     return Coverage(type_name(survey.cls), rows, survey=survey)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Pause the garbage collector, which would look again and again at predictions, of which all are kept."""
-    paused = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if paused:
-            gc.enable()
 
 
 def _measured(
