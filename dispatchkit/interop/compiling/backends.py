@@ -24,11 +24,13 @@ class Backend:
     ----------
     name : as `compile` takes it
     package : that has to be installed
+    writes : whether new elements are written to the memory of arrays, rather than new arrays taken over
     known : types of what goes in as it is
     """
 
     name: str
     package: str
+    writes = False
 
     def __init__(self) -> None:
         self.known: set[type] = set()
@@ -110,8 +112,10 @@ class Backend:
         """
         for tensor, array in zip(tensors, arrays, strict=True):
             held = tensor.array
-            if isinstance(held, np.ndarray) and (stays or held.ndim):
+            if isinstance(held, np.ndarray) and (stays or self.writes or held.ndim):
                 held[...] = self.to_numpy(array)
+            elif self.writes:
+                held.copy_(array)
             else:
                 tensor.array = array
         touch(*tensors)
@@ -163,6 +167,7 @@ class Torch(Backend):
     """`make_fx` and inductor."""
 
     name = package = "torch"
+    writes = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -199,15 +204,6 @@ class Torch(Backend):
 
     def is_unknown(self, value: Any) -> bool:
         return isinstance(value, (self.torch.SymInt, self.torch.SymFloat, self.torch.SymBool))
-
-    def put(self, tensors: Sequence[Any], arrays: Sequence[Any], stays: bool) -> None:
-        for tensor, array in zip(tensors, arrays, strict=True):
-            held = tensor.array
-            if isinstance(held, np.ndarray):
-                held[...] = self.to_numpy(array)
-            else:
-                held.copy_(array)
-        touch(*tensors)
 
 
 BACKENDS: dict[str, type[Backend]] = {"jax": Jax, "torch": Torch}
