@@ -352,7 +352,8 @@ def may_share_memory(first: Any, second: Any) -> bool:
     cls = type(first)
     if cls is type(second):
         if cls in _stored:
-            return _same_storage(first, second)
+            # Most are asked about right after one was made of the other: to compare storages takes longer.
+            return first._base is second or _same_storage(first, second)
         if cls is np.ndarray:
             return np.may_share_memory(first, second)
     if is_fixed(first) or is_fixed(second):

@@ -295,7 +295,11 @@ class ForeignNamespace:
         def to_shape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
             return reshape(x, tuple(shape), copy=copy)
 
-        return reshape if self.__name__ in ("torch", "jax.numpy") else to_shape
+        if self.__name__ != "torch":
+            return reshape if self.__name__ == "jax.numpy" else to_shape
+        from torch import reshape as own  # noqa: PLC0415  # optional dependency
+
+        return lambda x, shape, copy=None: own(x, shape) if copy is None else reshape(x, shape, copy=copy)
 
     @cached_property
     def permute_dims(self) -> Callable[..., Any]:

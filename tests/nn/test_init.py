@@ -189,7 +189,7 @@ def test_tensors_without_elements_stay() -> None:
             "eye_: only tensors with 2 dimensions are supported, found",
         ),
         (lambda: init.trunc_normal_(dk.zeros(2), std=0.0), ValueError, "trunc_normal_: std is positive and a below b"),
-        (lambda: init.normal_(dk.zeros(2), std=-1.0), ValueError, "std is not negative, found -1"),
+        (lambda: init.normal_(dk.zeros(2), std=-1.0), ValueError, "std must not be negative, found -1"),
         (lambda: init.ones_([1.0]), TypeError, "ones_: expected a tensor, found a list; fill the tensors inside it"),
     ],
 )

@@ -295,7 +295,9 @@ def from_dlpack(xp: Namespace, x: ArrayLike, /, *, device: Any = None, copy: boo
     if not hasattr(x, "__dlpack__"):
         raise AttributeError(f"{from_dlpack.__name__}: x must have __dlpack__, found a {type(x).__name__}; see asarray")
     if device is None and copy is None:
-        return np.from_dlpack(x)  # type: ignore[return-value]  # a raw array here
+        found = np.from_dlpack(x)
+        # NumPy 2.0 makes its own arrays read-only here.
+        return x.view() if type(x) is np.ndarray else found  # type: ignore[return-value]  # raw arrays
     return np.from_dlpack(x, device=device, copy=copy)  # type: ignore[return-value]
 
 

@@ -254,7 +254,7 @@ def linspace(
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     if num < 0:
-        raise ValueError(f"{linspace.__name__}: num is not negative, found {num}")
+        raise ValueError(f"{linspace.__name__}: num must not be negative, found {num}")
     if dtype is None:
         kinds = [dtype_of_scalar(value).kind for value in (start, stop)]
         dtype = default_dtype_of("c" if "c" in kinds else "f")

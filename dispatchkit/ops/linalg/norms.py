@@ -10,10 +10,10 @@ from dispatchkit.declare.decorators import linalg
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared.arrays import LINALG, floating, require_matrix
+from dispatchkit.ops.shared.axes import Axis, restored
 
 __all__ = ["matrix_norm", "norm", "vector_norm"]
 
-Axis: TypeAlias = int | tuple[int, ...] | None
 MatrixOrder: TypeAlias = float | Literal["fro", "nuc"]
 
 # No two elements have the same absolute value, so that the largest is one.
@@ -77,14 +77,6 @@ def vector_norm(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool
     return xp.sum(size**ord, axis=axis, keepdims=keepdims) ** (1 / ord)
 
 
-def _kept(xp: Namespace, y: Array, x: Array, axis: Axis, keepdims: bool) -> Array:
-    """Return a norm with the axes of the vectors in place, of length 1."""
-    if keepdims:
-        return y
-    axes = range(x.ndim) if axis is None else [i % x.ndim for i in (axis if isinstance(axis, tuple) else (axis,))]
-    return xp.reshape(y, tuple(1 if i in axes else length for i, length in enumerate(x.shape)))
-
-
 def _slope(xp: Namespace, y: Array, x: Array, axis: Axis, order: float) -> Array:
     """Return the gradient of each norm `y`, its axes kept."""
     if order == 2:
@@ -103,13 +95,13 @@ def _slope(xp: Namespace, y: Array, x: Array, axis: Axis, order: float) -> Array
 
 @vector_norm.def_vjp
 def vector_norm_vjp(xp, g, y, x, axis, keepdims, ord):
-    slope = _slope(xp, _kept(xp, y, x, axis, keepdims), x, axis, ord)
-    return _kept(xp, g, x, axis, keepdims) * slope
+    slope = _slope(xp, restored(xp, y, x.shape, axis, keepdims), x, axis, ord)
+    return restored(xp, g, x.shape, axis, keepdims) * slope
 
 
 @vector_norm.def_jvp
 def vector_norm_jvp(xp, t, y, x, axis, keepdims, ord):
-    slope = _slope(xp, _kept(xp, y, x, axis, keepdims), x, axis, ord)
+    slope = _slope(xp, restored(xp, y, x.shape, axis, keepdims), x, axis, ord)
     change = xp.real(xp.conj(slope) * t) if holds_complex(x) else slope * t
     return xp.sum(change, axis=axis, keepdims=keepdims)
 

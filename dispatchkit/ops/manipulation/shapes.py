@@ -63,7 +63,7 @@ def reshape(xp: Namespace, x: Array, /, shape: Shape, *, copy: bool | None = Non
     """
     if isinstance(shape, list):
         shape = tuple(shape)
-    return xp.reshape(x, shape, copy=copy)
+    return xp.reshape(x, shape) if copy is None else xp.reshape(x, shape, copy=copy)
 
 
 @manipulation(methods=("view",), varargs="shape", samples=[sample(draw(2, 3), (3, 2)), sample(draw(2, 3), (-1,))])

@@ -17,6 +17,7 @@ from dispatchkit.ops.creation.creation import shape_of
 from dispatchkit.ops.creation.dtypes import default_dtype_of
 from dispatchkit.ops.random.generator import Generator, source_of
 from dispatchkit.ops.shared.arguments import integer
+from dispatchkit.ops.shared.axes import normal_axis
 
 __all__ = ["bernoulli", "multinomial", "normal", "permutation", "randint", "uniform"]
 
@@ -123,7 +124,7 @@ def normal(
     (2, 3)
     """
     if std < 0:
-        raise ValueError(f"{normal.__name__}: std is not negative, found {std}")
+        raise ValueError(f"{normal.__name__}: std must not be negative, found {std}")
     numbers = drawn(xp, normal.__name__, source_of(generator).standard_normal, shape, dtype, device)
     return numbers * float(std) + float(mean)
 
@@ -214,7 +215,7 @@ def permutation(xp: Namespace, x: int | Array, /, *, axis: int = 0, generator: G
         return xp.asarray(source.permutation(x))
     if x.ndim == 0:
         raise ValueError(f"{permutation.__name__}: wants an array with axes, or an int; found shape ()")
-    order = xp.asarray(source.permutation(x.shape[axis]))
+    order = xp.asarray(source.permutation(x.shape[normal_axis(axis, x.ndim)]))
     return xp.take(x, order, axis=axis)
 
 

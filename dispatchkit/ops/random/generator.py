@@ -75,7 +75,7 @@ class Generator:
             The generator itself.
         """
         if seed is not None and operator.index(seed) < 0:
-            raise ValueError(f"Generator: a seed is not negative, found {seed}")
+            raise ValueError(f"Generator: a seed must not be negative, found {seed}")
         self._start(np.random.SeedSequence(seed))
         return self
 

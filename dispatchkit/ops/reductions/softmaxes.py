@@ -11,7 +11,7 @@ from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared.arrays import floating
-from dispatchkit.ops.shared.axes import Axis
+from dispatchkit.ops.shared.axes import Axis, normal_axes
 from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["log_softmax", "softmax"]
@@ -74,23 +74,27 @@ def softmax_jvp(xp, t, y, axis):
 def _centred(xp: Namespace, v: Any, y: Any, axis: Axis) -> Any:
     """Return the product with the derivative of softmax, a symmetric matrix."""
     if type(v) is type(y) is np.ndarray:
-        d = np.asarray(v * y)
-        np.subtract(v, xp.sum(d, axis=axis if y.ndim else (), keepdims=True), out=d)
+        if y.ndim and y.dtype.char in "fd" and axis in (-1, y.ndim - 1):
+            d = v - np.vecdot(v, y)[..., None]
+        else:
+            d = np.asarray(v * y)
+            np.subtract(v, xp.sum(d, axis=axis if y.ndim else (), keepdims=True), out=d)
         d *= y
         return d
     return y * (v - xp.sum(v * y, axis=axis if y.ndim else (), keepdims=True))
 
 
 def _summed(xp: Namespace, name: str, x: Any, axis: Axis) -> tuple[Any, Axis]:
-    """Return floating-point numbers, and the axes to sum along; a number has none.
+    """Return floating-point numbers, and the axes to sum along; an array without axes has none.
 
     Raises
     ------
     TypeError : for complex numbers, of which none is the largest
+    AxisError : if an axis of an array without axes is out of bounds
     """
     if holds_complex(x):
         raise TypeError(f"{name}: x must be of real numbers, found {x.dtype}")
-    return floating(xp, x), axis if x.ndim else ()
+    return floating(xp, x), axis if x.ndim else normal_axes(axis, 0, name)
 
 
 @operation(kind=kinds.function, namespace="dispatchkit", methods=("log_softmax",), samples=SAMPLES, real=True)

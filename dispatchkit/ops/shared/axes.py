@@ -17,6 +17,8 @@ Axis: TypeAlias = int | tuple[int, ...] | None
 def normal_axes(axis: Axis, ndim: int, name: str = "") -> tuple[int, ...]:
     """Return axes as non-negative numbers, all of them for None.
 
+    As in PyTorch, an array without axes has none along 0 and -1, which are not out of bounds.
+
     Parameters
     ----------
     axis : one, several or (None) all
@@ -32,6 +34,8 @@ def normal_axes(axis: Axis, ndim: int, name: str = "") -> tuple[int, ...]:
         return tuple(range(ndim))
     if type(axis) is int and -ndim <= axis < ndim:
         return (axis % ndim,)
+    if type(axis) is int and ndim == 0 and axis in (0, -1):
+        return ()
     found: tuple[int, ...] = normalize_axis_tuple(axis, ndim, name or None)
     return found
 
@@ -40,7 +44,8 @@ def normal_axis(axis: int, ndim: int, name: str = "") -> int:
     """Return one axis as a non-negative number."""
     if -ndim <= axis < ndim:
         return axis % ndim
-    return normal_axes(axis, ndim, name)[0]
+    found: int = normalize_axis_tuple(axis, ndim, name or None)[0]
+    return found
 
 
 def count(shape: tuple[int, ...], axis: Axis) -> int:
@@ -49,9 +54,7 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
     >>> count((2, 3), -1)
     3
     """
-    if axis is None:
-        return prod(shape)
-    return shape[axis] if isinstance(axis, int) else prod(shape[i] for i in axis)
+    return prod(shape[i] for i in normal_axes(axis, len(shape)))
 
 
 def restored(xp: Namespace, g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:

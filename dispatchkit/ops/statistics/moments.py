@@ -13,7 +13,7 @@ from dispatchkit.declare.decorators import reduction
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared.arrays import conjugate, floating
-from dispatchkit.ops.shared.axes import Axis, count, restored
+from dispatchkit.ops.shared.axes import Axis, count, normal_axes, restored
 
 __all__ = ["logsumexp", "std", "var"]
 
@@ -88,7 +88,8 @@ def std(xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.
     >>> dk.std(dk.asarray([1.0, 3.0]), correction=1)
     tensor(1.4142)
     """
-    return xp.sqrt(xp.var(x, axis=axis, correction=correction, keepdims=keepdims))
+    axes = normal_axes(axis, x.ndim, std.__name__)
+    return xp.sqrt(xp.var(x, axis=axes, correction=correction, keepdims=keepdims))
 
 
 @std.def_vjp

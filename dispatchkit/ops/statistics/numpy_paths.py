@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from dispatchkit.backends.sums import HALF, SINGLE, total
 from dispatchkit.declare.decorators import body_on_numpy
@@ -15,6 +17,9 @@ __all__ = ["DOUBLE_OF", "holds_nan", "squares"]
 
 # What the means of each kind of numbers are computed in where that is not their own dtype.
 DOUBLE_OF = dict.fromkeys("biu", np.dtype("float64"))
+# Elements of rows whose squares are summed by a product of vectors, and how many times the variance that the square of
+# a mean may be then.
+SHORTEST, LONGEST, FAR = 256, 1 << 16, 4
 _body_of_var, _body_of_std = body_on_numpy(var), body_on_numpy(std)
 
 
@@ -38,7 +43,32 @@ def squares(x: Any, mean: Any) -> Any:
 def _variance(x: Any, axis: Axis, correction: float, keepdims: bool) -> Any:
     whole = total(x, axis=axis, dtype=DOUBLE_OF.get(x.dtype.kind), keepdims=True)
     n = count(x.shape, axis)
-    return total(squares(x, whole / n), axis=axis, keepdims=keepdims) / max(n - correction, 0)
+    found = _sum_of_rows(x, whole / n, axis, n)
+    if found is None:
+        return total(squares(x, whole / n), axis=axis, keepdims=keepdims) / max(n - correction, 0)
+    return (found if keepdims else found.squeeze(axis)) / max(n - correction, 0)
+
+
+def _sum_of_rows(x: Any, mean: Any, axis: Axis, n: int) -> Any:
+    """Return the sums of the squared distances from means, from the squares of rows, which takes one pass.
+
+    None where the last axes that are summed are no rows, or the means are so far from 0 that digits would be lost.
+    """
+    if x.dtype.char not in "fd" or not x.flags.c_contiguous:
+        return None
+    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
+    lead = x.ndim
+    while lead and lead - 1 in axes:
+        lead -= 1
+    length = prod(x.shape[lead:])
+    if not SHORTEST <= length <= LONGEST:
+        return None
+    rows = x.reshape(*x.shape[:lead], length)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.vecdot(rows, rows).sum(axis=tuple(i for i in axes if i < lead), keepdims=True).reshape(mean.shape)
+        of_means = n * mean * mean
+        found -= of_means
+        return found if (of_means <= FAR * found).all() else None
 
 
 @var.def_numpy

@@ -15,7 +15,7 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.errors import TransformError
 from dispatchkit.ops.random.distributions import categories
-from dispatchkit.ops.shared.axes import normal_axis
+from dispatchkit.ops.shared.axes import normal_axes, normal_axis
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.overridable import Overridable
@@ -149,6 +149,8 @@ def _behind(axis: Any, shape: tuple[int, ...], operation: DeclaredOperation) -> 
         axis = operation.axes.none(operation.name, shape)
     several = isinstance(axis, Sequence)
     count = len(shape) + operation.axes.added * (len(axis) if several else 1)
+    if count == 0 and operation.kind is kinds.reduction:
+        return normal_axes(axis, 0, operation.name)
     found = [normal_axis(one, count, operation.name) + 1 for one in axis] if several else None
     return tuple(found) if found is not None else normal_axis(axis, count, operation.name) + 1
 
