@@ -37,10 +37,12 @@ __all__ = [
 ]
 
 # What array libraries raise for arguments they do not take; all else, such as lack of memory, is no mistake of a call.
-BACKEND_ERRORS = (TypeError, ValueError, IndexError, OverflowError, RuntimeError)
+BACKEND_ERRORS = (TypeError, ValueError, IndexError, OverflowError, RuntimeError, BufferError)
 REASON = "__dispatchkit_reason__"
 RAISED = "raised in "
 NUMBERS = frozenset("biufc")
+# Arguments that bodies check themselves: indices, and what conversions make arrays of.
+CHECKED_BY_BODY = (Form.INDEX, Form.LOOSE)
 DTYPES = [np.dtype(char).name for char in "?bhilBHILefdFD"]
 # What NumPy says, and the same in plain words.
 PLAIN = [
@@ -251,7 +253,7 @@ def numbers_only(operation: Declared, handler: Callable[..., Any], key: Key) -> 
 
     def of_any(*args: Any, **kwargs: Any) -> Any:
         for p, value in parameters.values(args, kwargs):
-            of_numpy = p.form is not Form.INDEX and isinstance(value, (np.ndarray, np.generic))
+            of_numpy = p.form not in CHECKED_BY_BODY and isinstance(value, (np.ndarray, np.generic))
             if of_numpy and value.dtype.kind not in NUMBERS:
                 kind = "array" if isinstance(value, np.ndarray) else "scalar"
                 found = f"NumPy {kind} of dtype {value.dtype}"

@@ -27,7 +27,6 @@ from dispatchkit.declare.declared import CREATING, LEAF, LIKE
 from dispatchkit.declare.docs import HELD, Facts, Gives, composed
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.operation import DeclaredOperation, define, define_numpy, store
-from dispatchkit.declare.rules import TABLES
 from dispatchkit.declare.samples import Content, Sample, elementwise_samples, reduction_samples
 from dispatchkit.declare.typing import Operation
 from dispatchkit.errors import RegistrationError
@@ -222,11 +221,11 @@ def _rebuild(entry: DeclaredOperation, state: dict[str, Any]) -> None:
         return
     changed = entry.changed
     for kind, rules in state["rules"].items():
-        for name, rule in rules.items():
+        for of, rule in rules.items():
             if callable(rule):
-                store(entry, kind, name, rule)
+                store(entry, kind, of, rule)
             else:
-                getattr(entry.derivative.rules, TABLES[kind])[name] = rule
+                entry.derivative.rules.partials[of[0]] = rule
     if state["numpy"] is not None:
         define_numpy(entry, state["numpy"])
     entry.rules_changed()

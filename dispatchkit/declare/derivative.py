@@ -8,7 +8,7 @@ from typing import Any
 from dispatchkit.backends.arrays import foreign, making_with, namespace_of
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.rules import Rules
-from dispatchkit.declare.vjp import VjpPlan, all_cotangents, pull_all
+from dispatchkit.declare.vjp import VjpPlan, all_cotangents
 from dispatchkit.declare.wrapping import spec_of, wrapped
 from dispatchkit.graph.node import CallNode, Node, Output
 from dispatchkit.protocol.overridable import Dispatcher
@@ -98,7 +98,7 @@ class Derivative:
         kwargs = node.keywords if isinstance(node, CallNode) else {}
         if isinstance(node, CallNode) and node.outputs is not None:
             g = all_cotangents(tensor_namespace, node, g)
-        return pull_all(self.parameters, self.plan.pulls, node, tensor_namespace, g, y, node.saved or (), kwargs)
+        return self.plan.pull_all(node, tensor_namespace, g, y, node.saved or (), kwargs)
 
     def _outputs_of(self, node: Node, y: Any) -> Any:
         """Return the output of a recorded call as a tensor of the graph."""

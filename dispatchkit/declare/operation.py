@@ -13,11 +13,11 @@ from dispatchkit.declare.compiled.default_implementations import default_impleme
 from dispatchkit.declare.compiled.entry_points import entry_point, operator_entry_point
 from dispatchkit.declare.declared import AROUND, Declared
 from dispatchkit.declare.layouts import is_cheap, layouts
-from dispatchkit.declare.rules import TABLES, Rule, RuleKind
+from dispatchkit.declare.rules import Rule, RuleKind
 from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.callers import make_function
-from dispatchkit.protocol.parameters import Key, flatten, signature_of
+from dispatchkit.protocol.parameters import Form, Key, flatten, signature_of
 
 __all__ = ["DeclaredOperation", "define", "define_numpy", "store"]
 
@@ -63,14 +63,10 @@ class DeclaredOperation(Declared):
 
 
 def define(entry: Declared, kind: RuleKind, rule: Any, /, *others: Any) -> Any:
-    """Store a derivative rule: for the only array argument or for the named one; or numbers, one for each argument."""
+    """Store a derivative rule: for the only array argument or for those that are named; or numbers, one for each."""
     names = [p.name for p in entry.parameters.arrays]
     if isinstance(rule, str):
-        if rule not in names:
-            raise RegistrationError(
-                f"def_{kind}: {entry.qualified_name} has no array parameter '{rule}'; it has {', '.join(names)}"
-            )
-        return partial(store, entry, kind, rule)
+        return partial(store, entry, kind, _named(entry, kind, (rule, *others)))
     if not names:
         raise RegistrationError(
             f"def_{kind}: {entry.qualified_name} has no array parameters; make them positional-only, or annotate them "
@@ -83,13 +79,31 @@ def define(entry: Declared, kind: RuleKind, rule: Any, /, *others: Any) -> Any:
             f"def_{kind}: {entry.qualified_name} has the array parameters {', '.join(names)}; name the one that the "
             f"rule is for: @{entry.name}.def_{kind}('{names[0]}')"
         )
-    return store(entry, kind, names[0], rule)
+    return store(entry, kind, (names[0],), rule)
 
 
-def store(entry: Declared, kind: RuleKind, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Store a derivative rule for the argument that is named."""
-    rule = Rule(kind, function, entry.qualified_name, entry.parameters)
-    getattr(entry.derivative.rules, TABLES[kind])[name] = rule
+def _named(entry: Declared, kind: RuleKind, given: tuple[Any, ...]) -> tuple[str, ...]:
+    """Return the names of the arguments that a rule is for: one, or all for a rule that gives all cotangents."""
+    names = [p.name for p in entry.parameters.arrays]
+    unknown = next((name for name in given if name not in names), None)
+    if unknown is not None:
+        raise RegistrationError(
+            f"def_{kind}: {entry.qualified_name} has no array parameter {unknown!r}; it has {', '.join(names)}"
+        )
+    of_all = (
+        kind == "vjp" and sorted(given) == sorted(names) and all(p.form is Form.ONE for p in entry.parameters.arrays)
+    )
+    if len(given) > 1 and not of_all:
+        raise RegistrationError(
+            f"def_{kind}: a rule of {entry.qualified_name} is for one argument, or def_vjp names all parameters, where "
+            f"each is of one array: {', '.join(names)}; found {', '.join(given)}"
+        )
+    return given
+
+
+def store(entry: Declared, kind: RuleKind, of: tuple[str, ...], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Store a derivative rule for the arguments that are named."""
+    entry.derivative.rules.add(Rule(kind, of, function, entry.qualified_name, entry.parameters))
     entry.derivative.trusted &= getattr(function, "__module__", "").partition(".")[0] == "dispatchkit"
     entry.rules_changed()
     return function

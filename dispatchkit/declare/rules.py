@@ -61,22 +61,25 @@ def make(__rule, __defaults, __conjugated):
 
 
 class Rule:
-    """A derivative rule for one argument of an operation.
+    """A derivative rule for one argument of an operation, or one that gives the cotangents of all.
 
     Attributes
     ----------
     kind : of rule
     function : the rule as it was declared
+    of : names of the array parameters that it is for
     names : what it names or, with ``*args`` or ``**kwargs``, all that it receives
     by_name : whether some arguments are passed to it by name
     """
 
-    def __init__(self, kind: RuleKind, function: Function, operation: str, parameters: Parameters) -> None:
+    def __init__(
+        self, kind: RuleKind, of: tuple[str, ...], function: Function, operation: str, parameters: Parameters
+    ) -> None:
         """Read a rule's signature.
 
         Parameters
         ----------
-        kind, function : the rule
+        kind, of, function : the rule
         operation : its operation's name, for messages
         parameters : of the operation
 
@@ -85,6 +88,7 @@ class Rule:
         RegistrationError : naming rule, operation, what is wrong and what a rule may name
         """
         self.kind = kind
+        self.of = of
         self.function = function
         self._own = parameters.signature
         title = f"{getattr(function, '__name__', repr(function))} cannot be the {kind} rule of {operation}"
@@ -102,7 +106,7 @@ class Rule:
 
     @cached_property
     def pull(self) -> Function:
-        """``pull(xp, g, y, *args, **kwargs)``: the cotangent of the argument."""
+        """``pull(xp, g, y, *args, **kwargs)``: the cotangent of the argument, or those of all."""
         return self._compiled(MULTIPLY if self.kind == "partial" else CALL, "g")
 
     @cached_property
@@ -198,17 +202,21 @@ class ArgumentRule:
     reads : names of the arguments whose values it needs, ``"y"`` for the output
     specs : names of the arguments of which it needs shape and dtype alone
     rule : that says so; None where the partial derivative is `factor` everywhere
+    place : of the argument among those whose cotangents the rule gives; None where it gives that of this one alone
     factor : the partial derivative where that is declared as a number
     """
 
     reads: frozenset[str] = frozenset()
     specs: frozenset[str] = frozenset()
     rule: Rule | None = None
+    place: int | None = None
     factor: complex | None = None
 
     def pull(self) -> Pull:
         """Return ``pull(xp, g, y, *args, **kwargs)``, which computes the cotangent of the argument."""
-        return _multiplying_by(self.factor) if self.rule is None else self.rule.pull
+        if self.rule is None:
+            return _multiplying_by(self.factor)
+        return self.rule.pull if self.place is None else _one_of(self.rule.pull, self.place)
 
 
 @dataclass(slots=True)
@@ -220,12 +228,25 @@ class Rules:
     vjps: dict[str, Rule] = field(default_factory=dict)
     jvps: dict[str, Rule] = field(default_factory=dict)
 
-    def declared(self) -> dict[RuleKind, dict[str, Any]]:
-        """Return the functions and numbers that the rules were declared by."""
+    def declared(self) -> dict[RuleKind, dict[tuple[str, ...], Any]]:
+        """Return the functions and numbers that the rules were declared by, by the names of the arguments."""
         return {
-            kind: {name: getattr(rule, "function", rule) for name, rule in getattr(self, place).items()}
+            kind: {getattr(rule, "of", (name,)): getattr(rule, "function", rule) for name, rule in table.items()}
             for kind, place in TABLES.items()
+            for table in [getattr(self, place)]
         }
+
+    def add(self, rule: Rule) -> None:
+        """Take a rule in the place of others for its arguments."""
+        table = getattr(self, TABLES[rule.kind])
+        for name in rule.of:
+            table.pop(name, None)  # so that the rules stay in the order of their declaration
+            table[name] = rule
+
+    def of_all(self) -> Rule | None:
+        """Return the rule that gives the cotangents of all arguments, None where each has its own."""
+        rules = list(self.vjps.values())
+        return rules[0] if rules and rules.count(rules[0]) == len(rules[0].of) > 1 else None
 
     def __bool__(self) -> bool:
         return bool(self.partials or self.transposes or self.vjps)
@@ -242,7 +263,14 @@ class Rules:
             return None
         if rule.kind == "transpose":
             return ArgumentRule(rule.names - {name}, rule.names & {name}, rule)
-        return ArgumentRule(rule.names, rule=rule)
+        return ArgumentRule(rule.names, rule=rule, place=rule.of.index(name) if len(rule.of) > 1 else None)
+
+
+def _one_of(pull: Pull, place: int) -> Pull:
+    def one(*args: Any, **kwargs: Any) -> Any:
+        return pull(*args, **kwargs)[place]
+
+    return one
 
 
 def _multiplying_by(factor: Any) -> Pull:

@@ -38,8 +38,8 @@ class Operation(Protocol[P, R_co]):
     def def_transpose(self, rule: Rule | str, /) -> Rule:
         """Declare the transpose of an operation that is linear in an argument."""
 
-    def def_vjp(self, rule: Rule | str, /) -> Rule:
-        """Declare the vector-Jacobian product for an argument."""
+    def def_vjp(self, rule: Rule | str, /, *others: str) -> Rule:
+        """Declare the vector-Jacobian product for an argument, or for all in the order of the names."""
 
     def def_jvp(self, rule: Rule | str, /) -> Rule:
         """Declare the Jacobian-vector product for an argument."""

@@ -20,7 +20,7 @@ from dispatchkit.graph.node import CallNode, Node
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.parameters import Form, Parameters
 
-__all__ = ["VjpPlan", "all_cotangents", "pull_all"]
+__all__ = ["VjpPlan", "all_cotangents"]
 
 Pull = Callable[..., Any]
 PullNode = Callable[[Any, Any], Sequence[Any]]
@@ -48,6 +48,7 @@ class VjpPlan:
         self.keeps_output = "y" in read
         self._needs: dict[tuple[bool, ...], tuple[bool, ...]] = {}
         self.saves_specs = bool(specs)
+        self._of_all = derivatives.of_all()
         self._name, self._parameters, self._rules, self._several = name, parameters, rules, several
 
     @cached_property
@@ -72,6 +73,8 @@ class VjpPlan:
     def pull_raw(self) -> PullNode:
         """What computes the raw cotangents of a node's inputs."""
         parameters, rules, keeps_output = self._parameters, self._rules, self.keeps_output
+        if self._of_all is not None:
+            return self._pull_call
         if parameters.unary and not self._several:
             partial = rules[0].rule if rules[0] is not None else None
             if partial is not None and partial.kind == "partial" and len(partial.names) == 1 and not partial.by_name:
@@ -89,7 +92,47 @@ class VjpPlan:
             return _leading(self.pulls[0], keeps_output)
         if parameters.positional > 1:
             return _arrays(parameters, self.pulls, keeps_output)
-        return _call(parameters, self.pulls, keeps_output)
+        return self._pull_call
+
+    def _pull_call(self, node: Node, g: Any) -> Sequence[Any]:
+        node.check_versions()
+        xp = namespace_of(next(one for one in g if one is not None) if type(g) is list else g)
+        if isinstance(node, CallNode) and node.outputs is not None:
+            g = all_cotangents(xp, node, g)
+        y = node.output if self.keeps_output else None
+        own = node.keywords if isinstance(node, CallNode) else {}
+        keywords = {name: raw_values(value) for name, value in own.items()}
+        return self.pull_all(node, xp, g, y, raw_values(node.saved), keywords)
+
+    def pull_all(
+        self, node: Node, xp: Any, g: Any, y: Any, saved: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> list[Any]:
+        """Return the cotangents of all edges of a call with any signature.
+
+        Parameters
+        ----------
+        node : recorded call
+        xp : namespace to compute with
+        g, y : cotangent and output, lists of them for several outputs
+        saved, kwargs : arguments of the call
+        """
+        arrays = self._parameters.arrays
+        if self._of_all is not None:
+            by_name = dict(zip(self._of_all.of, self._of_all.pull(xp, g, y, *saved, **kwargs), strict=True))
+            return [by_name[p.name] for p in arrays]
+        found: list[Any] = []
+        for p, pull in zip(arrays, self.pulls, strict=True):
+            if p.form is Form.INDEX:
+                continue
+            value = p.find(saved, kwargs)
+            count = 1 if p.form is Form.ONE else len(list(p.members(value)))
+            if all(edge is None for edge in node.edges[len(found) : len(found) + count]):
+                found += [None] * count
+                continue
+            grads = pull(xp, g, y, *saved, **kwargs)
+            several = p.form is Form.STAR or (p.form is not Form.ONE and isinstance(value, (list, tuple)))
+            found += grads if several else [grads]
+        return found
 
 
 def _without_rule(operation: str, name: str) -> Pull:
@@ -224,55 +267,6 @@ def _arrays(parameters: Parameters, pulls: Sequence[Pull], keeps_output: bool) -
         ]
 
     return pull_raw
-
-
-def _call(parameters: Parameters, pulls: Sequence[Pull], keeps_output: bool) -> PullNode:
-    def pull_raw(node: CallNode, g: Any) -> Sequence[Any]:
-        node.check_versions()
-        xp = namespace_of(next(one for one in g if one is not None) if type(g) is list else g)
-        if node.outputs is not None:
-            g = all_cotangents(xp, node, g)
-        y = node.output if keeps_output else None
-        saved = raw_values(node.saved)
-        keywords = {name: raw_values(value) for name, value in node.keywords.items()}
-        return pull_all(parameters, pulls, node, xp, g, y, saved, keywords)
-
-    return pull_raw
-
-
-def pull_all(
-    parameters: Parameters,
-    pulls: Sequence[Pull],
-    node: Node,
-    xp: Any,
-    g: Any,
-    y: Any,
-    saved: Sequence[Any],
-    kwargs: Mapping[str, Any],
-) -> list[Any]:
-    """Return the cotangents of all edges of a call with any signature.
-
-    Parameters
-    ----------
-    parameters, pulls : of the operation
-    node : recorded call
-    xp : namespace to compute with
-    g, y : cotangent and output, lists of them for several outputs
-    saved, kwargs : arguments of the call
-    """
-    found: list[Any] = []
-    for p, pull in zip(parameters.arrays, pulls, strict=True):
-        if p.form is Form.INDEX:
-            continue
-        value = p.find(saved, kwargs)
-        count = 1 if p.form is Form.ONE else len(list(p.members(value)))
-        if all(edge is None for edge in node.edges[len(found) : len(found) + count]):
-            found += [None] * count
-            continue
-        grads = pull(xp, g, y, *saved, **kwargs)
-        several = p.form is Form.STAR or (p.form is not Form.ONE and isinstance(value, (list, tuple)))
-        found += grads if several else [grads]
-    return found
 
 
 def raw_values(value: Any) -> Any:

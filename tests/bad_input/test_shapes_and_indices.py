@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.backends.arrays import foreign
 from tests.bad_input.support import Refusal, refuses
 
 X = dk.ones((2, 3))
 V = dk.ones(3)
 E = dk.zeros((0, 3))
+OTHERS = (np.asarray(["a"]), np.asarray([None]), np.asarray(["2020"], dtype="M8[D]"))
 
 SHAPES: dict[str, Refusal] = {
     "concat": (lambda: dk.concat([X, V]), ValueError, "concat", ("arrays = [float64 array of shape (2, 3), ",)),
@@ -125,6 +130,27 @@ def test_what_no_tensor_is_made_of(make: Any) -> None:
     refuses(lambda: make([1.0], device="cuda"), ValueError, name, "device = 'cuda'", '"cpu"')
     refuses(lambda: make([1.0, None]), TypeError, name, f"'{parameter}' is a list of object")
     refuses(lambda: make(["a"]), TypeError, name, f"'{parameter}' is a list of <U1")
+
+
+@pytest.fixture(params=[False, True], ids=["NumPy alone", "with another library"])
+def libraries(request: pytest.FixtureRequest) -> Iterator[None]:
+    known = foreign.copy()
+    foreign[:] = [type("Other", (), {})] if request.param else []
+    yield
+    foreign[:] = known
+
+
+@pytest.mark.usefixtures("libraries")
+@pytest.mark.parametrize("x", OTHERS, ids=lambda x: x.dtype.name)
+def test_arrays_of_other_than_numbers(x: Any) -> None:
+    refuses(partial(dk.from_dlpack, x), BufferError, "from_dlpack", "DLPack only supports")
+    refuses(partial(dk.asarray, x), TypeError, "asarray", f"is a ndarray of {x.dtype}, not an array of any library")
+    refuses(partial(dk.add, x, X), TypeError, "add", f"argument 'x1' is a NumPy array of dtype {x.dtype}")
+
+
+@pytest.mark.usefixtures("libraries")
+def test_a_dtype_that_is_given_makes_numbers_of_objects() -> None:
+    np.testing.assert_array_equal(dk.asarray(np.asarray([1, 2.5], dtype=object), dtype=dk.float64).numpy(), [1.0, 2.5])
 
 
 def test_what_has_no_dlpack() -> None:

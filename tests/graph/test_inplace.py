@@ -182,11 +182,11 @@ def test_a_tensor_keeps_its_dtype() -> None:
     assert t.tolist() == [4.0, 4.0]
 
 
-def test_a_stranger_gets_its_turn() -> None:
-    class Stranger:
+def test_a_foreign_object_gets_its_turn() -> None:
+    class Foreign:
         def __radd__(self, other: Any) -> str:
             return "mine"
 
     t: Any = dk.ones(2)
-    t += Stranger()
+    t += Foreign()
     assert t == "mine"

@@ -212,6 +212,59 @@ def test_an_argument_without_a_rule_among_others_raises_when_its_gradient_is_nee
         half_known(dk.ones(3), X).sum().backward()
 
 
+@dk.operation
+def quotient(xp: Any, x1: dk.Tensor, x2: dk.Tensor, /, *, scale: float = 1.0) -> Any:
+    """With a rule that gives both cotangents."""
+    return scale * x1 / x2
+
+
+@quotient.def_vjp("x2", "x1")
+def quotient_vjp(xp: Any, g: Any, x1: Any, x2: Any, scale: float) -> Any:
+    evaluated.append("both")
+    first = scale * g / x2
+    return -first * x1 / x2, first
+
+
+def test_a_rule_for_all_arguments_is_evaluated_once() -> None:
+    other = dk.tensor([2.0, 4.0, 8.0], requires_grad=True)
+    assert gradcheck(lambda a, b: quotient(a, b, scale=2.0), (X, other))
+    assert gradgradcheck(quotient, (X, dk.tensor([[2.0], [3.0]], requires_grad=True)))
+    evaluated.clear()
+    found = dk.autograd.grad(quotient(X, other).sum(), [X, other])
+    assert evaluated == ["both"]
+    assert found[0].tolist() == (1 / other).tolist()
+    assert found[1].tolist() == (-X / other / other).tolist()
+
+
+def test_a_rule_for_one_argument_takes_the_place_of_one_for_all() -> None:
+    @dk.operation
+    def ratio(xp: Any, x1: dk.Tensor, x2: dk.Tensor, /) -> Any:
+        return x1 / x2
+
+    ratio.def_vjp("x1", "x2")(lambda g, x1, x2: (g / x2, -g * x1 / x2 / x2))
+    ratio.def_vjp("x1")(lambda g: 7 * g)
+    one, other = dk.tensor(3.0, requires_grad=True), dk.tensor(2.0, requires_grad=True)
+    assert [x.item() for x in dk.autograd.grad(ratio(one, other), [one, other])] == [7.0, -0.75]
+    ratio.def_vjp("x2", "x1")(lambda g: (g, 2 * g))
+    assert [x.item() for x in dk.autograd.grad(ratio(one, other), [one, other])] == [2.0, 1.0]
+
+
+def test_a_rule_for_some_arguments_of_several_is_refused() -> None:
+    message = (
+        r"def_vjp: a rule of tests\.triple is for one argument, or def_vjp names all parameters, where each is of one "
+        r"array: x1, x2, x3; found x1, x2"
+    )
+
+    @dk.operation
+    def triple(xp: Any, x1: dk.Tensor, x2: dk.Tensor, x3: dk.Tensor, /) -> Any:
+        return x1 * x2 * x3
+
+    with pytest.raises(dk.RegistrationError, match=message):
+        triple.def_vjp("x1", "x2")
+    with pytest.raises(dk.RegistrationError, match=r"def_jvp: a rule of tests\.triple is for one argument"):
+        triple.def_jvp("x1", "x2", "x3")  # type: ignore[call-arg]  # what is tested
+
+
 def test_an_operation_that_is_not_differentiable_cuts_the_graph() -> None:
     @dk.operation(differentiable=False)
     def counted(xp: Any, x: dk.Tensor, /) -> Any:

@@ -90,7 +90,6 @@ def scaled_dot_product_attention(
     if is_causal and attn_mask is not None:
         raise ValueError(f"{scaled_dot_product_attention.__name__}: attn_mask must be None where is_causal=True")
     factor = 1 / sqrt(max(query.shape[-1], 1)) if scale is None else scale
-
     step = _rows_at_once(xp, query, key, value, attn_mask)
 
     def attended(query: Array, key: Array, value: Array, mask: Array | None, first: int) -> Array:
@@ -98,9 +97,12 @@ def scaled_dot_product_attention(
         if is_causal and step is not None and last < key.shape[-2]:
             # No query of the block meets the other keys.
             key, value = key[..., :last, :], value[..., :last, :]
-        if is_causal:
-            mask = xp.tril(xp.ones((query.shape[-2], key.shape[-2]), dtype=xp.bool), k=first)
-        weights = _weights(xp, xp.matmul(query * factor, xp.matrix_transpose(key)), mask)
+        scores = xp.matmul(query * factor, xp.matrix_transpose(key))
+        if is_causal:  # each query meets the first key
+            met = xp.tril(xp.ones((query.shape[-2], key.shape[-2]), dtype=xp.bool), k=first)
+            weights = _softmax(xp, xp.where(met, scores, -float("inf")))
+        else:
+            weights = _weights(xp, scores, mask)
         weights = dropped(xp, scaled_dot_product_attention, weights, dropout_p, dropout_p != 0, generator)
         return xp.matmul(weights, value)
 
@@ -110,11 +112,8 @@ def scaled_dot_product_attention(
     again = checkpoint(attended) if xp is tensor_namespace else attended
     found = []
     for first in range(0, query.shape[-2], step):
-        last = min(first + step, query.shape[-2])
-        mask = attn_mask
-        if mask is not None and mask.ndim > 1 and mask.shape[-2] > 1:
-            mask = mask[..., first:last, :]
-        found.append(again(query[..., first:last, :], key, value, mask, first))
+        rows = slice(first, first + step)
+        found.append(again(query[..., rows, :], key, value, _rows_of(attn_mask, rows), first))
     return xp.concat(found, axis=-2)
 
 
@@ -129,6 +128,11 @@ def _rows_at_once(xp: Namespace, query: Any, key: Any, value: Any, mask: Any) ->
     shapes = [shape_of(x)[:-2] for x in arrays]
     each = max(prod(shape) for shape in shapes) * key.shape[-2]
     return max(1, BLOCK // each) if each * query.shape[-2] > MOST else None
+
+
+def _rows_of(mask: Any, rows: slice) -> Any:
+    """Return what a mask has for some of the queries."""
+    return mask if mask is None or mask.ndim < 2 or mask.shape[-2] == 1 else mask[..., rows, :]
 
 
 def _weights(xp: Namespace, scores: Any, mask: Any) -> Any:

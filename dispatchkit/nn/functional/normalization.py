@@ -7,10 +7,10 @@ from math import prod
 from typing import Any, TypeAlias
 
 from dispatchkit.declare.decorators import operation
-from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.nn.functional import normalization_numpy
+from dispatchkit.nn.functional.bodies import called
+from dispatchkit.nn.functional.normalization_numpy import rows_of
 from dispatchkit.nn.functional.shapes import FUNCTIONAL, expect, real_numbers
 from dispatchkit.ops.shared.arguments import Named, integer
 from dispatchkit.ops.shared.arrays import floating, shape_of
@@ -28,88 +28,108 @@ Lengths: TypeAlias = int | Sequence[int]
     samples=[
         sample(draw(2, 3)),
         sample(draw(3, 2), axis=0, eps=0.1),
-        sample(draw(2, 2, 3), axis=(0, 2)),
-        sample(draw(4), axis=None),
+        sample(draw(2, 2, 3), draw(2, 1), draw(2, 1), axis=(0, 2)),
+        sample(draw(2, 3), draw(3), draw(3)),
+        sample(draw(4), None, draw(), axis=None),
         sample(draw(0, 3)),
     ],
     real=True,
 )
-def standardize(xp: Namespace, x: Array, /, *, axis: Axis = -1, eps: float = 1e-5) -> Array:
-    """Subtract the mean along an axis and divide by the standard deviation.
+def standardize(
+    xp: Namespace,
+    x: Array,
+    /,
+    weight: Array | None = None,
+    bias: Array | None = None,
+    *,
+    axis: Axis = -1,
+    eps: float = 1e-5,
+) -> Array:
+    """Subtract the mean along an axis and divide by the standard deviation, then scale and move the elements.
 
     Parameters
     ----------
+    weight : array that broadcasts to the shape of `x`, which the result is multiplied by; none if None
+    bias : array that broadcasts to the shape of `x`, which is added; none if None
     axis : along which the elements are one sample, one or several; None means all
 
     Returns
     -------
     floating-point array of the shape of `x`
 
+    Raises
+    ------
+    ValueError : if shapes do not fit
+
     Notes
     -----
-    ``(x - mean) / sqrt(var + eps)`` with the variance divided by the number of elements. What `layer_norm` and
-    `batch_norm` are made of. With s the square root, the cotangent is ``(g - mean(g) - y * mean(g * y)) / s``.
-    Source: Ioffe and Szegedy, 2015, section 3.
+    ``(x - mean) / sqrt(var + eps) * weight + bias`` with the variance divided by the number of elements. What
+    `layer_norm`, `group_norm` and `batch_norm` are made of. With s the square root, z the standardized elements and h
+    the cotangent times the weight, the cotangent of `x` is ``(h - mean(h) - z * mean(h * z)) / s``. Source: Ioffe and
+    Szegedy, 2015, section 3.
 
     Examples
     --------
     >>> dk.nn.functional.standardize(dk.asarray([1.0, 2.0, 3.0]), eps=0.0)
     tensor([-1.2247,  0.0000,  1.2247])
     """
+    shape = shape_of(x)
     real_numbers(standardize, "x", x)
-    axes = normal_axes(axis, len(shape_of(x)), standardize.__name__)
-    return _by_formula(xp, floating(xp, x), axes, eps)
-
-
-def _by_formula(xp: Namespace, x: Any, axes: tuple[int, ...], eps: float) -> Any:
-    if normalization_numpy.is_of_rows(axes, x):
-        return normalization_numpy.standardized(x, axes, eps)
-    if normalization_numpy.is_of_channels(axes, x):
-        return normalization_numpy.standardized_channels(x, eps)
-    d = x - xp.mean(x, axis=axes, keepdims=True)
-    return d * _factor(xp, d, axes, eps)
-
-
-def _factor(xp: Namespace, d: Any, axes: tuple[int, ...], eps: float) -> Any:
-    """Return one divided by the standard deviation of deviations."""
-    return 1.0 / xp.sqrt(xp.mean(d * d, axis=axes, keepdims=True) + eps)
-
-
-@standardize.def_vjp
-def standardize_vjp(xp, g, y, x, axis, eps):
-    return _centred(xp, g, y, x, normal_axes(axis, x.ndim), eps)
-
-
-@standardize.def_jvp
-def standardize_jvp(xp, t, y, x, axis, eps):
-    return _centred(xp, t, y, x, normal_axes(axis, x.ndim), eps)
-
-
-def _centred(xp: Namespace, v: Any, y: Any, x: Any, axes: tuple[int, ...], eps: float) -> Any:
-    """Return the product with the derivative, a symmetric matrix."""
-    if normalization_numpy.is_of_rows(axes, x, v):
-        return normalization_numpy.centred(v, x, axes, eps)
-    if normalization_numpy.is_of_channels(axes, x, y, v):
-        return normalization_numpy.centred_channels(v, y, x, eps)
-    d = x - xp.mean(x, axis=axes, keepdims=True)
-    centred = v - xp.mean(v, axis=axes, keepdims=True) - y * xp.mean(v * y, axis=axes, keepdims=True)
-    return centred * _factor(xp, d, axes, eps)
-
-
-def _standardized(xp: Namespace, x: Any, axes: tuple[int, ...], eps: float) -> Any:
-    """Return a part of another operation: for tensors by the operation, whose derivative is short."""
-    if xp is tensor_namespace:
-        return xp.nn.functional.standardize(x, axis=axes, eps=eps)
-    return _by_formula(xp, x, axes, eps)
-
-
-def _scaled(xp: Namespace, y: Any, weight: Any, bias: Any, shape: tuple[int, ...]) -> Any:
-    """Return values multiplied and moved, each array of parameters brought to a shape."""
+    for name, one in (("weight", weight), ("bias", bias)):
+        if one is not None:
+            real_numbers(standardize, name, one)
+            own = shape_of(one)
+            if not _broadcasts(own, shape):
+                expect(standardize, name, own, False, f"one that broadcasts to {shape}")
+    axes = normal_axes(axis, len(shape), standardize.__name__)
+    x = floating(xp, x)
+    rows = rows_of(axes, x, weight, bias)
+    if rows is not None:
+        return rows.standardized(x, weight, bias, eps)
+    y, _ = _by_formula(xp, x, axes, eps)
     if weight is not None:
-        y = y * (weight if weight.shape == shape else xp.reshape(weight, shape))
-    if bias is not None:
-        y = y + (bias if bias.shape == shape else xp.reshape(bias, shape))
-    return y
+        y = y * weight
+    return y if bias is None else y + bias
+
+
+def _broadcasts(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    return len(given) <= len(shape) and all(n in (1, m) for n, m in zip(given[::-1], shape[::-1], strict=False))
+
+
+def _by_formula(xp: Namespace, x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any]:
+    """Return the elements less their mean, divided by the standard deviation, and one divided by that."""
+    d = x - xp.mean(x, axis=axes, keepdims=True)
+    factor = 1.0 / xp.sqrt(xp.mean(d * d, axis=axes, keepdims=True) + eps)
+    return d * factor, factor
+
+
+@standardize.def_vjp("x", "weight", "bias")
+def standardize_vjp(xp, g, x, weight, bias, axis, eps):
+    axes, x = normal_axes(axis, x.ndim), floating(xp, x)
+    rows = rows_of(axes, x, weight, bias, g)
+    if rows is not None:
+        return rows.cotangents(g, x, weight, bias, eps)
+    y, factor = _by_formula(xp, x, axes, eps)
+    h = g if weight is None else g * weight
+    centred = h - xp.mean(h, axis=axes, keepdims=True) - y * xp.mean(h * y, axis=axes, keepdims=True)
+    return centred * factor, None if weight is None else g * y, g
+
+
+@standardize.def_jvp("x")
+def standardize_jvp_x(xp, t, x, weight, axis, eps):
+    # The derivative of the elements that are not scaled yet is a symmetric matrix.
+    moved = standardize_vjp(xp, t, x, None, None, axis, eps)[0]
+    return moved if weight is None else moved * weight
+
+
+@standardize.def_jvp("weight")
+def standardize_jvp_weight(xp, t, x, axis, eps):
+    return _by_formula(xp, floating(xp, x), normal_axes(axis, x.ndim), eps)[0] * t
+
+
+@standardize.def_jvp("bias")
+def standardize_jvp_bias(xp, t, y):
+    return xp.broadcast_to(t, y.shape)
 
 
 @operation(
@@ -164,53 +184,8 @@ def layer_norm(
     right = bool(lengths) and shape[-len(lengths) :] == lengths
     expect(layer_norm, "x", shape, right, f"(..., {', '.join(map(str, lengths))}) for normalized_shape={lengths}")
     _check_parameters(layer_norm, {"x": x, "weight": weight, "bias": bias}, lengths)
-    axes = _last(x, lengths)
-    if normalization_numpy.is_of_rows(axes, x, weight, bias):
-        return normalization_numpy.standardized(x, axes, eps, weight, bias)
-    return _scaled(xp, _standardized(xp, floating(xp, x), axes, eps), weight, bias, lengths)
-
-
-def _last(x: Any, lengths: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(range(len(x.shape) - len(lengths), len(x.shape)))
-
-
-@layer_norm.def_vjp("x")
-def layer_norm_vjp_x(xp, g, x, normalized_shape, weight, eps):
-    axes = _last(x, _lengths(normalized_shape))
-    if normalization_numpy.is_of_rows(axes, x, g, weight):
-        return normalization_numpy.centred(g, x, axes, eps, weight)
-    x = floating(xp, x)
-    return _centred(xp, g if weight is None else g * weight, _standardized(xp, x, axes, eps), x, axes, eps)
-
-
-@layer_norm.def_vjp("weight")
-def layer_norm_vjp_weight(xp, g, x, normalized_shape, eps):
-    axes = _last(x, _lengths(normalized_shape))
-    if normalization_numpy.is_of_rows(axes, x, g):
-        return normalization_numpy.shares(g, x, axes, eps)
-    return xp.sum(g * _standardized(xp, floating(xp, x), axes, eps), axis=tuple(range(axes[0])))
-
-
-@layer_norm.def_vjp("bias")
-def layer_norm_vjp_bias(xp, g, normalized_shape):
-    return xp.sum(g, axis=tuple(range(g.ndim - len(_lengths(normalized_shape)))))
-
-
-@layer_norm.def_jvp("x")
-def layer_norm_jvp_x(xp, t, x, normalized_shape, weight, eps):
-    axes, x = _last(x, _lengths(normalized_shape)), floating(xp, x)
-    found = _centred(xp, t, _standardized(xp, x, axes, eps), x, axes, eps)
-    return found if weight is None else found * weight
-
-
-@layer_norm.def_jvp("weight")
-def layer_norm_jvp_weight(xp, t, x, normalized_shape, eps):
-    return _standardized(xp, floating(xp, x), _last(x, _lengths(normalized_shape)), eps) * t
-
-
-@layer_norm.def_jvp("bias")
-def layer_norm_jvp_bias(xp, t, y):
-    return xp.broadcast_to(t, y.shape)
+    axes = tuple(range(len(shape) - len(lengths), len(shape)))
+    return called(xp, standardize, x, weight, bias, axis=axes, eps=eps)
 
 
 def _lengths(normalized_shape: Lengths) -> tuple[int, ...]:
@@ -296,7 +271,8 @@ def batch_norm(
                 f"{op.__name__}: argument 'x' has shape {shape}, expected more than 1 value per channel when training"
             )
         axes = (0, *range(2, len(shape)))
-        return _scaled(xp, _standardized(xp, x, axes, eps), weight, bias, per_channel)
+        weight, bias = (None if one is None else xp.reshape(one, per_channel) for one in (weight, bias))
+        return called(xp, standardize, x, weight, bias, axis=axes, eps=eps)
     if running_mean is None or running_var is None:
         name = "running_mean" if running_mean is None else "running_var"
         raise ValueError(f"{op.__name__}: argument '{name}' is None, expected shape {own} when not training")
@@ -362,6 +338,7 @@ def group_norm(
             f"{op.__name__}: num_groups={groups} do not divide the {shape[1]} channels of x, shape {shape}"
         )
     _check_parameters(op, {"x": x, "weight": weight, "bias": bias}, (shape[1],))
-    grouped = xp.reshape(floating(xp, x), (shape[0], groups, prod(shape[1:]) // groups))
-    y = xp.reshape(_standardized(xp, grouped, (2,), eps), shape)
-    return _scaled(xp, y, weight, bias, (shape[1],) + (1,) * (len(shape) - 2))
+    each = shape[1] // groups
+    weight, bias = (None if one is None else xp.reshape(one, (groups, each, 1)) for one in (weight, bias))
+    grouped = xp.reshape(x, (shape[0], groups, each, prod(shape[2:])))
+    return xp.reshape(called(xp, standardize, grouped, weight, bias, axis=(2, 3), eps=eps), shape)

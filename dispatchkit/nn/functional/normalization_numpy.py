@@ -1,212 +1,228 @@
-"""Rows and channels of NumPy arrays brought to mean 0 and variance 1, a block at a time, which stays in the cache.
+"""Standardization of NumPy arrays and its cotangents, a block at a time, so that what lies between stays in the cache.
 
-What the elements of rows are multiplied by, a number of the row times one of the column, is a product of matrices: that
-takes half as long as NumPy's loops over one short row after another.
+An array is rows: the last of the axes that are standardized are one. The few numbers of each row, its mean and sums of
+products, are products of matrices; rows that share a mean average theirs. The rest are products of elements and numbers
+of their rows, and of their columns where the weight has one for each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = [
-    "centred",
-    "centred_channels",
-    "is_of_channels",
-    "is_of_rows",
-    "shares",
-    "standardized",
-    "standardized_channels",
-]
+__all__ = ["Rows", "rows_of"]
 
-# Elements of a block, and the fewest and most of a row.
-BLOCK, SHORTEST, LONGEST = 1 << 16, 16, 1 << 12
+# Elements of an array from which on the formula takes longer, of a block, the most of a row, the fewest of rows that
+# share a mean.
+FEWEST, BLOCK, LONGEST, SHORTEST = 1 << 14, 1 << 16, 1 << 16, 16
+# Elements of a row from which on NumPy's loop over rows takes less than a product of matrices in its place.
+LONG = 256
 DTYPES = frozenset("fd")
 # Times the variance that the square of a mean may be before it is subtracted first.
 FAR = 4
 
 
-def is_of_rows(axes: tuple[int, ...], x: Any, *others: Any) -> bool:
-    """Return whether the axes are the last ones of a NumPy array, and make rows that are neither long nor empty.
+def rows_of(axes: tuple[int, ...], x: Any, weight: Any, bias: Any, *others: Any) -> Rows | None:
+    """Return how an array is rows, None where it is small, or none that this module takes.
 
-    The other arrays that are not None have to be of its dtype.
+    Parameters
+    ----------
+    axes : that are standardized
+    x : array of shape (...)
+    weight, bias : arrays that broadcast with `x`, with a number for each row or for each column; none if None
+    others : arrays that have to have its dtype
     """
-    return (
-        type(x) is np.ndarray
-        and x.dtype.char in DTYPES
-        and axes == tuple(range(x.ndim - len(axes), x.ndim))
-        and all(other is None or other.dtype == x.dtype for other in others)
-        and 0 < prod(x.shape[x.ndim - len(axes) :]) <= LONGEST
-    )
+    if type(x) is not np.ndarray or x.dtype.char not in DTYPES or x.size < FEWEST:
+        return None
+    parameters = [one for one in (weight, bias) if one is not None]
+    if any(one.dtype != x.dtype for one in (*parameters, *others)):
+        return None
+    trailing = _trailing(axes, x.ndim, parameters)
+    columns = not trailing
+    if columns:
+        trailing = _trailing(axes, x.ndim, [])
+    lead, tail = x.shape[: x.ndim - trailing], x.shape[x.ndim - trailing :]
+    shared = tuple(axis for axis in axes if axis < len(lead))
+    if columns and (shared or any(one.shape != tail for one in parameters)):
+        return None
+    if not trailing or not (SHORTEST if shared else 1) <= prod(tail) <= LONGEST:
+        return None
+    return Rows(lead or (1,), tail, shared, columns)
 
 
-def is_of_channels(axes: tuple[int, ...], x: Any, *others: Any) -> bool:
-    """Return whether the axes are all but the second one of a NumPy array, and those after it make rows.
+def _trailing(axes: tuple[int, ...], ndim: int, parameters: list[Any]) -> int:
+    """Return how many axes at the end are standardized, and of length 1 in parameters."""
+    count = 0
+    while ndim - 1 - count in axes and all(one.ndim <= count or one.shape[-1 - count] == 1 for one in parameters):
+        count += 1
+    return count
 
-    The other arrays have to be of its dtype.
+
+class Rows(NamedTuple):
+    """How an array is rows.
+
+    Attributes
+    ----------
+    lead : lengths of the axes that count rows
+    tail : lengths of the axes that make one
+    shared : axes of `lead` along which rows share a mean
+    columns : whether a weight and a bias have a number for each column; else they have one for each row
     """
-    return (
-        type(x) is np.ndarray
-        and x.dtype.char in DTYPES
-        and axes == (0, *range(2, x.ndim))
-        and all(other.dtype == x.dtype for other in others)
-        and x.size > 0
-        and SHORTEST <= prod(x.shape[2:]) <= LONGEST
-    )
+
+    lead: tuple[int, ...]
+    tail: tuple[int, ...]
+    shared: tuple[int, ...]
+    columns: bool
+
+    def standardized(self, x: Any, weight: Any, bias: Any, eps: float) -> Any:
+        """Return rows less their means, divided by their standard deviations, then multiplied and moved."""
+        y = np.empty(x.shape, x.dtype)
+        rows, found = self._matrices(x, y)
+        weights, biases, both = self._parameters(x, weight, bias)
+        scratch = np.empty(min(BLOCK, x.size), x.dtype)
+        for part in self._parts():
+            given, mean, factor = self._moments(rows[part], eps)
+            if weights is not None:
+                factor *= weights[part]
+            mean *= -factor
+            if biases is not None:
+                mean += biases[part]
+            target = found[part]
+            for block in _steps(len(given), BLOCK // given.shape[1]):
+                out = _scale(given[block], factor[block], both, scratch, target[block])
+                out += _spread(mean[block], 1, both, scratch)
+        return y
+
+    def cotangents(self, g: Any, x: Any, weight: Any, bias: Any, eps: float) -> list[Any]:
+        """Return what the cotangent of standardized rows makes of the array, of the weight and of the bias."""
+        made = np.empty(x.shape, x.dtype)
+        cotangents, rows, found = self._matrices(g, x, made)
+        weights, _, both = self._parameters(x, weight, None)
+        plain = self._plain(x)
+        length = rows.shape[1]
+        column = np.full(length, 1 / length, x.dtype) if both is None else both[0] / length
+        of_rows, of_columns = np.empty((2, len(rows)), x.dtype), np.zeros((2, length), x.dtype)
+        scratch = np.empty((2, min(BLOCK, x.size)), x.dtype)
+        for part in self._parts():
+            of_g, target = cotangents[part], found[part]
+            of_x, mean, factor = self._moments(rows[part], eps)
+            # The means of the cotangents, and of their products with standardized elements.
+            moved, scaled = of_rows[1, part], of_rows[0, part]
+            np.dot(of_g, column, out=moved)
+            if self.columns:
+                products = np.multiply(of_g, of_x, out=target)
+                np.dot(products, column, out=scaled)
+                of_columns[0] += np.dot(factor, products)
+                of_columns -= np.dot(np.stack([mean * factor, np.full_like(mean, -1)]), of_g)
+            else:
+                np.vecdot(of_g, of_x, out=scaled)
+                scaled /= length
+            scaled -= mean * moved
+            scaled *= factor
+            if weights is not None:
+                moved, scaled = moved * weights[part], scaled * weights[part]
+            moved, scaled = self._averaged(moved), self._averaged(scaled)
+            slope = factor * factor * scaled
+            offset = slope * mean - factor * moved
+            if weights is not None:
+                factor *= weights[part]
+            for block in _steps(len(of_x), BLOCK // length):
+                out = _scale(of_g[block], factor[block], both, scratch[0], target[block])
+                share = scratch[1, : out.size].reshape(out.shape)
+                out -= _scale(of_x[block], slope[block], plain, scratch[0], share)
+                out += _spread(offset[block], 0, plain, scratch[0])
+        if self.columns:
+            return [made, *of_columns.reshape(2, *self.tail)]
+        of_rows *= length
+        return [made, *of_rows.reshape(2, *self.lead, *[1] * len(self.tail))]
+
+    def _matrices(self, *arrays: Any) -> list[Any]:
+        return [x.reshape(-1, prod(self.tail)) for x in arrays]
+
+    def _parameters(self, x: Any, weight: Any, bias: Any) -> tuple[Any, Any, Any]:
+        """Return weights and biases of rows, None for none, and for `_spread` those of columns."""
+        if not self.columns:
+            return self._of_rows(weight), self._of_rows(bias), self._plain(x)
+        both = np.empty((2, prod(self.tail)), x.dtype)
+        both[0] = 1 if weight is None else weight.reshape(-1)
+        both[1] = 0 if bias is None else bias.reshape(-1)
+        return None, None, both
+
+    def _plain(self, x: Any) -> Any:
+        """Return ones and zeros for `_spread`, None for long rows."""
+        length = prod(self.tail)
+        if length >= LONG:
+            return None
+        plain = np.zeros((2, length), x.dtype)
+        plain[0] = 1
+        return plain
+
+    def _of_rows(self, parameter: Any) -> Any:
+        if parameter is None:
+            return None
+        shape = parameter.shape[: max(parameter.ndim - len(self.tail), 0)]
+        return np.broadcast_to(parameter.reshape(shape), self.lead).reshape(-1)
+
+    def _parts(self) -> Iterator[slice]:
+        """Yield the rows as many at a time as stay in the cache, those that share a mean together."""
+        count = prod(self.lead)
+        if 0 in self.shared:
+            return _steps(count, count)
+        together = count // self.lead[0] if self.shared else 1
+        return _steps(count, BLOCK // prod(self.tail) // together * together or together)
+
+    def _averaged(self, of_row: Any) -> Any:
+        """Return the mean of a number of each row over the rows of a part that share it."""
+        if not self.shared:
+            return of_row
+        of_row = of_row.reshape(-1, *self.lead[1:])
+        return np.broadcast_to(of_row.mean(axis=self.shared, keepdims=True), of_row.shape).reshape(-1)
+
+    def _moments(self, x: Any, eps: float) -> tuple[Any, Any, Any]:
+        """Return the rows of a part, their means, and one divided by their standard deviations.
+
+        Where rows are far from 0 they are less their means: the variance is the difference of two sums.
+        """
+        mean, square, variance = self._estimates(x)
+        if not (square <= FAR * variance).all():
+            x = x - mean[:, None]
+            mean, _, variance = self._estimates(x)
+            np.maximum(variance, 0, out=variance)
+        variance += eps
+        factor = np.sqrt(variance, out=variance)
+        return x, mean, np.reciprocal(factor, out=factor)
+
+    def _estimates(self, x: Any) -> tuple[Any, Any, Any]:
+        """Return the means of rows, their squares, and the variances."""
+        n = x.shape[1]
+        mean = self._averaged(np.dot(x, np.full(n, 1 / n, x.dtype)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            square = mean * mean
+            variance = self._averaged(np.vecdot(x, x))
+            variance /= n
+            variance -= square
+        return mean, square, variance
 
 
-def _blocks(axes: tuple[int, ...], *arrays: Any) -> Iterator[list[Any]]:
-    """Yield the rows of arrays of one shape, as many at a time as stay in the cache."""
-    shape = arrays[0].shape
-    length = prod(shape[len(shape) - len(axes) :])
-    rows = [x.reshape(-1, length) for x in arrays]
-    step = max(1, BLOCK // length)
-    for start in range(0, len(rows[0]), step):
-        yield [x[start : start + step] for x in rows]
+def _steps(count: int, step: int) -> Iterator[slice]:
+    return (slice(start, start + step) for start in range(0, count, max(step, 1)))
 
 
-def _scratch(axes: tuple[int, ...], x: Any) -> Any:
-    """Return memory for two blocks of the rows of an array."""
-    length = prod(x.shape[x.ndim - len(axes) :])
-    return np.empty((2, min(max(1, BLOCK // length), x.size // length), length), x.dtype)
+def _scale(x: Any, numbers: Any, both: Any, scratch: Any, out: Any) -> Any:
+    """Write rows times a number of each, and times `both[0]`."""
+    if both is None:
+        return np.einsum("ij,i->ij", x, numbers, out=out)
+    return np.multiply(x, _spread(numbers, 0, both, scratch), out=out)
 
 
-def _moments(x: Any, eps: float, scratch: Any) -> tuple[Any, Any, Any]:
-    """Return rows, their means, and one divided by their standard deviations.
-
-    Rows that are far from 0 are less their means, in memory that is given: the variance is the difference of two sums.
-    """
-    n = x.shape[1]
-    mean = np.dot(x, np.full(n, 1 / n, x.dtype))
-    square = mean * mean
-    factor = np.vecdot(x, x)
-    factor /= n
-    factor -= square
-    if not (square <= FAR * factor).all():
-        x = np.subtract(x, mean[:, None], out=scratch)
-        mean = np.zeros_like(mean)
-        factor = np.vecdot(x, x)
-        factor /= n
-    factor += eps
-    np.sqrt(factor, out=factor)
-    return x, mean, np.reciprocal(factor, out=factor)
-
-
-def _product(first: Any, second: Any, both: Any, out: Any) -> Any:
-    """Return a number for each row times `both[0]`, plus another times `both[1]`."""
+def _spread(numbers: Any, second: float, both: Any, scratch: Any) -> Any:
+    """Return what broadcasts with rows: a number of each times `both[0]`, plus `second` times `both[1]`."""
+    if both is None:
+        return numbers[:, None]
     # Of two columns, also where one would do: BLAS takes longer for one.
-    pairs = np.empty((len(out), 2), out.dtype)
-    pairs[:, 0], pairs[:, 1] = first, second
-    return np.dot(pairs, both, out=out)
-
-
-def _both(weight: Any, bias: Any, x: Any, axes: tuple[int, ...]) -> Any:
-    """Return a matrix of two rows: a weight, ones if it is None, and a bias, zeros if it is None."""
-    both = np.empty((2, prod(x.shape[x.ndim - len(axes) :])), x.dtype)
-    both[0] = 1 if weight is None else weight.reshape(-1)
-    both[1] = 0 if bias is None else bias.reshape(-1)
-    return both
-
-
-def standardized(x: Any, axes: tuple[int, ...], eps: float, weight: Any = None, bias: Any = None) -> Any:
-    """Return the rows less their means, divided by their standard deviations, then multiplied and moved."""
-    y = np.empty(x.shape, x.dtype)
-    both = _both(weight, bias, x, axes)
-    scratch = _scratch(axes, x)
-    for given, found in _blocks(axes, x, y):
-        first, second = scratch[:, : len(given)]
-        given, mean, factor = _moments(given, eps, first)
-        np.multiply(given, _product(factor, 0, both, second), out=found)
-        found += _product(-mean * factor, 1, both, second)
-    return y
-
-
-def centred(g: Any, x: Any, axes: tuple[int, ...], eps: float, weight: Any = None) -> Any:
-    """Return the product of `g`, or of `g` times a weight, with the derivative of standardized rows."""
-    out = np.empty(x.shape, x.dtype)
-    both = _both(weight, None, x, axes)
-    shared = both[0] / both.shape[1]
-    scratch = _scratch(axes, x)
-    for given, of_x, found in _blocks(axes, g, x, out):
-        first, second = scratch[:, : len(given)]
-        of_x, mean, factor = _moments(of_x, eps, first)
-        of_g = np.dot(given, shared)
-        share = np.dot(np.multiply(given, of_x, out=second), shared)
-        share -= mean * of_g
-        share *= factor * factor * factor
-        np.multiply(given, _product(factor, 0, both, second), out=found)
-        found -= np.multiply(of_x, share[:, None], out=second)
-        share *= mean
-        share -= np.multiply(factor, of_g, out=of_g)
-        found += share[:, None]
-    return out
-
-
-def shares(g: Any, x: Any, axes: tuple[int, ...], eps: float) -> Any:
-    """Return the sum of the products of `g` and standardized rows: the cotangent of the weight."""
-    shape = x.shape[x.ndim - len(axes) :]
-    total = np.zeros(prod(shape), x.dtype)
-    scratch = _scratch(axes, x)
-    for given, of_x in _blocks(axes, g, x):
-        first, second = scratch[:, : len(given)]
-        of_x, mean, factor = _moments(of_x, eps, first)
-        total += np.dot(factor, np.multiply(given, of_x, out=second))
-        total -= np.dot(factor * mean, given)
-    return total.reshape(shape)
-
-
-def _images(*arrays: Any) -> tuple[list[Any], Iterator[slice]]:
-    """Return arrays of one shape (N, C, ...) as (N, C, elements), and as many images at a time as stay in the cache."""
-    n, c = arrays[0].shape[:2]
-    images = [x.reshape(n, c, -1) for x in arrays]
-    step = max(1, BLOCK // images[0][0].size)
-    return images, (slice(start, start + step) for start in range(0, n, step))
-
-
-def _mean_of_channels(x: Any) -> Any:
-    """Return the means of images (N, C, elements) for each channel, of shape (C, 1)."""
-    n = x.shape[2]
-    return np.dot(x, np.full(n, 1 / n, x.dtype)).mean(axis=0)[:, None]
-
-
-def standardized_channels(x: Any, eps: float) -> Any:
-    """Return each channel of images (N, C, ...) less its mean, divided by its standard deviation."""
-    y = np.empty(x.shape, x.dtype)
-    (given, found), parts = _images(x, y)
-    factor = _factor_of_channels(given, found, eps)
-    for part in parts:
-        found[part] *= factor
-    return y
-
-
-def _factor_of_channels(x: Any, d: Any, eps: float) -> Any:
-    """Write what images (N, C, elements) differ from the means of channels; return 1 / standard deviations, (C, 1)."""
-    mean, squares = _mean_of_channels(x), np.empty(x.shape[:2], x.dtype)
-    _, parts = _images(x)
-    for part in parts:
-        np.subtract(x[part], mean, out=d[part])
-        np.vecdot(d[part], d[part], out=squares[part])
-    factor = squares.mean(axis=0)[:, None]
-    factor /= x.shape[2]
-    factor += eps
-    np.sqrt(factor, out=factor)
-    return np.reciprocal(factor, out=factor)
-
-
-def centred_channels(g: Any, y: Any, x: Any, eps: float) -> Any:
-    """Return the product of `g` with the derivative of standardized channels `y` of images `x`, (N, C, ...)."""
-    out = np.empty(x.shape, x.dtype)
-    (of_g, of_y, of_x, found), parts = _images(g, y, x, out)
-    factor = _factor_of_channels(of_x, found, eps)
-    share = np.vecdot(of_g, of_y).mean(axis=0)[:, None]
-    share /= -of_g.shape[2]
-    mean = _mean_of_channels(of_g)
-    for part in parts:
-        block = np.multiply(of_y[part], share, out=found[part])
-        block += of_g[part]
-        block -= mean
-        block *= factor
-    return out
+    pairs = np.empty((len(numbers), 2), numbers.dtype)
+    pairs[:, 0], pairs[:, 1] = numbers, second
+    return np.dot(pairs, both, out=scratch[: len(numbers) * both.shape[1]].reshape(len(numbers), -1))

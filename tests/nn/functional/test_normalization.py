@@ -12,7 +12,8 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
-from dispatchkit.nn.functional import normalization_numpy
+from dispatchkit.nn.functional import normalization, normalization_numpy
+from dispatchkit.nn.functional.normalization_numpy import Rows
 from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
 
 
@@ -79,6 +80,20 @@ def test_standardize_gives_mean_0_and_variance_1(axis: Any) -> None:
     y, _ = gradients(lambda x: F.standardize(x, axis=axis, eps=0.0), [drawn(3, 4, 5)])
     np.testing.assert_allclose(y.mean(axis=axis), 0, atol=1e-12)
     np.testing.assert_allclose(y.var(axis=axis), 1, atol=1e-12)
+
+
+@pytest.mark.parametrize("wanted", [(0,), (1,), (2,), (0, 2), (0, 1, 2)])
+@pytest.mark.parametrize("axis", [-1, (0, 2)])
+def test_derivatives_of_any_of_the_arguments_are_finite_differences(wanted: tuple[int, ...], axis: Any) -> None:
+    shape = (3,) if axis == -1 else (2, 1)
+    arrays = [drawn(2, 2, 3), drawn(*shape, seed=1), drawn(*shape, seed=2)]
+    given = [dk.tensor(one, requires_grad=i in wanted) for i, one in enumerate(arrays)]
+
+    def scaled(x: Any, w: Any, b: Any) -> Any:
+        return F.standardize(x, w, b, axis=axis, eps=0.1)
+
+    assert dk.autograd.gradcheck(scaled, given, check_forward_ad=True)
+    assert dk.autograd.gradgradcheck(scaled, given)
 
 
 def test_each_normalization_is_its_definition() -> None:
@@ -161,6 +176,11 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
         TypeError,
         "standardize: argument 'x' must be of real numbers, found complex128",
     ),
+    "weight of any shape": (
+        lambda: F.standardize(X, P),
+        ValueError,
+        "standardize: argument 'weight' has shape (4,), expected one that broadcasts to (2, 4, 3)",
+    ),
     "axis": (lambda: F.normalize(P), ValueError, "normalize: axis 1 is out of bounds for array of dimension 1"),
 }
 
@@ -172,49 +192,50 @@ def test_bad_input_is_named(name: str) -> None:
         call()
 
 
+# What is standardized, the shapes of x and of the parameters, and the axes.
+AS_ROWS: dict[str, tuple[tuple[int, ...], tuple[int, ...], Any]] = {
+    "short rows": ((3, 5), (5,), -1),
+    "blocks of rows": ((700, 140), (140,), -1),
+    "long rows": ((2, 3, 4096), (4096,), -1),
+    "rows of two axes": ((5, 4, 30), (4, 30), (1, 2)),
+    "all": ((6, 50), (1,), None),
+    "channels": ((3, 2, 16), (2, 1), (0, 2)),
+    "blocks of channels": ((9, 4, 50, 60), (4, 1, 1), (0, 2, 3)),
+    "groups": ((5, 2, 3, 400), (2, 3, 1), (2, 3)),
+    "blocks of groups": ((40, 2, 3, 500), (2, 3, 1), (2, 3)),
+}
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("shape", [(3, 5), (700, 40), (2, 3, 4096)])
+@pytest.mark.parametrize("name", AS_ROWS)
+@pytest.mark.parametrize("moved", [0, 3])
 def test_rows_are_standardized_in_blocks_as_the_formula_says(
-    dtype: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+    dtype: str, name: str, moved: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arrays = drawn(*shape).astype(dtype), drawn(shape[-1]).astype(dtype), drawn(shape[-1]).astype(dtype)
+    monkeypatch.setattr(normalization_numpy, "FEWEST", 1)
+    shape, of_parameters, axis = AS_ROWS[name]
+    arrays = [(drawn(*shape) + moved).astype(dtype), *[drawn(*of_parameters, seed=i).astype(dtype) for i in (1, 2)]]
     results = []
     for _ in range(2):
-        y, found = gradients(lambda x, w, b: F.layer_norm(x, shape[-1], w, b), arrays)
+        y, found = gradients(lambda x, w, b: F.standardize(x, w, b, axis=axis), arrays)
         results.append([y, *found])
-        monkeypatch.setattr(normalization_numpy, "is_of_rows", lambda *_: False)
-        monkeypatch.delattr(normalization_numpy, "_moments", raising=False)
+        monkeypatch.setattr(normalization, "rows_of", lambda *_: None)
+        monkeypatch.delattr(Rows, "standardized", raising=False)
     for one, other in zip(*results, strict=True):
-        npt.assert_allclose(one, other, rtol=0, atol=1e-5 * np.sqrt(shape[0]) if dtype == "float32" else 1e-11)
-    monkeypatch.setattr(normalization_numpy, "is_of_rows", lambda *_: True)
-    with pytest.raises(NameError, match="_moments"):
-        F.layer_norm(dk.asarray(arrays[0]), shape[-1])
+        scale = max(1.0, float(np.abs(other).max()))
+        npt.assert_allclose(one, other, rtol=0, atol=scale * (1e-5 if dtype == "float32" else 1e-13))
+    monkeypatch.undo()
+    monkeypatch.setattr(normalization_numpy, "FEWEST", 1)
+    monkeypatch.delattr(Rows, "standardized")
+    with pytest.raises(AttributeError, match="standardized"):
+        F.standardize(*map(dk.asarray, arrays), axis=axis)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_rows_far_from_0_keep_their_digits(dtype: str) -> None:
-    x = drawn(3, 64)
+    x = drawn(3, 6400)
     moved = (x + 1000 * np.arange(3.0)[:, None]).astype(dtype)
     precise = moved.astype("float64")
     wanted = (precise - precise.mean(1, keepdims=True)) / np.sqrt(precise.var(1, keepdims=True) + 1e-5)
-    found = F.layer_norm(dk.asarray(moved), 64).numpy()
+    found = F.layer_norm(dk.asarray(moved), 6400).numpy()
     npt.assert_allclose(found, wanted, rtol=0, atol=1e-4 if dtype == "float32" else 1e-10)
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("shape", [(3, 2, 16), (9, 4, 50, 60)])
-def test_channels_are_standardized_in_blocks_as_the_formula_says(
-    dtype: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arrays = (drawn(*shape) + 3).astype(dtype), drawn(shape[1]).astype(dtype), drawn(shape[1]).astype(dtype)
-    results = []
-    for _ in range(2):
-        y, found = gradients(lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), arrays)
-        results.append([y, *found])
-        monkeypatch.setattr(normalization_numpy, "is_of_channels", lambda *_: False)
-        monkeypatch.delattr(normalization_numpy, "_factor_of_channels", raising=False)
-    for one, other in zip(*results, strict=True):
-        npt.assert_allclose(one, other, rtol=0, atol=1e-3 if dtype == "float32" else 1e-11)
-    monkeypatch.setattr(normalization_numpy, "is_of_channels", lambda *_: True)
-    with pytest.raises(NameError, match="_factor_of_channels"):
-        F.batch_norm(dk.asarray(arrays[0]), None, None, training=True)

@@ -77,11 +77,14 @@ def convolved(x: Any, weight: Any, bias: Any, rows: Windows, columns: Windows, g
         wide = np.empty((len(block), filters, *block.shape[2:]), dtype)
         flat = wide.reshape(len(block), filters, -1)
         sums = flat[..., : _length(flat, rows, columns)]
-        sums[...] = 0 if bias is None else bias.reshape(groups, -1, 1)[part]
         product = np.empty(sums.shape, dtype)
         for (channel, index), piece in _pieces(block, rows, columns):
-            np.multiply(piece, factors[part, :, channel, index, None], out=product)
-            np.add(sums, product, out=sums)
+            first = channel == index == 0
+            np.multiply(piece, factors[part, :, channel, index, None], out=sums if first else product)
+            if not first:
+                np.add(sums, product, out=sums)
+        if bias is not None:
+            sums += bias.reshape(groups, -1, 1)[part]
         found[part, :, images] = wide[..., : rows.count, : columns.count]
     return y
 
