@@ -5,19 +5,23 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from threading import RLock
 from typing import Any, TypeAlias
 
 from dispatchkit.errors import AnswerError, NoImplementationError, UnsupportedArgumentError
 from dispatchkit.protocol.decline import forget_declined, note_declined, pop_decline_reason, pop_mode_declines
 from dispatchkit.protocol.handlers import Rule, Target, type_name
-from dispatchkit.protocol.outcome import FOREIGN, Outcome
+from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN, KIND, METHOD, RULE, Outcome
 from dispatchkit.protocol.parameters import Form, Key
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.conversions import Conversion
 
-__all__ = ["Chain", "OnStep", "Skipped", "Step", "public_path", "stub_for"]
+__all__ = ["Chain", "Later", "OnStep", "Skipped", "Step", "public_path", "stub_for"]
+
+WRITTEN = (METHOD, RULE, KIND, AMBIGUOUS)
 
 # Called with the operation, and with a step before it is asked to answer.
 OnStep: TypeAlias = "Callable[[Target, Step], None]"
@@ -68,6 +72,11 @@ class Skipped:
     text: str
 
 
+# Makes a step, or says why it is skipped.
+Later: TypeAlias = "partial[Step | Skipped]"
+_making = RLock()
+
+
 @dataclass(eq=False, slots=True)
 class Chain:
     """The answers to calls with one combination of types.
@@ -77,23 +86,42 @@ class Chain:
     operation : the operation
     types : distinct types that take part, in signature order
     order : the candidates in the order they are asked
-    entries : the answers and the skipped ones, in order
+    entries : the answers and the skipped ones, in order; of a fallback that nobody has come to what makes it
+    whole : whether all are made
     """
 
     operation: Target
     types: tuple[type, ...]
     order: list[type]
-    entries: list[Step | Skipped] = field(default_factory=list)
+    entries: list[Step | Skipped | Later] = field(default_factory=list)
+    whole: bool = False
+
+    def __iter__(self) -> Iterator[Step | Skipped]:
+        """Yield the answers and the skipped ones, in order; fallbacks are made as far as somebody asks for them."""
+        for place, entry in enumerate(self.entries):
+            if isinstance(entry, partial):
+                with _making:
+                    found = self.entries[place]
+                    found = self.entries[place] = found() if isinstance(found, partial) else found
+                yield found
+            else:
+                yield entry
+        self.whole = True
 
     @property
     def steps(self) -> list[Step]:
         """The answers, in order."""
-        return [entry for entry in self.entries if isinstance(entry, Step)]
+        return [entry for entry in (self.entries if self.whole else self) if isinstance(entry, Step)]
+
+    @property
+    def handlers(self) -> list[Step]:
+        """The answers that people wrote: methods and rules, in order."""
+        return [entry for entry in self.entries if isinstance(entry, Step) and entry.source in WRITTEN]
 
     @property
     def skipped(self) -> list[tuple[type, str]]:
         """Type and reason of each skipped answer."""
-        return [(entry.cls, entry.text) for entry in self.entries if isinstance(entry, Skipped)]
+        return [(one.cls, one.text) for one in (self.entries if self.whole else self) if isinstance(one, Skipped)]
 
     @property
     def foreign(self) -> bool:
@@ -169,7 +197,7 @@ class Chain:
         operation = self.operation
         reasons = dict(zip(map(id, self.steps), declined, strict=False))
         asked = pop_mode_declines()
-        for entry in self.entries:
+        for entry in self:
             cls, text = (
                 (entry.cls, entry.text) if isinstance(entry, Skipped) else reasons.get(id(entry), (entry.cls, ""))
             )
@@ -180,7 +208,7 @@ class Chain:
             "method": operation.types.method,
             "types": [type_name(cls) for cls in self.types],
             "asked": asked,
-            "nearest": [] if brief else _nearest(operation, self.types),
+            "nearest": [] if brief else self._nearest(),
             "stub": "" if brief else stub_for(operation, operation.parameters.key(args, kwargs)),
         }
         refused = [step.rule.refusal(args, kwargs) for step in self.steps if step.rule is not None]
@@ -188,6 +216,15 @@ class Chain:
         if arguments and all(refused):
             return UnsupportedArgumentError(**data, arguments=list(dict.fromkeys(arguments)))
         return NoImplementationError(**data)
+
+    def _nearest(self) -> list[str]:
+        """Return rules that were not asked and share types with the call, the closest first; a kind's come last."""
+        asked = [step.rule for step in self.steps]
+        plain = {object, self.operation.types.base}
+        related = {ancestor for cls in self.types for ancestor in cls.__mro__} - plain
+        close = [(len(related.intersection(rule.types)), rule) for rule in self.operation.rules_for_calls()]
+        near = sorted((pair for pair in close if pair[0] and pair[1] not in asked), key=lambda pair: -pair[0])
+        return [str(rule) for _, rule in near[:3]]
 
 
 def _reason(step: Step) -> str:
@@ -197,14 +234,6 @@ def _reason(step: Step) -> str:
 
 def _nobody(*args: Any, **kwargs: Any) -> Any:
     return NotImplemented
-
-
-def _nearest(operation: Target, types: Sequence[type]) -> list[str]:
-    """Return the rules of an operation whose types are closest to those of a call."""
-    rules = [rule for reference in operation.rules if (rule := reference()) is not None]
-    related = {ancestor for cls in types for ancestor in cls.__mro__ if ancestor is not object}
-    rules.sort(key=lambda rule: -len(related.intersection(rule.types)))
-    return [str(rule) for rule in rules[:3]]
 
 
 def stub_for(operation: Target, key: Key) -> str:

@@ -106,7 +106,7 @@ def _made(value: Any, method: FunctionType, make: Callable[[], Any]) -> Any:
 def _inside(operation: Overridable, called: FrameType) -> str:
     """Return in words which function an operation called."""
     code = called.f_code
-    rules = operation.protocol.handlers.for_calls(operation)
+    rules = operation.rules_for_calls()
     is_rule = any(getattr(written(rule.handler), "__code__", None) is code for rule in rules)
     what = "the rule" if is_rule else code.co_qualname.replace("<locals>.", "")
     return f"inside {what} at {code.co_filename}:{code.co_firstlineno}"

@@ -300,7 +300,7 @@ def counted(
     frame : of the caller, who is warned
     reason : why nobody else answered
     inside : the function that makes it dense itself, with file and line
-    warned : what the warning says beside operation, type and size; None for no warning
+    warned : what the warning says besides operation, type and size; None for no warning
     """
     budget = _budget.get()
     expected = densified_nbytes(value)

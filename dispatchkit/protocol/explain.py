@@ -145,7 +145,7 @@ def predicted_steps(
 ) -> Iterator[tuple[Step | Skipped, str]]:
     """Yield each entry of a chain with its verdict on a call, nothing being called."""
     decided = False
-    for entry in chain.entries:
+    for entry in chain:
         refused = entry.rule.refusal(args, kwargs) if isinstance(entry, Step) and entry.rule is not None else []
         if isinstance(entry, Skipped):
             verdict = ""
@@ -180,7 +180,7 @@ def _run(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], 
     chain = operation.protocol.chain(operation, operation.parameters.key(args, kwargs))
     done = False
     raised: Exception | None = None
-    for entry in chain.entries:
+    for entry in chain:
         verdict = ""
         if isinstance(entry, Step) and not done:
             try:

@@ -24,6 +24,7 @@ __all__ = [
     "Target",
     "function_name",
     "location_of",
+    "misfit",
     "position_distance",
     "type_name",
     "written",
@@ -59,6 +60,9 @@ class Target(Protocol):
     def types(self) -> ArrayTypes:
         """The types of its protocol."""
 
+    def rules_for_calls(self) -> list[Rule]:
+        """Return the rules that may answer its calls: its own, then those of its kinds."""
+
     def check_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Raise if the arguments do not fit the signature."""
 
@@ -76,7 +80,7 @@ class Rule:
     takes : its signature, without the leading operation of a kind rule
     fingerprint : of the operation's signature when the handler was registered, "" for a kind
     declines : whether it may decline a call, as declared; None where its annotation says so
-    stamp : of its registration
+    registration : stamp of the registration; the rules of one that names unions share it
     """
 
     target: Target | Kind
@@ -86,7 +90,7 @@ class Rule:
     takes: inspect.Signature
     fingerprint: str = ""
     declines: bool | None = None
-    stamp: Stamp = field(default_factory=stamp)
+    registration: Stamp = field(default_factory=stamp)
     _named: frozenset[type] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -239,6 +243,16 @@ def type_name(cls: type) -> str:
     return "any" if cls is ANY else cls.__qualname__.replace("<locals>.", "")
 
 
+def misfit(tool: str, value: Any, types: ArrayTypes) -> TypeError:
+    """Return the error of a tool that takes types of a protocol and was given something else."""
+    if isinstance(value, type):
+        text = f"{type_name(value)} takes no part in {types.method}"
+        return TypeError(f"{tool}: {text}; decorate it with array_type, or define {types.method}")
+    cls = type(value)
+    advice = f"; give its type, {type_name(cls)}" if types.participates(cls) else ""
+    return TypeError(f"{tool}: takes a type, not an instance of {type_name(cls)}{advice}")
+
+
 class Handlers:
     """The rules registered with a protocol.
 
@@ -261,11 +275,6 @@ class Handlers:
         """Return the rules registered for kinds."""
         references = [reference for held in list(self._by_kind.values()) for reference in held]
         return [rule for reference in references if (rule := reference()) is not None]
-
-    def for_calls(self, operation: Target) -> list[Rule]:
-        """Return the rules that may answer calls of an operation: its own, then those of its kinds."""
-        targets: list[Target | Kind] = [operation, *operation.kind.lineage()]
-        return [rule for target in targets for reference in self.of(target) if (rule := reference()) is not None]
 
     def replaced_by(self, rule: Rule) -> list[tuple[Record, Rule]]:
         """Return the rules of the same target and types as a new one, each with the record that owns it."""

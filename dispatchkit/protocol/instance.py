@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 tensor_protocol = DispatchProtocol("__tensor_function__")
-Kind.listed = tensor_protocol.operations
+Kind.listed, Kind.load_all = tensor_protocol.operations, tensor_protocol.journal.load_all
 tensor_protocol.surface.home = "dispatchkit", "ArrayMethods"
 
 

@@ -28,13 +28,13 @@ class Journal:
     ----------
     generation : grows with every registration; a decision made before one is not kept after it
     lock : held while decisions are kept or forgotten
-    before_local : called before registrations become local: what a library declares when it loads is not undone
+    loaders : load what a library declares when it is first used
     """
 
     def __init__(self) -> None:
         self.generation = 0
         self.lock = threading.RLock()
-        self.before_local: list[Callable[[], None]] = []
+        self.loaders: list[Callable[[], None]] = []
         # The objects that hold decisions, which the next registration clears.
         self._caches: weakref.WeakSet[Caching] = weakref.WeakSet()
         self._undos: ContextVar[list[Undo] | None] = ContextVar("dispatchkit.journal", default=None)
@@ -76,11 +76,15 @@ class Journal:
         if undos is not None:
             undos.append(undo)
 
+    def load_all(self) -> None:
+        """Load what a library declares when it is first used."""
+        for load in self.loaders:
+            load()
+
     @contextmanager
     def local_registrations(self) -> Iterator[None]:
         """Undo on leaving what is registered inside the block."""
-        for prepare in self.before_local:
-            prepare()
+        self.load_all()  # what a library declares when it loads is not undone
         undos: list[Undo] = []
         token = self._undos.set(undos)
         try:

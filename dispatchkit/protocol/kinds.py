@@ -31,11 +31,13 @@ class Kind:
     ----------
     family : the widest kind around it but `kinds.all`
     listed : the operations that iteration looks through, those of the tensor protocol
+    load_all : loads those of parts of the library that a program has not used yet
     """
 
     __slots__ = ("__weakref__", "family", "name", "parent")
 
     listed: ClassVar[Mapping[str, _Member]] = {}
+    load_all: ClassVar[Callable[[], None]]
 
     def __init__(self, name: str, parent: Kind | None = None) -> None:
         self.name = name
@@ -49,6 +51,7 @@ class Kind:
         return (_named, (self.name,))
 
     def __iter__(self) -> Iterator[Callable[..., Any]]:
+        Kind.load_all()
         return iter([member.function for member in self.listed.values() if self in member.kind.lineage()])
 
     def lineage(self) -> tuple[Kind, ...]:

@@ -165,6 +165,12 @@ class Overridable:
         """Module and qualified name of the function as it was written."""
         return f"{getattr(self.source, '__module__', '')}.{getattr(self.source, '__qualname__', self.name)}"
 
+    def rules_for_calls(self) -> list[Rule]:
+        """Return the rules that may answer its calls: its own, then those of its kinds."""
+        handlers = self.protocol.handlers
+        found = [*self.rules, *(one for kind in self.kind.lineage() for one in handlers.of(kind))]
+        return [rule for reference in found if (rule := reference()) is not None]
+
     def default(self, key: Key, result: type | None) -> Handler | None:
         """Return what computes arrays of the protocol's base type and its subclasses.
 

@@ -228,10 +228,13 @@ def flatten(key: Key) -> list[type]:
     >>> flatten((int, (str, int)))
     [<class 'int'>, <class 'str'>]
     """
-    found: dict[type, None] = {}
+    types: list[type] = []
     for entry in key:
-        found.update(dict.fromkeys(entry if isinstance(entry, tuple) else (entry,)))
-    return list(found)
+        if type(entry) is tuple:
+            types += entry
+        else:
+            types.append(entry)
+    return list(dict.fromkeys(types))
 
 
 def _array_parameters(signature: inspect.Signature, forms: Mapping[str, Form] | None) -> Iterator[ArrayParameter]:

@@ -8,10 +8,11 @@ the candidates have declared.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from dispatchkit.errors import ForeignArgumentError, NoImplementationError
-from dispatchkit.protocol.chain import Chain, Skipped, Step
+from dispatchkit.protocol.chain import Chain, Later, Skipped, Step
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.dense_methods import take_in
 from dispatchkit.protocol.fallbacks import FallbackStrategy
@@ -120,8 +121,8 @@ def build_chain(operation: Overridable, key: Key, without: type | None = None, l
         else:
             found = [*_own_method(operation, present, cls), *rule_steps(operation, key, cls)]
             # A handler is asked once, for whichever of its types it is found.
-            known = {id(step.rule.takes) for step in chain.steps if step.rule is not None}
-            chain.entries += [step for step in found if step.rule is None or id(step.rule.takes) not in known]
+            known = {step.rule.registration for step in chain.handlers if step.rule is not None}
+            chain.entries += [step for step in found if step.rule is None or step.rule.registration not in known]
             if not found:
                 chain.entries.append(Skipped(cls, f"no rule for {operation.name}"))
     default = _default(operation, key, order)
@@ -164,8 +165,8 @@ def build_plain_chain(operation: Overridable, key: Key) -> Chain:
     return chain
 
 
-def _fallbacks(operation: Overridable, key: Key, cls: type, later: bool) -> list[Step | Skipped]:
-    """Return what the fallbacks of a type answer, or why they cannot; with `later` those after decomposition too."""
+def _fallbacks(operation: Overridable, key: Key, cls: type, later: bool) -> list[Later]:
+    """Return what makes the answers of a type's fallbacks; with `later` of those after decomposition, too."""
     strategies = [FallbackStrategy.named[name] for name in operation.types.fallback(cls).names]
     if not later:
         last = next((place for place, one in enumerate(strategies) if one.decomposes), -1)
@@ -173,8 +174,12 @@ def _fallbacks(operation: Overridable, key: Key, cls: type, later: bool) -> list
     if operation.by_fields is not None:
         implied = [one for one in FallbackStrategy.named.values() if one.implied and one not in strategies]
         strategies = [*implied, *strategies]
-    answers = [strategy.step(operation, key, cls) for strategy in strategies]
-    return [Skipped(cls, answer) if isinstance(answer, str) else answer for answer in answers]
+    return [partial(_fallback, strategy, operation, key, cls) for strategy in strategies]
+
+
+def _fallback(strategy: FallbackStrategy, operation: Overridable, key: Key, cls: type) -> Step | Skipped:
+    answer = strategy.step(operation, key, cls)
+    return Skipped(cls, answer) if isinstance(answer, str) else answer
 
 
 def _own_method(operation: Overridable, present: tuple[type, ...], cls: type) -> list[Step]:

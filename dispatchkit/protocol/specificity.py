@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from dispatchkit.errors import AmbiguousImplementationError
 from dispatchkit.protocol.chain import Step
@@ -15,8 +16,19 @@ from dispatchkit.protocol.outcome import AMBIGUOUS, KIND, RULE, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.protocol.types.array_types import ArrayTypes
+from dispatchkit.protocol.types.stamps import Stamp
 
-__all__ = ["rule_steps"]
+__all__ = ["has_rule", "rule_steps"]
+
+# Whether a rule takes every call of an operation, which takes longer to find out than all else about a call.
+_complete: WeakKeyDictionary[Rule, WeakKeyDictionary[Overridable, bool]] = WeakKeyDictionary()
+
+
+def has_rule(operation: Overridable, key: Key, cls: type) -> bool:
+    """Return whether a type has a rule for calls of these types."""
+    counted = operation.types.counts_as(cls)
+    targets = [operation.rules, *map(operation.protocol.handlers.of, operation.kind.lineage())]
+    return any(_fitting(operation, key, cls, counted, rules) for rules in targets)
 
 
 def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:
@@ -28,9 +40,10 @@ def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:
     return steps
 
 
-def _ranked(
-    operation: Overridable, key: Key, cls: type, counted: Sequence[type], rules: Iterable[Any], source: Outcome
-) -> list[Step]:
+def _fitting(
+    operation: Overridable, key: Key, cls: type, counted: Sequence[type], rules: Iterable[Any]
+) -> list[tuple[tuple[int, ...], Rule]]:
+    """Return the rules that a type has for calls of these types, with their distances from them."""
     fitting: list[tuple[tuple[int, ...], Rule]] = []
     for reference in list(rules):
         rule = reference()
@@ -39,17 +52,25 @@ def _ranked(
         far = rule.distances(key, operation.parameters, cls, operation.types.counts_as)
         if far is not None:
             fitting.append((far, rule))
+    return fitting
+
+
+def _ranked(
+    operation: Overridable, key: Key, cls: type, counted: Sequence[type], rules: Iterable[Any], source: Outcome
+) -> list[Step]:
+    fitting = _fitting(operation, key, cls, counted, rules)
     fitting.sort(key=lambda pair: (-pair[1].demands(), pair[1].anywhere, sum(pair[0])))
     # Of the members of a handler's union the nearest counts: the handler is asked once.
-    fitting = list({id(rule.takes): (far, rule) for far, rule in reversed(fitting)}.values())[::-1]
+    nearest: dict[Stamp, tuple[tuple[int, ...], Rule]] = {}
+    for far, rule in fitting:
+        nearest.setdefault(rule.registration, (far, rule))
+    fitting = list(nearest.values())
     steps: list[Step] = []
     for index, (far, rule) in enumerate(fitting):
         rivals = [
             other
             for other_far, other in fitting[index + 1 :]
-            if other.takes is not rule.takes  # the members of a union are no rivals of each other
-            and other.demands() == rule.demands()
-            and not _dominates(far, other_far, rule, other)
+            if other.demands() == rule.demands() and not _dominates(far, other_far, rule, other)
         ]
         if rivals:
             steps.append(_ambiguous(operation, cls, key, [rule, *rivals]))
@@ -72,7 +93,10 @@ def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: 
     change = _wrapped_positions(operation, key, rule)
     if any(change):
         call = _wrapping(operation, key, call, change)
-    if not rule.takes_everything(operation.parameters):
+    known = _complete.setdefault(rule, WeakKeyDictionary())
+    if operation not in known:
+        known[operation] = rule.takes_everything(operation.parameters)
+    if not known[operation]:
         call = _guarded(rule, call)
     return Step(source, cls, call, str(rule), rule)
 

@@ -1,5 +1,6 @@
 """Two rules that fit a call equally well: when it raises, and what the error says."""
 
+import inspect
 from typing import Any
 
 import pytest
@@ -188,3 +189,61 @@ def test_an_ambiguity_undone_is_gone(protocol: DispatchProtocol, combine: Answer
         with pytest.raises(AmbiguousImplementationError):
             combine(Sub(), Sub())
     assert combine(Sub(), Sub()) == "left"
+
+
+def test_the_nearest_member_of_a_union_decides_where_its_handler_comes(protocol: DispatchProtocol) -> None:
+    @protocol.overridable
+    def scale(x: Any) -> Any:
+        return "body"
+
+    @protocol.implements(scale)
+    def of_ends(x: Low | A) -> str:
+        return "ends"
+
+    @protocol.implements(scale)
+    def of_middle(x: Sub) -> str:
+        return "middle"
+
+    assert [scale(x) for x in (Low(), Sub(), A())] == ["ends", "middle", "ends"]
+
+
+def test_registrations_that_share_a_signature_object_are_rivals(protocol: DispatchProtocol, combine: Answer) -> None:
+    shared = inspect.signature(left_sub)
+
+    def left(*args: Any) -> str:
+        return "left"
+
+    def right(*args: Any) -> str:
+        return "right"
+
+    for handler, types in ((left, (Sub, A)), (right, (A, Sub))):
+        handler.__signature__ = shared  # type: ignore[attr-defined]
+        protocol.implements(combine, *types)(handler)
+    with pytest.raises(AmbiguousImplementationError, match=r"left\(Sub, A\).*\n.*right\(A, Sub\)"):
+        combine(Sub(), Sub())
+
+
+def test_registrations_that_share_a_signature_object_are_each_asked(
+    protocol: DispatchProtocol, combine: Answer
+) -> None:
+    class Other:
+        pass
+
+    protocol.register_type(Other)
+    asked: list[str] = []
+
+    def first(*args: Any) -> Any:
+        asked.append("first")
+        return NotImplemented
+
+    def second(*args: Any) -> str:
+        asked.append("second")
+        return "second"
+
+    shared = inspect.signature(both_sub)
+    handlers: list[tuple[Any, type]] = [(first, A), (second, Other)]
+    for handler, cls in handlers:
+        handler.__signature__ = shared
+        protocol.implements(combine, cls)(handler)
+    assert combine(A(), Other()) == "second"
+    assert asked == ["first", "second"]

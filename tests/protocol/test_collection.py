@@ -117,7 +117,7 @@ def test_a_type_that_an_error_named(protocol: DispatchProtocol, scale: Answer) -
 
 
 def test_a_type_that_was_merely_passed(protocol: DispatchProtocol, combine: Answer) -> None:
-    cls = type("Stranger", (), {})
+    cls = type("Foreign", (), {})
     combine(1, cls())
     reference = weakref.ref(cls)
     del cls

@@ -99,7 +99,7 @@ S = Scaled(3, 2.0)
         (lambda: dk.explain(dk.exp, "x"), ["bad"], "bad"),
         (lambda: dk.explain(dk.exp, dk.ones(1)), ["yes"], "yes"),
     ],
-    ids=["rule", "keyword", "run", "method", "refused", "refused at run", "stranger", "plain"],
+    ids=["rule", "keyword", "run", "method", "refused", "refused at run", "foreign", "plain"],
 )
 def test_each_line_is_marked_by_its_verdict(call: Any, marks: list[str], outcome: str) -> None:
     found: Explanation = call()

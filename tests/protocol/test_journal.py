@@ -46,7 +46,7 @@ def test_a_block_is_undone_in_reverse_order_and_what_was_before_stays() -> None:
 def test_a_library_that_loads_in_a_block_declares_for_good() -> None:
     journal = Journal()
     undone: list[str] = []
-    journal.before_local.append(lambda: journal.on_undo(lambda: undone.append("loaded")))
+    journal.loaders.append(lambda: journal.on_undo(lambda: undone.append("loaded")))
     with journal.local_registrations():
         pass
     assert undone == []

@@ -12,6 +12,7 @@ from dispatchkit.protocol.chain import stub_for
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
+from dispatchkit.protocol.kinds import kinds
 from tests.protocol.support import Answer, binary, line_of, many, unary
 
 
@@ -127,16 +128,34 @@ def test_the_nearest_have_file_and_line(protocol: DispatchProtocol, combine: Ans
 
 
 def test_rules_of_related_types_are_nearest(protocol: DispatchProtocol, combine: Answer) -> None:
-    others = [type(name, (), {}) for name in ("one", "two", "three")]  # rules go with their types
-    for other in others:
-        protocol.implements(combine, other)(lambda x1, x2, /: None)
+    @protocol.implements(combine)
+    def combine_either(x1: A, x2: B, /) -> None: ...
 
     @protocol.implements(combine)
-    def combine_pair(x1: A, x2: A, /) -> None: ...
+    def combine_subs(x1: Sub, x2: Sub, /) -> None: ...
 
-    nearest = error_of(combine, Sub(), B()).nearest
-    assert nearest[0].startswith("combine_pair(A, A)")
-    assert len(nearest) == 3
+    other = type("Other", (), {})  # rules go with their types
+    protocol.implements(combine, other)(lambda x1, x2, /: None)
+    nearest = [text.partition(" at ")[0] for text in error_of(combine, B(), Sub()).nearest]
+    assert nearest == ["combine_either(A, B)", "combine_subs(Sub, Sub)"]
+
+
+def test_rules_for_kinds_are_nearest_where_their_types_are_related(protocol: DispatchProtocol) -> None:
+    @protocol.overridable(kind=kinds.additive, arrays=("x1", "x2"))
+    def add(x1: Any, x2: Any, /) -> None: ...
+
+    @protocol.implements(kinds.arithmetic)
+    def pairs_of_a(operation: Any, x1: A, x2: A, /) -> None: ...
+
+    @protocol.implements(kinds.arithmetic)
+    def pairs_of_b(operation: Any, x1: B, x2: B, /) -> None: ...
+
+    assert error_of(add, A(), 1).nearest == [f"pairs_of_a(A, A) at {line_of(pairs_of_a)}"]
+
+
+def test_a_rule_that_was_asked_is_not_nearest_too(protocol: DispatchProtocol, combine: Answer) -> None:
+    protocol.implements(combine, A)(lambda x1, x2, /: NotImplemented)
+    assert error_of(combine, A(), 1).nearest == []
 
 
 def test_without_rules_there_is_no_such_section(combine: Answer) -> None:

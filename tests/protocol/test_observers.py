@@ -119,13 +119,13 @@ def test_calls_that_fail_are_not_seen() -> None:
     assert notes.names == ["sin"]
 
 
-def test_operators_leave_strangers_to_python() -> None:
-    class Stranger:
+def test_operators_leave_foreign_objects_to_python() -> None:
+    class Foreign:
         def __radd__(self, other: Any) -> str:
             return "mine"
 
     with observed(Notes()):
-        assert dk.ones(1) + Stranger() == "mine"
+        assert dk.ones(1) + Foreign() == "mine"
 
 
 def test_other_contexts_are_not_observed_and_nothing_stays_behind() -> None:

@@ -1,4 +1,4 @@
-"""Operators: the rules of the functions, and Python's turn only for strangers."""
+"""Operators: the rules of the functions, and Python's turn only for foreign objects."""
 
 import operator
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ class Duck:
 
 
 class Polite:
-    """A stranger that answers reflected operators."""
+    """A foreign object that answers reflected operators."""
 
     def __radd__(self, other: Any) -> str:
         return "radd"
@@ -127,35 +127,35 @@ def test_indexing_reaches_the_rule() -> None:
 
 
 @pytest.mark.parametrize("x", [dk.ones(2), Duck()], ids=["Tensor", "Duck"])
-def test_a_stranger_has_its_turn(x: Any) -> None:
-    stranger = Polite()
-    assert x + stranger == "radd"
-    assert stranger + x == "add"
-    assert x @ stranger == "rmatmul"
-    assert (x > stranger, x < stranger) == ("lt", "gt")
+def test_a_foreign_object_has_its_turn(x: Any) -> None:
+    foreign = Polite()
+    assert x + foreign == "radd"
+    assert foreign + x == "add"
+    assert x @ foreign == "rmatmul"
+    assert (x > foreign, x < foreign) == ("lt", "gt")
 
 
 @pytest.mark.parametrize("x", [dk.ones(2), Duck()], ids=["Tensor", "Duck"])
-@pytest.mark.parametrize("stranger", [[1.0, 2.0], "text", object(), {1: 2}])
-def test_a_stranger_without_one_is_pythons_type_error(x: Any, stranger: Any) -> None:
+@pytest.mark.parametrize("foreign", [[1.0, 2.0], "text", object(), {1: 2}])
+def test_a_foreign_object_without_one_is_pythons_type_error(x: Any, foreign: Any) -> None:
     with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for -"):
-        x - stranger
+        x - foreign
     with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for -"):
-        stranger - x
+        foreign - x
 
 
 @pytest.mark.parametrize("x", [dk.ones(2), Duck()], ids=["Tensor", "Duck"])
-def test_a_stranger_is_not_equal(x: Any) -> None:
+def test_a_foreign_object_is_not_equal(x: Any) -> None:
     assert (x == "text") is False
     assert (x != "text") is True
 
 
-@pytest.mark.parametrize("stranger", [[1.0, 2.0], (1.0, 2.0), object()])
-def test_functions_point_strangers_to_asarray(stranger: Any) -> None:
-    for args in ((dk.ones(2), stranger), (stranger, dk.ones(2)), (Duck(), stranger)):
+@pytest.mark.parametrize("foreign", [[1.0, 2.0], (1.0, 2.0), object()])
+def test_functions_point_foreign_objects_to_asarray(foreign: Any) -> None:
+    for args in ((dk.ones(2), foreign), (foreign, dk.ones(2)), (Duck(), foreign)):
         with pytest.raises(dk.ForeignArgumentError, match="asarray") as caught:
             dk.add(*args)
-        assert f" {type(stranger).__name__}, not an array" in str(caught.value)
+        assert f" {type(foreign).__name__}, not an array" in str(caught.value)
 
 
 def test_a_string_is_not_to_be_converted() -> None:
@@ -169,7 +169,7 @@ def test_the_message_names_function_and_argument() -> None:
     assert str(caught.value).startswith("dispatchkit.add: argument 'x2' is a list, not an array; ")
 
 
-def test_what_merely_has_array_is_a_stranger() -> None:
+def test_what_merely_has_array_is_a_foreign_object() -> None:
     class HasArray:
         def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
             raise AssertionError("nobody converts it")

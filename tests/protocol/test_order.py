@@ -7,8 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dispatchkit.errors import NoImplementationError
+from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.fallbacks import fallback
+from dispatchkit.protocol.fallbacks.dense import Dense
 from dispatchkit.protocol.modes import current
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Key
+from dispatchkit.protocol.resolution import build_chain
 from tests.protocol.support import binary, declining_type, many
 
 
@@ -219,3 +225,36 @@ def test_order_with_priorities_follows_the_rule(parents: list[set[int]], picks: 
     types = [classes[i] for i in picks]
     expected = reference_order(types, dict(zip(classes, levels, strict=True)))
     assert asked(protocol, log, *types) == [cls.__name__ for cls in expected]
+
+
+def test_a_fallback_is_made_when_somebody_comes_to_it(
+    protocol: DispatchProtocol, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    def counted(self: Dense, operation: Overridable, key: Key, cls: type) -> Step | str:
+        made.append(cls.__name__)
+        return "it cannot"
+
+    @protocol.array_type(fallback=fallback.dense)
+    class A:
+        def to_dense(self) -> float:
+            return 1.0
+
+    @protocol.array_type(fallback=fallback.dense)
+    class B:
+        def to_dense(self) -> float:
+            return 1.0
+
+    combine = binary(protocol)
+    protocol.implements(combine, A)(lambda x1, x2, /: "rule")
+    monkeypatch.setattr(Dense, "step", counted)
+    chain = build_chain(protocol.operation(combine), (A, B))
+    assert [step.cls for step in chain.handlers] == [A]
+    entries = iter(chain)
+    assert [next(entries).cls for _ in range(2)] == [A, B]  # the rule of one, and that the other has none
+    assert made == []
+    assert [next(entries).text, made] == ["it cannot", ["A"]]
+    assert chain.skipped == [(B, "no rule for combine"), (A, "it cannot"), (B, "it cannot")]
+    assert made == ["A", "B"]
+    assert [step.cls for step in chain.steps] == [A]

@@ -28,7 +28,7 @@ class ByInstance:
         return (self, func, types, args, kwargs)
 
 
-class Stranger:
+class Foreign:
     pass
 
 
@@ -66,7 +66,7 @@ def test_types_are_distinct_and_in_signature_order(protocol: DispatchProtocol) -
 
 
 def test_types_leave_out_what_does_not_take_part(protocol: DispatchProtocol) -> None:
-    assert binary(protocol)(Stranger(), ByClass())[2] == (ByClass,)
+    assert binary(protocol)(Foreign(), ByClass())[2] == (ByClass,)
     assert binary(protocol)(1.0, ByClass())[2] == (ByClass,)
 
 

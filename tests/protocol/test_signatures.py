@@ -298,6 +298,25 @@ def test_a_rule_of_the_very_same_signature_takes_every_call() -> None:
     assert [rule.takes_everything(operation.parameters) for rule in rules] == [True, False]
 
 
+def test_whether_a_rule_takes_every_call_is_found_out_once_for_an_operation(
+    protocol: DispatchProtocol, mean: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    takes_everything = Rule.takes_everything
+
+    def counted(rule: Rule, parameters: Any) -> bool:
+        asked.append(rule.title)
+        return takes_everything(rule, parameters)
+
+    class Sub(A):
+        pass
+
+    monkeypatch.setattr(Rule, "takes_everything", counted)
+    protocol.implements(mean, A)(lambda x, /, *, axis=None, keepdims=False: "wide")
+    assert [mean(A()), mean(Sub()), mean(A(), axis=0)] == ["wide", "wide", "wide"]
+    assert asked == ["<lambda>(A in any position)"]
+
+
 def test_what_a_handler_cannot_take_is_found_out_once(
     protocol: DispatchProtocol, mean: Answer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

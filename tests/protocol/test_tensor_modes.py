@@ -208,7 +208,7 @@ def test_plain_tensors_and_creation_work_under_disable_dispatch() -> None:
         assert dk.concat([dk.ones(1), dk.zeros(1)]).tolist() == [1.0, 0.0]
 
 
-def test_strangers_stay_strangers_under_disable_dispatch() -> None:
+def test_foreign_objects_stay_foreign_under_disable_dispatch() -> None:
     with dk.disable_dispatch(), pytest.raises(dk.ForeignArgumentError, match="asarray"):
         dk.add(dk.ones(2), [1.0])  # type: ignore[dispatch]
 

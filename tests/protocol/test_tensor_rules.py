@@ -133,7 +133,7 @@ def test_a_rule_for_plain_tensors_alone_is_refused() -> None:
         def add_tensors(x1: dk.Tensor, x2: dk.Tensor, /) -> None: ...  # type: ignore[handler]
 
 
-def test_a_class_known_by_a_rule_alone_is_no_stranger() -> None:
+def test_a_class_known_by_a_rule_alone_is_no_foreign_object() -> None:
     dk.implements(dk.add, Duck, Plain)(lambda x1, x2, /: "pair")
     assert dk.add(Duck(), Plain()) == "pair"
     assert Duck() + Plain() == "pair"
@@ -463,3 +463,18 @@ def test_a_sequence_of_arrays_is_annotated_by_its_members(hint: Any) -> None:
     concat_ducks.__annotations__ = {"arrays": hint}
     dk.implements(dk.concat)(concat_ducks)  # type: ignore[handler]
     assert dk.concat([Duck(), Duck()]) == dk.concat((Duck(), dk.ones(2))) == "rule"
+
+
+def test_a_rule_that_shares_the_plain_type_alone_is_not_nearest() -> None:
+    @dk.array_type(fallback=dk.fallback.refuse)
+    class Other:
+        pass
+
+    @dk.array_type(fallback=dk.fallback.refuse)
+    class Asked:
+        pass
+
+    dk.implements(dk.add, Other, dk.Tensor)(lambda x1, x2, /: x2)
+    with pytest.raises(dk.errors.NoImplementationError) as caught:
+        dk.add(Asked(), dk.ones(1))  # type: ignore[dispatch]
+    assert caught.value.nearest == []

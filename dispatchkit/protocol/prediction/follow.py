@@ -232,7 +232,7 @@ class _Walk:
             if mode.verdict == AT_RUN_TIME:
                 possible.append((mode, make_stand_in(self.protocol, (), origin=f"the mode {mode.who}")))
                 decided = decided or not mode.reason
-        for entry in chain.entries:
+        for entry in chain:
             if isinstance(entry, Skipped):
                 asked.append(Asked(entry.cls, entry.text))
                 continue

@@ -39,7 +39,7 @@ def implements(
     def register(handler: F) -> F:
         rules = _make_rules(protocol.types, target, handler, types)
         for rule in rules:
-            rule.declines = declines
+            rule.declines, rule.registration = declines, rules[0].registration
         for rule in rules:
             for _, old in protocol.handlers.replaced_by(rule):
                 # A module that runs again, as a cell of a notebook or by a reload, may replace its rules.

@@ -48,9 +48,9 @@ def unpack(protocol: Registering, cls: type, found: dict[str, Any]) -> None:
 def _take(protocol: Registering, one: Any) -> bool:
     """Store a rule or a conversion in place of an earlier one; return whether it was not known."""
     if isinstance(one, Rule):
-        if not all(is_newer(one.stamp, old.stamp) for _, old in protocol.handlers.replaced_by(one)):
+        if not all(is_newer(one.registration, old.registration) for _, old in protocol.handlers.replaced_by(one)):
             return False
-        if not is_newer(one.stamp, None):
+        if not is_newer(one.registration, None):
             return False
         protocol.handlers.add(one)
         return True
