@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dispatchkit.protocol.handlers import Rule, type_name
+from dispatchkit.protocol.handlers import Rule, misfit, type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.overridable import Overridable, operation_of
@@ -103,7 +103,9 @@ def rules(of: type | Kind | Callable[..., Any], /) -> RuleList:
         return _described(rule for rule in protocol.handlers.of_kinds() if rule.target == of)
     if isinstance(of, type):
         return _described(rule for rule in protocol.rules() if rule.serves(protocol.types.counts_as(of)))
-    return _described(protocol.handlers.for_calls(operation_of(protocol, of)))
+    if protocol.types.participates(type(of)):
+        raise misfit("rules", of, protocol.types)
+    return _described(operation_of(protocol, of).rules_for_calls())
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +180,11 @@ def _key(operation: Overridable, types: Sequence[type]) -> Key:
 
     Raises
     ------
-    TypeError : if there are none, or more than the operation takes
+    TypeError : if there are none, or more than the operation takes, or an instance in the place of a type
     """
+    for one in types:
+        if not isinstance(one, type):
+            raise misfit("which", one, operation.types)
     parameters = operation.parameters
     several = [p for p in parameters.arrays if p.form in (Form.SEQUENCE, Form.STAR)]
     named = parameters.signature.parameters

@@ -12,7 +12,7 @@ import numpy as np
 
 from dispatchkit.protocol.handlers import Rule, location_of, type_name
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.testing.calls import Call
+from dispatchkit.testing.calls import TypeCall
 from dispatchkit.testing.entered import entering, rules_of
 from dispatchkit.testing.findings import Failure
 from dispatchkit.testing.programs import program, shrunk
@@ -64,8 +64,8 @@ def _entered(subject: Subject, failure: Failure, own: set[Rule]) -> list[Rule]:
     operation = tensor_protocol.operations[failure.operation]
     with entering() as noted:
         try:
-            if isinstance(failure.made, Call):
-                subject.call(operation, *failure.made.make(subject))
+            if isinstance(failure.made, TypeCall):
+                failure.made.result()
             else:
                 operation.function(failure.made, *([failure.made.dtype] if operation.name == "astype" else []))
         except Exception:  # noqa: BLE001, S110  # that it fails is known
@@ -113,7 +113,7 @@ def _first(subject: Subject, group: list[Failure], rank: dict[str, int]) -> Fail
 
 
 def _size(subject: Subject, failure: Failure) -> tuple[int, int]:
-    if not isinstance(failure.made, Call):
+    if not isinstance(failure.made, TypeCall):
         return (0, len(failure.call))
-    sizes = [int(np.prod(getattr(value, "shape", ()), dtype=int)) for value in failure.made.given(subject)]
+    sizes = [int(np.prod(getattr(value, "shape", ()), dtype=int)) for value in failure.made.values()]
     return (sum(sizes) if all(sizes) else sys.maxsize, len(failure.call))  # one without elements shows little

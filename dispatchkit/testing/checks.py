@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.testing import companions as beside
-from dispatchkit.testing import concurrency, forms, objects, transforms
+from dispatchkit.testing import companions, concurrency, forms, objects, transforms
 from dispatchkit.testing.examination import examination, found_by
 from dispatchkit.testing.findings import Failure
 from dispatchkit.testing.foreign_types import foreign_types
@@ -94,8 +93,8 @@ CHECKS = {
         _on_calls("second", transforms.second),
         _on_calls("forward", transforms.forward),
         _on_calls("vmap", transforms.vmapped),
-        _on_calls("companions", beside.companions),
-        _on_calls("refusals", beside.refusals),
+        _on_calls("companions", companions.companions),
+        _on_calls("refusals", companions.refusals),
         _on_calls("foreign", foreign_types),
         _on_calls("operators", forms.operators),
         _on_calls("reflected", forms.reflected),

@@ -13,7 +13,7 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.testing.calls import Arguments, Call
+from dispatchkit.testing.calls import Arguments, TypeCall
 from dispatchkit.testing.differences import described, shown
 from dispatchkit.testing.entered import entering, noting
 from dispatchkit.testing.examination import examination, lost_metadata
@@ -89,8 +89,8 @@ ANY_ELEMENTS = (kinds.elementwise,)
 def companions(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
     """Plain tensors, NumPy arrays, numbers and other instances may stand in any of the other places."""
     for call in _calls(subject, operation):
-        for seat in range(call.count()):
-            own = replace(call, seats=frozenset({seat}))
+        for place in range(len(call.operands)):
+            own = replace(call, seats=(place,))
             for others, further in ((COMPANIONS[:2], _arrays(operation)), (COMPANIONS[2:], NUMBERS)):
                 with entering() as entered:
                     yield from [_among(subject, replace(own, other=other), "companions") for other in others]
@@ -105,15 +105,15 @@ def _arrays(operation: Overridable) -> tuple[Companion, ...]:
     return (*SHAPES, *DTYPES, *(ELEMENTS if operation.kind.family in ANY_ELEMENTS else ()))
 
 
-def _calls(subject: Subject, operation: Overridable) -> list[Call]:
+def _calls(subject: Subject, operation: Overridable) -> list[TypeCall]:
     """Return calls of several arrays: those that rules answer, and one of each instance."""
     found = examination(subject, operation)
     first = {call.index: call for call in reversed(found.sound)}
     chosen = {id(call): call for call in (*first.values(), *found.some(subject.depth))}
-    return [call for call in chosen.values() if call.count() > 1 and not call.turn]
+    return [call for call in chosen.values() if len(call.operands) > 1 and not call.turn]
 
 
-def _other_samples(subject: Subject, call: Call) -> Iterator[Companion]:
+def _other_samples(subject: Subject, call: TypeCall) -> Iterator[Companion]:
     """Yield what puts another of the type's samples in the place of an array."""
     if call.index is None:
         return
@@ -126,40 +126,40 @@ def _other_sample(subject: Subject, index: int, value: Any) -> Any:
     return subject.sample(index)
 
 
-def _among(subject: Subject, call: Call, check: str) -> Failure | None:
+def _among(subject: Subject, call: TypeCall, check: str) -> Failure | None:
     """Compare a call of one instance among companions with the same on plain tensors."""
     operation = call.operation
     try:
-        before = call.make(subject)
-        expected = comparable(subject, operation, subject.dense_call(operation, *before))
+        expected, before = call.on_plain
+        expected = comparable(subject, operation, expected)
     except Exception as error:  # noqa: BLE001  # what plain tensors refuse the type is to refuse, too
         return _refused(subject, call, error)
-    args, kwargs = call.make(subject)
+    args, kwargs = call.make()
     failure = partial(
         Failure, check, operation.qualified_name, made=call, again=lambda other: _checked(subject, other, check)
     )
     try:
         with noting(subject):
-            result = subject.call(operation, args, kwargs)
-        found = different(subject, comparable(subject, operation, result), expected, call.given(subject))
+            result = call.run(args, kwargs)
+        found = different(subject, comparable(subject, operation, result), expected, call.values())
     except subject.refusals:
         return None
     except Exception as error:  # noqa: BLE001  # what a handler raises is what is looked for
-        return failure(call.text(subject), described(error), "an answer, or a decline")
+        return failure(call.text, described(error), "an answer, or a decline")
     if found is not None:
-        return failure(call.text(subject), *found[1:])
+        return failure(call.text, *found[1:])
     changed = _changed(call, subject, args, kwargs, before)
     if changed is not None:
-        return failure(call.text(subject), *changed)
+        return failure(call.text, *changed)
     return next(lost_metadata(check, subject, call, (args, kwargs), result), None)
 
 
-def _checked(subject: Subject, call: Call, check: str) -> Failure | None:
+def _checked(subject: Subject, call: TypeCall, check: str) -> Failure | None:
     found = _among(subject, call, check)
     return found if found is not None and found.check == check else None
 
 
-def _changed(call: Call, subject: Subject, args: Any, kwargs: Any, before: Arguments) -> tuple[str, str] | None:
+def _changed(call: TypeCall, subject: Subject, args: Any, kwargs: Any, before: Arguments) -> tuple[str, str] | None:
     """Return which companion a call has changed, as found and expected."""
     parameters = call.operation.parameters
     if call.operation.name == "setitem":
@@ -182,29 +182,29 @@ def refusals(subject: Subject, operation: Overridable) -> Iterator[Failure | Non
         if call.index in seen:
             continue
         seen.add(call.index)
-        instance = next(value for _, value in operation.parameters.values(*call.make(subject)))
+        instance = call.values()[0]
         shape = tuple(getattr(instance, "shape", ()))
         for sample in mistakes(operation, call.sample, shape):
             mistaken = replace(call, sample=sample)
             try:
-                subject.dense_call(operation, *mistaken.make(subject))
+                _ = mistaken.expected
             except Exception as error:  # noqa: BLE001  # that it is raised is what counts
                 yield _refused(subject, mistaken, error)
 
 
-def _refused(subject: Subject, call: Call, error: Exception) -> Failure | None:
+def _refused(subject: Subject, call: TypeCall, error: Exception) -> Failure | None:
     """Return that a type answered a call that plain tensors refuse because of a shape, an axis or an index."""
     if not isinstance(error, (ValueError, IndexError)) or isinstance(error, np.linalg.LinAlgError):
         return None
     try:
         with noting(subject):
-            result = subject.call(call.operation, *call.make(subject))
+            result = call.result()
     except Exception:  # noqa: BLE001  # by which exception it refuses is its own
         return None
     return Failure(
         "refusals",
         call.operation.qualified_name,
-        call.text(subject),
+        call.text,
         shown(subject.array(result)),
         described(error),
         made=call,
@@ -212,9 +212,9 @@ def _refused(subject: Subject, call: Call, error: Exception) -> Failure | None:
     )
 
 
-def _refused_again(subject: Subject, call: Call) -> Failure | None:
+def _refused_again(subject: Subject, call: TypeCall) -> Failure | None:
     try:
-        call.expected(subject)
+        _ = call.expected
     except Exception as error:  # noqa: BLE001  # that it is raised is what counts
         return _refused(subject, call, error)
     return None

@@ -12,9 +12,9 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
-from dispatchkit.protocol.instance import TensorFunctionMode, tensor_protocol
+from dispatchkit.protocol.instance import TensorFunctionMode
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.testing.calls import Call
+from dispatchkit.testing.calls import TypeCall
 from dispatchkit.testing.differences import described
 from dispatchkit.testing.examination import fails
 from dispatchkit.testing.findings import Failure, Reading, alike, readings
@@ -49,7 +49,7 @@ def in_tasks(subject: Subject, operation: Overridable) -> Iterator[Failure | Non
     results = _by_turns([_task(subject, call) for call in calls])
     for call, found, (expected, names) in zip(calls, results, alone, strict=True):
         if not isinstance(found, BaseException) and found[1] != names:
-            text = call.text(subject)
+            text = call.text
             seen = f"a mode that saw {found[1]}"
             yield Failure("asyncio", operation.qualified_name, text, seen, f"{names}", made=call)
         else:
@@ -57,13 +57,13 @@ def in_tasks(subject: Subject, operation: Overridable) -> Iterator[Failure | Non
             yield _failure("asyncio", subject, call, result, expected)
 
 
-async def _task(subject: Subject, call: Call) -> tuple[list[Reading], list[str]]:
+async def _task(subject: Subject, call: TypeCall) -> tuple[list[Reading], list[str]]:
     """Make a call as a coroutine that lets others run before, inside and after it."""
-    args, kwargs = call.make(subject)
+    args, kwargs = call.make()
     await asyncio.sleep(0)
     with _Names() as names:
         await asyncio.sleep(0)
-        result = subject.call(call.operation, args, kwargs)
+        result = call.run(args, kwargs)
         await asyncio.sleep(0)
     return readings(subject, result), names.found
 
@@ -88,10 +88,10 @@ def _by_turns(coroutines: list[Coroutine[Any, Any, Any]]) -> list[Any]:
     return results
 
 
-def _noted(subject: Subject, call: Call) -> tuple[list[Reading], list[str]]:
-    args, kwargs = call.make(subject)
+def _noted(subject: Subject, call: TypeCall) -> tuple[list[Reading], list[str]]:
+    args, kwargs = call.make()
     with _Names() as names:
-        result = subject.call(call.operation, args, kwargs)
+        result = call.run(args, kwargs)
     return readings(subject, result), names.found
 
 
@@ -106,11 +106,11 @@ def in_threads(subject: Subject, operation: Overridable) -> Iterator[Failure | N
         yield _failure("threads", subject, call, found, right)
 
 
-def _call(subject: Subject, call: Call) -> list[Reading]:
-    return readings(subject, subject.call(call.operation, *call.make(subject)))
+def _call(subject: Subject, call: TypeCall) -> list[Reading]:
+    return readings(subject, call.result())
 
 
-def _two_calls(subject: Subject, operation: Overridable) -> list[Call]:
+def _two_calls(subject: Subject, operation: Overridable) -> list[TypeCall]:
     """Return two calls that run side by side; none of an operation that is in order nowhere, or random."""
     calls = repeatable(subject, operation, subject.depth)
     if not calls:
@@ -124,14 +124,14 @@ def _two_calls(subject: Subject, operation: Overridable) -> list[Call]:
     return [calls[0], other]
 
 
-def _failure(check: str, subject: Subject, call: Call, found: Any, expected: list[Reading]) -> Failure | None:
+def _failure(check: str, subject: Subject, call: TypeCall, found: Any, expected: list[Reading]) -> Failure | None:
     if isinstance(found, BaseException):
         difference: tuple[str, str] | None = described(found), "what one gives alone"
     else:
         difference = alike(found, expected)
     if difference is None:
         return None
-    return Failure(check, call.operation.qualified_name, call.text(subject), *difference, made=call)
+    return Failure(check, call.operation.qualified_name, call.text, *difference, made=call)
 
 
 def _files(subject: Subject, operation: Overridable) -> set[str]:
@@ -139,7 +139,7 @@ def _files(subject: Subject, operation: Overridable) -> set[str]:
     library = __name__.partition(".")[0]
     own = [c for c in subject.cls.__mro__ if c is subject.cls or c.__module__.partition(".")[0] != library]
     functions = [value for c in own for value in vars(c).values() if getattr(value, "__module__", "") == c.__module__]
-    rules = tensor_protocol.handlers.for_calls(operation)
+    rules = operation.rules_for_calls()
     functions += [rule.handler for rule in rules if not {*rule.types}.isdisjoint(own)]
     codes = [getattr(function, "__code__", None) for function in functions]
     return {code.co_filename for code in codes if code is not None}

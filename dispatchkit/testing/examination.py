@@ -14,7 +14,7 @@ from typing import Any
 
 from dispatchkit.protocol.handlers import Rule, type_name
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.testing.calls import Arguments, Call, calls_of, variations_of
+from dispatchkit.testing.calls import Arguments, TypeCall, calls_of, variations_of
 from dispatchkit.testing.differences import described, difference, members, same, shown
 from dispatchkit.testing.entered import entering, noting
 from dispatchkit.testing.findings import Failure
@@ -44,23 +44,23 @@ class Examination:
     """
 
     operation: Overridable
-    calls: list[Call] = field(default_factory=list)
-    answered: list[Call] = field(default_factory=list)
+    calls: list[TypeCall] = field(default_factory=list)
+    answered: list[TypeCall] = field(default_factory=list)
     novelty: list[Novelty | None] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
 
     @property
-    def sound(self) -> list[Call]:
+    def sound(self) -> list[TypeCall]:
         """The answered calls, none where one of the operation's calls went wrong."""
         wrong = any(failure.check != "metadata" for failure in self.failures)
         return [] if wrong else self.answered
 
-    def some(self, count: int | None) -> list[Call]:
+    def some(self, count: int | None) -> list[TypeCall]:
         """Return so many of the sound calls of each instance and each group of rules."""
         if count is None:
             return self.sound
         seen: Counter[Novelty] = Counter()
-        chosen: list[Call] = []
+        chosen: list[TypeCall] = []
         for call, novelty in zip(self.sound, self.novelty, strict=False):
             if novelty is not None:
                 seen[novelty] += 1
@@ -109,10 +109,10 @@ def _examine(subject: Subject, operation: Overridable) -> Examination:
     return found
 
 
-def _note(subject: Subject, found: Examination, call: Call) -> bool:
+def _note(subject: Subject, found: Examination, call: TypeCall) -> bool:
     """Make a call, and note what came of it; return whether it entered a rule."""
     try:
-        expected = call.expected(subject)
+        expected = call.expected
     except Exception:  # noqa: BLE001  # a call that plain tensors refuse is none to compare with
         return False
     found.calls.append(call)
@@ -125,7 +125,7 @@ def _note(subject: Subject, found: Examination, call: Call) -> bool:
     return bool(entered.rules)
 
 
-def _novelty(subject: Subject, call: Call, rules: tuple[Rule, ...]) -> Novelty | None:
+def _novelty(subject: Subject, call: TypeCall, rules: tuple[Rule, ...]) -> Novelty | None:
     """Return what tells a call from others; None where enough others like it are looked into.
 
     A rule for the operation or its kind is looked into for each operation. Rules that are entered inside a
@@ -142,13 +142,13 @@ def _novelty(subject: Subject, call: Call, rules: tuple[Rule, ...]) -> Novelty |
     return novelty if subject.looked_into.setdefault(novelty, operation) is operation else None
 
 
-def _looked_at(subject: Subject, call: Call, expected: Any) -> tuple[bool, list[Failure]]:
+def _looked_at(subject: Subject, call: TypeCall, expected: Any) -> tuple[bool, list[Failure]]:
     """Make a call; return whether it was answered, and what is wrong with the answer."""
     operation = call.operation
-    args, kwargs = call.make(subject)
+    args, kwargs = call.make()
     before = Snapshot(subject, [(p.name, value) for p, value in operation.parameters.values(args, kwargs)])
     try:
-        result = subject.call(operation, args, kwargs)
+        result = call.run(args, kwargs)
     except subject.refusals:
         return False, []
     except Exception as error:  # noqa: BLE001  # what a handler raises is what is looked for
@@ -160,20 +160,20 @@ def _looked_at(subject: Subject, call: Call, expected: Any) -> tuple[bool, list[
     return True, [fault] if fault else list(lost_metadata("metadata", subject, call, (args, kwargs), result))
 
 
-def _again(subject: Subject, check: str, call: Call) -> Failure | None:
+def _again(subject: Subject, check: str, call: TypeCall) -> Failure | None:
     """Return the failure of a check on one call, None where it passes."""
     try:
-        expected = call.expected(subject)
+        expected = call.expected
     except Exception:  # noqa: BLE001  # there is nothing to compare with
         return None
     return next((one for one in _looked_at(subject, call, expected)[1] if one.check == check), None)
 
 
-def _failure(check: str, subject: Subject, call: Call, found: str, expected: str) -> Failure:
+def _failure(check: str, subject: Subject, call: TypeCall, found: str, expected: str) -> Failure:
     return Failure(
         check,
         call.operation.qualified_name,
-        call.text(subject),
+        call.text,
         found,
         expected,
         made=call,
@@ -181,7 +181,7 @@ def _failure(check: str, subject: Subject, call: Call, found: str, expected: str
     )
 
 
-def _opened(subject: Subject, call: Call, args: Any, kwargs: Any, result: Any) -> Failure | None:
+def _opened(subject: Subject, call: TypeCall, args: Any, kwargs: Any, result: Any) -> Failure | None:
     """Return that a call among instances alone gave plain tensors, where the type says that it is closed."""
     values = [value for _, value in call.operation.parameters.values(args, kwargs)]
     if call.operation not in subject.closed or not all(isinstance(value, subject.cls) for value in values):
@@ -193,31 +193,31 @@ def _opened(subject: Subject, call: Call, args: Any, kwargs: Any, result: Any) -
     return None if outside is None else _failure("closed", subject, call, text, f"a {subject.name}")
 
 
-def _fault(subject: Subject, call: Call, result: Any, expected: Any) -> Failure | None:
+def _fault(subject: Subject, call: TypeCall, result: Any, expected: Any) -> Failure | None:
     """Return in what a result differs from the right one."""
     found = _difference(subject, call, result, expected)
     if found is None:
         return None
     for name in call.options() if found[0] != "container" else ():
         bare = call.without(name)
-        if not bare.is_valid(subject):
+        if not bare.is_valid():
             continue
-        if _difference(subject, call, result, bare.expected(subject)) is None:
+        if _difference(subject, call, result, bare.expected) is None:
             return _failure("keywords", subject, call, f"what a call without '{name}' gives", f"'{name}' honoured")
     return _failure(found[0], subject, call, *found[1:])
 
 
-def _difference(subject: Subject, call: Call, result: Any, expected: Any) -> tuple[str, str, str] | None:
+def _difference(subject: Subject, call: TypeCall, result: Any, expected: Any) -> tuple[str, str, str] | None:
     try:
         dense = subject.dense(result)
     except Exception as error:  # noqa: BLE001  # a result of the wrong form, shown with what it led to
         return "value", f"{shown(result)}, whose dense form raises {described(error)}", shown(expected)
     compared = determined(call.operation, dense, expected)
-    found = difference(*compared, call.given(subject), values=is_determined(call.operation))
+    found = difference(*compared, call.values(), values=is_determined(call.operation))
     return None if found is None else found.failure
 
 
-def lost_metadata(check: str, subject: Subject, call: Call, arguments: Arguments, result: Any) -> Iterator[Failure]:
+def lost_metadata(check: str, subject: Subject, call: TypeCall, arguments: Arguments, result: Any) -> Iterator[Failure]:
     """Yield what a result has lost of what its arguments carried."""
     operation = call.operation
     if not subject.metadata or not {operation.name, operation.qualified_name}.isdisjoint(subject.plain):

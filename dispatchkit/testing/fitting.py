@@ -65,8 +65,13 @@ def fitted(
             yield _with_last(arrays[0], value)
 
 
-def generic_samples(operation: Overridable, shape: tuple[int, ...], dtype: Any) -> list[Sample]:
-    """Return a call of a function that states none: arrays of one shape for what must be given."""
+def generic_samples(
+    operation: Overridable, shape: tuple[int, ...], dtype: Any, *, guessed: bool = False
+) -> list[Sample]:
+    """Return a call of a function that states none: arrays of one shape for what must be given.
+
+    Of what is no array nothing is known: there is no call, or where it is to be guessed, one with None.
+    """
     x = Draw(shape, content=content_of(dtype))
     by_form = {Form.ONE: x, Form.LOOSE: x, Form.STAR: x, Form.SEQUENCE: [x], Form.INDEX: ...}
     forms = {p.name: p.form for p in operation.parameters.arrays}
@@ -75,12 +80,13 @@ def generic_samples(operation: Overridable, shape: tuple[int, ...], dtype: Any) 
     for p in operation.parameters.signature.parameters.values():
         if p.default is not p.empty or p.kind is p.VAR_KEYWORD:
             continue
-        if p.name not in forms:
+        if p.name not in forms and not guessed:
             return []
+        value = by_form[forms[p.name]] if p.name in forms else None
         if p.kind is p.KEYWORD_ONLY:
-            kwargs[p.name] = by_form[forms[p.name]]
+            kwargs[p.name] = value
         else:
-            args.append(by_form[forms[p.name]])
+            args.append(value)
     return [Sample(tuple(args), kwargs)]
 
 

@@ -11,7 +11,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.members import REFLECTED
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
-from dispatchkit.testing.calls import Call
+from dispatchkit.testing.calls import TypeCall
 from dispatchkit.testing.differences import described
 from dispatchkit.testing.examination import examination
 from dispatchkit.testing.findings import Failure
@@ -56,19 +56,19 @@ def foreign_types(subject: Subject, operation: Overridable) -> Iterator[Failure 
     if sum(p.form is not Form.INDEX for p in operation.parameters.arrays) < 2:
         return
     for call in examination(subject, operation).some(1):
-        for seat in range(call.count()):
-            yield _with_foreign(subject, replace(call, seats=frozenset({seat}), other=_foreign))
+        for place in range(len(call.operands)):
+            yield _with_foreign(subject, replace(call, seats=(place,), other=_foreign))
         for member in tensor_protocol.surface:
             if member.operation is operation and member.name in (*REFLECTED, *COMPARISONS):
                 yield from _with_foreigner(subject, call, member.name)
 
 
-def _with_foreign(subject: Subject, call: Call) -> Failure | None:
-    args, kwargs = call.make(subject)
+def _with_foreign(subject: Subject, call: TypeCall) -> Failure | None:
+    args, kwargs = call.make()
     try:
-        subject.call(call.operation, args, kwargs)
+        call.run(args, kwargs)
     except Exception as error:  # noqa: BLE001  # whatever a handler raises, the foreign type was not asked
-        text = call.text(subject)
+        text = call.text
         return _failure(call, text, error, "a decline (dk.decline or NotImplemented), then its answer")
     return None
 
@@ -77,9 +77,9 @@ def _foreign(value: Any) -> Foreign:
     return Foreign()
 
 
-def _with_foreigner(subject: Subject, call: Call, name: str) -> Iterator[Failure | None]:
+def _with_foreigner(subject: Subject, call: TypeCall, name: str) -> Iterator[Failure | None]:
     form: Callable[[Any, Any], Any] = getattr(operator, name)
-    (x, *_), _ = call.make(subject)
+    (x, *_), _ = call.make()
     try:
         yield None if form(x, Foreigner()) == ANSWER else _unasked(call, name, subject)
     except Exception as error:  # noqa: BLE001  # whatever the operator raises, the other operand was not asked
@@ -92,10 +92,10 @@ def _with_foreigner(subject: Subject, call: Call, name: str) -> Iterator[Failure
         yield _failure(call, f"{subject.name}.{name}(object())", error, "NotImplemented, so a TypeError")
 
 
-def _unasked(call: Call, name: str, subject: Subject) -> Failure:
+def _unasked(call: TypeCall, name: str, subject: Subject) -> Failure:
     operation, text = call.operation.qualified_name, f"{subject.name}.{name}(Foreigner())"
     return Failure("foreign", operation, text, "an answer of its own", ANSWER, made=call)
 
 
-def _failure(call: Call, text: str, error: Exception, expected: str) -> Failure:
+def _failure(call: TypeCall, text: str, error: Exception, expected: str) -> Failure:
     return Failure("foreign", call.operation.qualified_name, text, described(error), expected, made=call)

@@ -18,7 +18,7 @@ import numpy as np
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.members import REFLECTED, Property
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.testing.calls import Call, arguments_text
+from dispatchkit.testing.calls import TypeCall, arguments_text
 from dispatchkit.testing.companions import COMPANIONS
 from dispatchkit.testing.differences import described
 from dispatchkit.testing.examination import Snapshot, examination, fails
@@ -37,37 +37,34 @@ def repeat(subject: Subject, operation: Overridable) -> Iterator[Failure | None]
     if not is_determined(operation):
         return
     for call in examination(subject, operation).some(subject.depth):
-        first = readings(subject, _again(subject, call))
-        yield (
-            _form("repeat", subject, call.text(subject), call, partial(_again, subject, call), first)
-            or _with_other_elements(subject, call)
-        )
+        first = readings(subject, call.result())
+        yield (_form("repeat", subject, call.text, call, call.result, first) or _with_other_elements(subject, call))
 
 
-def _with_other_elements(subject: Subject, call: Call) -> Failure | None:
+def _with_other_elements(subject: Subject, call: TypeCall) -> Failure | None:
     """Make a call with one instance after the other, each with other elements, where the one before stood in memory."""
     places: set[int] = set()
     for turn in TURNS:
         other = replace(call, turn=turn)
         try:
-            expected = comparable(subject, call.operation, subject.dense_call(call.operation, *other.make(subject)))
+            expected = comparable(subject, call.operation, other.expected)
         except Exception:  # noqa: BLE001, S112  # what plain tensors refuse is not asked of the type
             continue
         try:
             given = _where_others_stood(subject, other, places)
-            result = comparable(subject, call.operation, subject.call(call.operation, *given))
+            result = comparable(subject, call.operation, call.run(*given))
             del given
-            found = different(subject, result, expected, other.given(subject))
+            found = different(subject, result, expected, other.values())
         except Exception:  # noqa: BLE001  # other elements may be refused
             return None
         if found is not None:
-            return _failure("repeat", other, other.text(subject), *found[1:])
+            return _failure("repeat", other, other.text, *found[1:])
     return None
 
 
-def _where_others_stood(subject: Subject, call: Call, places: set[int]) -> tuple[Any, Any]:
+def _where_others_stood(subject: Subject, call: TypeCall, places: set[int]) -> tuple[Any, Any]:
     """Return arguments of a call with an instance where an earlier one stood, if Python gives that memory out again."""
-    args, kwargs = call.make(subject)
+    args, kwargs = call.make()
     held = []
     for _ in range(TRIES):
         own = {id(one) for one in args if isinstance(one, subject.cls)}
@@ -79,7 +76,7 @@ def _where_others_stood(subject: Subject, call: Call, places: set[int]) -> tuple
     return args, kwargs
 
 
-def repeatable(subject: Subject, operation: Overridable, count: int | None) -> list[Call]:
+def repeatable(subject: Subject, operation: Overridable, count: int | None) -> list[TypeCall]:
     """Return so many sound calls of an operation; none where repeated ones differ, by right or as `repeat` reports."""
     return (
         []
@@ -88,18 +85,14 @@ def repeatable(subject: Subject, operation: Overridable, count: int | None) -> l
     )
 
 
-def _again(subject: Subject, call: Call) -> Any:
-    return subject.call(call.operation, *call.make(subject))
-
-
 def operators(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
     """`x1 + x2`, `-x` and `x[key]` give what the functions give."""
     for name in _members(operation, dunder=True):
         if name in REFLECTED.values():
             continue
         for call in _plain_calls(subject, operation):
-            args, _ = call.make(subject)
-            text = f"{name} of {call.text(subject)}"
+            args, _ = call.make()
+            text = f"{name} of {call.text}"
             yield _as_function("operators", subject, text, call, getattr(operator, name), args)
 
 
@@ -110,9 +103,9 @@ def reflected(subject: Subject, operation: Overridable) -> Iterator[Failure | No
             continue
         for call in _plain_calls(subject, operation):
             for other in COMPANIONS:
-                right = replace(call, seats=frozenset({1}), other=other)
-                args, _ = right.make(subject)
-                text = f"{REFLECTED[name]} of {right.text(subject)}"
+                right = replace(call, seats=(1,), other=other)
+                args, _ = right.make()
+                text = f"{REFLECTED[name]} of {right.text}"
                 yield _as_function("reflected", subject, text, right, getattr(operator, name), args)
 
 
@@ -125,16 +118,15 @@ def inplace(subject: Subject, operation: Overridable) -> Iterator[Failure | None
             yield _in_place(subject, call, f"__i{name[2:]}")
 
 
-def _in_place(subject: Subject, call: Call, name: str) -> Failure | None:
-    operation = call.operation
-    args, kwargs = call.make(subject)
+def _in_place(subject: Subject, call: TypeCall, name: str) -> Failure | None:
+    args, kwargs = call.make()
     target = subject.array(args[0])
-    expected = readings(subject, subject.call(operation, args, kwargs))
+    expected = readings(subject, call.run(args, kwargs))
     result = expected[0].array
     if not isinstance(result, np.ndarray) or (target.shape, target.dtype) != (result.shape, result.dtype):
         return None  # what cannot be written back may raise
-    x, y = call.make(subject)[0]
-    text = f"{name} of {call.text(subject)}"
+    x, y = call.make()[0]
+    text = f"{name} of {call.text}"
     left, right = Snapshot(subject, [("x", x)]), Snapshot(subject, [("y", y)])
     try:
         made = getattr(operator, name)(x, y)
@@ -150,15 +142,16 @@ def methods(subject: Subject, operation: Overridable) -> Iterator[Failure | None
     """Methods and properties give what the functions give."""
     for name in _members(operation, dunder=False):
         for call in repeatable(subject, operation, 1):
-            (x, *args), kwargs = call.make(subject)
+            (x, *args), kwargs = call.make()
             view = getattr(subject.cls, name, None)
             if not isinstance(x, subject.cls) or view is None or not (callable(view) or isinstance(view, Property)):
                 continue
             if isinstance(view, Property) and (args or kwargs):
                 continue
-            shown = "" if isinstance(view, Property) else f"({arguments_text(tuple(args), kwargs)})"
+            (_, *words), named = call.arguments(lambda operand: operand)
+            shown = "" if isinstance(view, Property) else f"({arguments_text(tuple(words), named)})"
             form = partial(_viewed, x, name, view, args, kwargs)
-            expected = readings(subject, _again(subject, call))
+            expected = readings(subject, call.result())
             yield _form("methods", subject, f"{subject.name}.{name}{shown}", call, form, expected)
 
 
@@ -168,18 +161,18 @@ def _viewed(x: Any, name: str, view: Any, args: list[Any], kwargs: dict[str, Any
 
 
 def _as_function(
-    check: str, subject: Subject, text: str, call: Call, form: Callable[..., Any], args: tuple[Any, ...]
+    check: str, subject: Subject, text: str, call: TypeCall, form: Callable[..., Any], args: tuple[Any, ...]
 ) -> Failure | None:
     """Compare a form of a call with the function."""
     try:
-        expected = readings(subject, subject.call(call.operation, *call.make(subject)))
+        expected = readings(subject, call.result())
     except Exception:  # noqa: BLE001  # refused, or wrong in a way that another check reports
         return None
     return _form(check, subject, text, call, partial(form, *args), expected)
 
 
 def _form(
-    check: str, subject: Subject, text: str, call: Call, form: Callable[[], Any], expected: list[Reading]
+    check: str, subject: Subject, text: str, call: TypeCall, form: Callable[[], Any], expected: list[Reading]
 ) -> Failure | None:
     try:
         found = readings(subject, form())
@@ -189,7 +182,7 @@ def _form(
     return None if difference is None else _failure(check, call, text, *difference)
 
 
-def _failure(check: str, call: Call, text: str, found: str, expected: str) -> Failure:
+def _failure(check: str, call: TypeCall, text: str, found: str, expected: str) -> Failure:
     return Failure(check, call.operation.qualified_name, text, found, expected, made=call)
 
 
@@ -199,10 +192,10 @@ def _members(operation: Overridable, *, dunder: bool) -> list[str]:
     return [name for name in names if name.startswith("__") is dunder]
 
 
-def _plain_calls(subject: Subject, operation: Overridable) -> list[Call]:
+def _plain_calls(subject: Subject, operation: Overridable) -> list[TypeCall]:
     """Return sound calls that an operator can make: nothing but its one or two operands, an instance first."""
     return [
         call
         for call in repeatable(subject, operation, subject.depth)
-        if not call.sample.kwargs and len(call.sample.args) <= 2 and 0 in call.seats
+        if not call.sample.kwargs and len(call.sample.args) <= 2 and call.operands[0].own
     ]

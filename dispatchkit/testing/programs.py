@@ -11,7 +11,7 @@ import numpy as np
 from dispatchkit.declare.samples import Draw, Sample
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.testing.calls import Call
+from dispatchkit.testing.calls import TypeCall
 from dispatchkit.testing.findings import Failure
 from dispatchkit.testing.subject import Subject
 
@@ -27,7 +27,7 @@ TOGETHER = {"asyncio", "threads"}  # take the first and the last instance
 def shrunk(subject: Subject, failure: Failure) -> Failure:
     """Return the failure of the same check on the smallest call that can be found."""
     again = failure.again
-    if again is None or not isinstance(failure.made, Call):
+    if again is None or not isinstance(failure.made, TypeCall):
         return failure
     improved = True
     while improved:
@@ -43,7 +43,7 @@ def shrunk(subject: Subject, failure: Failure) -> Failure:
     return failure
 
 
-def _smaller(subject: Subject, call: Call) -> Iterator[Call]:
+def _smaller(subject: Subject, call: TypeCall) -> Iterator[TypeCall]:
     """Yield simpler calls: without an option, of a smaller instance, of simpler elements."""
     for name in call.options():
         yield call.without(name)
@@ -52,8 +52,8 @@ def _smaller(subject: Subject, call: Call) -> Iterator[Call]:
         better = [i for i, size in enumerate(sizes) if 0 < size < sizes[call.index]]
         for index in sorted(better, key=sizes.__getitem__):
             yield replace(call, index=index, sample=_resized(call.sample, subject, call.index, index))
-    if not call.plain and not call.turn:
-        yield replace(call, plain=True)
+    if not call.counted and not call.turn:
+        yield replace(call, counted=True)
     counted = _counted(call.sample)
     if counted is not None:
         yield replace(call, sample=counted)
@@ -99,14 +99,14 @@ def _counted(sample: Sample) -> Sample | None:
 def program(subject: Subject, failure: Failure) -> str:
     """Return a program that shows a failure: imports, instances, the call, what came of it and what is right."""
     writer = _Writer(subject)
-    if isinstance(failure.made, Call):
+    if isinstance(failure.made, TypeCall):
         return _of_call(subject, failure, failure.made, writer)
     operation = f"dk.{failure.operation.removeprefix('dispatchkit.')}" if failure.operation else ""
     return writer.text([_check(subject, failure, writer.named(failure.made), operation), *_comments(failure)])
 
 
-def _of_call(subject: Subject, failure: Failure, call: Call, writer: _Writer) -> str:
-    args, kwargs = call.make(subject)
+def _of_call(subject: Subject, failure: Failure, call: TypeCall, writer: _Writer) -> str:
+    args, kwargs = call.make()
     values = [value for _, value in call.operation.parameters.values(args, kwargs)]
     instances = [value for value in values if isinstance(value, subject.cls)]
     function = f"dk.{call.operation.qualified_name.removeprefix('dispatchkit.')}"

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import NoImplementationError
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.fallbacks import fallback
-from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.handlers import misfit, type_name
 from dispatchkit.protocol.instance import disable_dispatch, tensor_protocol
-from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.differences import arrayed
@@ -56,7 +54,6 @@ class Subject:
     operations : the overridable functions with array arguments
     memory : what checks have found out, by check and operation, for those that build on them
     looked_into : by instance and rules the operation that stands for the calls of all
-    dense_results : what calls give on plain tensors, or raise
     by_fallback : operations that stand for all those that no rule answers
     wrong_dense : what is wrong with dense forms, None before they are looked at
     pending : the rules of the type that no call has entered so far, None before the first call
@@ -77,12 +74,9 @@ class Subject:
         refuses: Sequence[type[Exception]] = (),
         closed: Iterable[Callable[..., Any]] = (),
     ) -> None:
+        if not isinstance(cls, type) or not tensor_protocol.types.participates(cls):  # type: ignore[redundant-expr]
+            raise misfit("check_type", cls, tensor_protocol.types)
         self.name = type_name(cls)
-        if not tensor_protocol.types.participates(cls):
-            raise TypeError(
-                f"check_type: {self.name} takes no part in {tensor_protocol.method}; decorate it with array_type, or "
-                f"define {tensor_protocol.method}"
-            )
         self.cls = cls
         self._to_dense = to_dense or self._declared_dense()
         self._samples: Any = samples
@@ -98,7 +92,6 @@ class Subject:
         self.memory: dict[str, dict[Overridable, Any]] = {}
         self.looked_into: dict[Any, Overridable] = {}
         self.by_fallback: set[Overridable] = set()
-        self.dense_results: WeakKeyDictionary[Any, tuple[Any, Exception | None]] = WeakKeyDictionary()
         self.wrong_dense: list[Any] | None = None
         self.pending: set[Any] | None = None
         chosen = (
@@ -152,17 +145,6 @@ class Subject:
     def array(self, value: Any) -> Any:
         """Return the elements of an argument or result as a NumPy array; what holds none as it is."""
         return arrayed(self.dense(value))
-
-    def dense_call(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the result of a call on plain tensors."""
-        args, kwargs = operation.parameters.replace(args, kwargs, lambda name, value: self.dense(value))
-        return self.call(operation, args, kwargs)
-
-    def call(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the result of a call; random functions draw the same numbers each time."""
-        if operation.kind is kinds.random:
-            tensor_namespace.random.manual_seed(0)
-        return operation.function(*args, **kwargs)
 
     def wanted(self, operation: Overridable, values: list[Any]) -> dict[str, Any]:
         """Return the metadata that results of a call are to have: by its laws, else that of the first instance."""

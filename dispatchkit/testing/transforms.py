@@ -18,7 +18,7 @@ from dispatchkit.errors import TransformError
 from dispatchkit.func import jvp, vjp, vmap
 from dispatchkit.func.containers import arrays_of, is_floating, mapped
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.testing.calls import Call
+from dispatchkit.testing.calls import TypeCall
 from dispatchkit.testing.differences import (
     Function,
     Transformed,
@@ -89,15 +89,15 @@ def _differentiable(operation: Overridable) -> bool:
     return isinstance(operation, DeclaredOperation) and operation.differentiable and is_determined(operation)
 
 
-def _differentiated(subject: Subject, operation: Overridable) -> list[Call]:
+def _differentiated(subject: Subject, operation: Overridable) -> list[TypeCall]:
     return [call for call in examination(subject, operation).some(subject.depth) if call.sample.differentiable]
 
 
-def _compared(name: str, subject: Subject, call: Call, transformed: Transformed, advice: str) -> Failure | None:
+def _compared(name: str, subject: Subject, call: TypeCall, transformed: Transformed, advice: str) -> Failure | None:
     """Compare what a transformation gives on instances and on their dense form."""
     # A Function without jvp refuses, as it should.
     refusals = (*subject.refusals, NotImplementedError)
-    instances = [value for value in call.given(subject) if isinstance(value, subject.cls)]
+    instances = [operand.make() for operand in call.operands if operand.own]
     wrong = wrong_derivatives(partial(_function, subject, call), instances, transformed, refusals)
     if wrong is None:
         return None
@@ -107,24 +107,16 @@ def _compared(name: str, subject: Subject, call: Call, transformed: Transformed,
         hinted = any(map(wrong.lost, range(len(wrong.found))))
         found, expected = (", ".join(map(shown, one)) for one in (wrong.found, wrong.expected))
     found += f" ({advice})" if hinted else ""
-    return Failure(name, call.operation.qualified_name, call.text(subject), found, expected, made=call)
+    return Failure(name, call.operation.qualified_name, call.text, found, expected, made=call)
 
 
-def _function(subject: Subject, call: Call, dense: bool) -> Function:
+def _function(subject: Subject, call: TypeCall, dense: bool) -> Function:
     """Return a call as a function of its instances that gives plain floating-point tensors."""
-    args, kwargs = call.make(subject)
 
     def function(*instances: Any) -> Any:
-        given = iter(instances)
-
-        def seated(name: str, value: Any) -> Any:
-            if not isinstance(value, subject.cls):
-                return value
-            one = next(given)
-            return subject.dense(one) if dense else one
-
-        own, keywords = call.operation.parameters.replace(args, kwargs, seated)
-        result = comparable(subject, call.operation, subject.call(call.operation, own, keywords))
+        given = map(subject.dense, instances) if dense else instances
+        result = call.run(*call.with_values(given, lambda operand: operand.own))
+        result = comparable(subject, call.operation, result)
         return [xp.asarray(one) for one in members(result)]
 
     return function

@@ -22,8 +22,9 @@ from dispatchkit.protocol.prediction import Prediction, predict
 from dispatchkit.protocol.prediction.tree import first_line
 from dispatchkit.report.coverage.calls import calls_of
 from dispatchkit.report.coverage.dry_run import measuring
-from dispatchkit.report.coverage.operands import Call, Operand, Subject
+from dispatchkit.report.coverage.samples import TypeSample
 from dispatchkit.report.record.call import TracedCall
+from dispatchkit.testing.calls import Call, Operand
 from tests.report.answering import (
     VALUES,
     Answers,
@@ -98,7 +99,7 @@ def cases() -> list[Case]:
 @cache
 def calls() -> list[Call]:
     """Return the sample calls of all operations, with a matrix in the place of each array and of all."""
-    subject = Subject(dk.tensor_protocol, lambda: Dense(dk.asarray(VALUES)))
+    subject = TypeSample(dk.tensor_protocol, lambda: Dense(dk.asarray(VALUES)))
     with measuring():
         return [call for one in shipped() for call in calls_of(one, subject)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import inspect
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -420,6 +421,17 @@ def test_a_rule_of_a_superclass_is_shadowed_for_its_subclass_alone() -> None:
     assert dk.audit([base, derived]).findings == ()
 
 
+def test_rules_that_share_a_signature_object_are_different_handlers() -> None:
+    base = make("Base", fallback=REWRAP)
+    derived = make("Derived", above=base)
+    shared = inspect.signature(lambda x, /: None)
+    for cls in (base, derived):
+        answer = handler(f"of_{cls.__name__}")
+        answer.__signature__ = shared
+        dk.implements(dk.exp, cls)(answer)
+    assert only(dk.audit([derived]), "shadowed").types == (("Base",),)
+
+
 class Own:
     """Decides for itself."""
 
@@ -627,9 +639,9 @@ class Bystander:
 
 def test_what_cannot_be_audited_is_refused() -> None:
     a = make("A")
-    with pytest.raises(TypeError, match=r"audit: 'Bystander' takes no part in __tensor_function__; decorate it"):
+    with pytest.raises(TypeError, match=r"audit: Bystander takes no part in __tensor_function__; decorate it"):
         dk.audit([a, Bystander])
-    with pytest.raises(TypeError, match=r"audit: .* takes no part"):
+    with pytest.raises(TypeError, match=r"^audit: takes a type, not an instance of A; give its type, A$"):
         dk.audit([a(dk.ones(1))])
     with pytest.raises(ValueError, match=r"audit: there are no types; give those that meet, as in audit\(\[A, B\]\)"):
         dk.audit([])

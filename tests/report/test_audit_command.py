@@ -72,7 +72,7 @@ WRONG = {
     "no type": (["tests.report.subjects"], "names no type; write it as package.module:Type"),
     "no module": (["tests.nothing:Type"], "nothing"),
     "no attribute": (["tests.report.subjects:Nothing"], "Nothing"),
-    "no array type": (["tests.report.subjects:Bystander"], "'Bystander' takes no part in __tensor_function__"),
+    "no array type": (["tests.report.subjects:Bystander"], "Bystander takes no part in __tensor_function__"),
     "no operation": ([REFUSES, "--operations", "nothing"], "no overridable function is called 'nothing'"),
     "no picture": ([REFUSES, "--svg", "out.png"], "cannot save as 'out.png'; use a name that ends in .svg"),
     "no folder": ([REFUSES, "--svg", "nowhere/at/all.svg"], "No such file"),

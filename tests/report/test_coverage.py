@@ -150,9 +150,9 @@ def test_per_cent() -> None:
 
 
 def test_a_type_that_takes_no_part_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"coverage: 'Bystander' takes no part in __tensor_function__; decorate it"):
+    with pytest.raises(TypeError, match=r"coverage: Bystander takes no part in __tensor_function__; decorate it"):
         dk.coverage(Bystander)
-    with pytest.raises(TypeError, match="takes no part"):
+    with pytest.raises(TypeError, match=r"^coverage: takes a type, not an instance of int$"):
         dk.coverage(3)  # type: ignore[call-overload]
 
 

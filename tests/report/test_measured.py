@@ -16,8 +16,8 @@ import dispatchkit as dk
 from dispatchkit.report import MeasuredRow
 from dispatchkit.report.coverage.dry_run import measuring
 from dispatchkit.report.coverage.measure import measured_row
-from dispatchkit.report.coverage.operands import Subject
 from dispatchkit.report.coverage.rows import MEASURED
+from dispatchkit.report.coverage.samples import TypeSample
 from dispatchkit.report.coverage.survey import Survey
 from dispatchkit.testing import tensors
 from tests.report import imperfect
@@ -42,8 +42,8 @@ def row_of(cls: type, name: str, sample: Any, *companions: Any) -> MeasuredRow:
     """Measure one function."""
     with measuring():
         operation = PROTOCOL.operations[f"dispatchkit.{name}"]
-        beside = [Subject(PROTOCOL, one) for one in companions]
-        return measured_row(Survey(PROTOCOL, cls), operation, [Subject(PROTOCOL, sample)], beside)
+        beside = [TypeSample(PROTOCOL, one) for one in companions]
+        return measured_row(Survey(PROTOCOL, cls), operation, [TypeSample(PROTOCOL, sample)], beside)
 
 
 LANDED = [
@@ -122,7 +122,7 @@ def test_a_plain_result_is_a_bucket_where_the_author_says_that_the_type_is_close
     with measuring():
         operation = PROTOCOL.operation(dk.cos)
         closed = Survey(PROTOCOL, Falling, closed=[dk.kinds.elementwise])
-        row = measured_row(closed, operation, [Subject(PROTOCOL, sample)], [])
+        row = measured_row(closed, operation, [TypeSample(PROTOCOL, sample)], [])
     assert (row.bucket, row.outcomes) == ("plain result", {"plain result": 1})
     assert row.problem == "cos(Falling[2, 2]): a Tensor, though Falling is closed under it"
 
@@ -212,7 +212,7 @@ def test_functions_of_ones_own_are_called_with_arrays_of_the_shape() -> None:
     for function in (of_both, of_a_number):
         operation = PROTOCOL.operation(function)
         with measuring():
-            subject = Subject(PROTOCOL, Falling(matrix()))
+            subject = TypeSample(PROTOCOL, Falling(matrix()))
             rows[operation.name] = measured_row(Survey(PROTOCOL, Falling), operation, [subject], [])
         PROTOCOL.operations.forget(operation)
     assert rows["of_both"].bucket == "dense"

@@ -81,5 +81,9 @@ def test_which_follows_decompositions_and_says_why_nobody_answers() -> None:
 def test_mistakes_are_named() -> None:
     with pytest.raises(TypeError, match="len is not overridable"):
         dk.rules(len)
+    with pytest.raises(TypeError, match=r"^rules: takes a type, not an instance of Right; give its type, Right$"):
+        dk.rules(Right())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^which: takes a type, not an instance of float$"):
+        dk.which(dk.exp, 1.0)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="exp takes 1 arrays, 2 types were given"):
         dk.which(dk.exp, Left, Left)

@@ -9,7 +9,9 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.declare.samples import Sample, draw, sample
-from dispatchkit.testing.calls import Call
+from dispatchkit.testing import Wrapper
+from dispatchkit.testing.calls import TypeCall
+from dispatchkit.testing.subject import Subject
 
 X = draw(2, 3)
 
@@ -28,4 +30,5 @@ X = draw(2, 3)
 def test_options_are_what_a_call_can_be_made_without(
     function: Callable[..., Any], given: Sample, names: list[str]
 ) -> None:
-    assert Call(dk.tensor_protocol.operation(function), given, frozenset({0}), None).options() == names
+    subject = Subject(Wrapper, [Wrapper([1.0])])
+    assert TypeCall(dk.tensor_protocol.operation(function), given, subject, (0,)).options() == names

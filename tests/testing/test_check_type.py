@@ -135,6 +135,7 @@ def test_an_unknown_check_cannot_be_skipped() -> None:
 
 ERRORS: dict[str, tuple[Any, Any, type[Exception], str]] = {
     "no part": (list, [[1.0]], TypeError, r"^check_type: list takes no part in __tensor_function__; decorate it with "),
+    "an instance": (Wrapper(1.0), [], TypeError, r"^check_type: takes a type, not an instance of Wrapper; give i"),
     "no samples": (Wrapper, [], ValueError, r"^check_type: there are no samples of Wrapper; give one instance at le"),
     "another sample": (Wrapper, [1.0], TypeError, r"^check_type: a sample of Wrapper is a float$"),
 }

@@ -9,6 +9,8 @@ from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.parameters import Key, flatten
+from dispatchkit.protocol.specificity import has_rule
 from dispatchkit.protocol.types.array_types import DENSE
 from dispatchkit.protocol.types.declaration import Declaration
 from dispatchkit.report.audit.pairs import Call, Chains, Decision, decided
@@ -44,8 +46,11 @@ class _Alike:
         self.chains = chains
         self.protocol = chains.protocol
         self.profiles = {cls: self._profile(cls) for cls in types}
+        self.operations = {one.qualified_name: one for one in self.protocol.operations.values()}
         # The operations for which a type, or one that it is converted to, has a rule.
-        self.ruled = {cls: set(self._ruled([cls, *self._targets(cls)])) for cls in types}
+        self.converted = {cls: set(self._ruled(self._targets(cls))) for cls in types}
+        self.ruled = {cls: self.converted[cls].union(self._ruled([cls])) for cls in types}
+        self.fitting: dict[tuple[str, Key, type], bool] = {}
         self.stand_ins: dict[Any, type] = {}
         self.decided: dict[Any, Decision | None] = {}
 
@@ -72,9 +77,9 @@ class _Alike:
     def _ruled(self, classes: Sequence[type]) -> Iterator[str]:
         """Yield the names of the operations for which one of some types has a rule, its own or its kind's."""
         counted = [self.protocol.types.counts_as(cls) for cls in classes]
-        for operation in self.protocol.operations.values():
-            if any(rule.serves(one) for rule in self.protocol.handlers.for_calls(operation) for one in counted):
-                yield operation.qualified_name
+        for name, operation in self.operations.items():
+            if any(rule.serves(one) for rule in operation.rules_for_calls() for one in counted):
+                yield name
 
     def _fields(self, cls: type) -> tuple[str, ...]:
         try:
@@ -97,43 +102,78 @@ class _Alike:
 
     def decision(self, call: Call, left: type, right: type, names: Mapping[type, str]) -> Decision | None:
         """Return who answers a call; None where the types themselves have to be asked."""
-        operation = call.operation
-        name = operation.qualified_name
-        profiles = [None if name in self.ruled[cls] else self.profiles[cls] for cls in (left, right)]
         related = left is not right and (issubclass(left, right) or issubclass(right, left))
-        if profiles == [None, None] or related or operation.by_fields is not None:
+        if related or call.operation.by_fields is not None:
             return None
-        one = left if profiles[0] is None else self._stand_in(left, LEFT)
-        other = one if left is right else right if profiles[1] is None else self._stand_in(right, RIGHT)
+        themselves = {cls for cls in (left, right) if self.profiles[cls] is None}
+        while not themselves.issuperset((left, right)):
+            one = left if left in themselves else self._stand_in(left, LEFT)
+            other = one if left is right else right if right in themselves else self._stand_in(right, RIGHT)
+            template = self._template(call, one, other, names)
+            if template is None:
+                return None
+            classes = {made: cls for made, cls in ((one, left), (other, right)) if made is not cls}
+            met = [cls for cls in classes.values() if self._is_asked(cls, template, (left, right), classes)]
+            if not met:
+                return _for_types(template, left, right, classes, names)
+            themselves.update(met)
+        return None
+
+    def _template(self, call: Call, one: type, other: type, names: Mapping[type, str]) -> Decision | None:
+        """Return who answers a call for all types that two classes stand for."""
         key = (call, one, other)
         if key not in self.decided:
             base = self.protocol.types.base
             assert base is not None
             shown = [names.get(cls) or type_name(cls) for cls in (one, other, base)]
-            found = decided(self.chains, operation, (one, other), call.values(one, other, base), call.text(*shown))
+            given = call.values(one, other, base)
+            found = decided(self.chains, call.operation, (one, other), given, call.text(*shown))
             # An ambiguity names the types of the call.
-            self.decided[key] = None if any(step.rivals for step in found.chain.steps) else found
-        template = self.decided[key]
-        if template is None:
-            return None
-        classes = {made: cls for made, cls in ((one, left), (other, right)) if made is not cls}
-        if not all(template.calls.isdisjoint(self.ruled[cls]) for cls in classes.values()):
-            return None  # what a body calls comes to a rule
-        words = {made.__name__: names[cls] for made, cls in classes.items()}
-        steps = [
-            None if step is None else _step_of(step, classes.get(step.cls, step.cls), _named_as(step.text, words))
-            for step in (template.step, template.otherwise)
-        ]
-        return Decision(
-            operation,
-            (left, right),
-            template.chain,
-            steps[0],
-            template.verdict,
-            steps[1],
-            _named_as(template.call, words),
-            _named_as(template.reason, words),
-        )
+            self.decided[key] = None if any(step.rivals for step in found.chain.handlers) else found
+        return self.decided[key]
+
+    def _is_asked(self, cls: type, template: Decision, types: Sequence[type], classes: Mapping[type, type]) -> bool:
+        """Return whether one of the calls on the way may come to a rule of a type that a class stands for."""
+        for name, key in template.calls:
+            if name in self.ruled[cls]:
+                converted = any(name in self.converted[one] for one in types)
+                if key is None or converted or self._fits(name, _with(key, classes), cls):
+                    return True
+        return False
+
+    def _fits(self, name: str, key: Key, cls: type) -> bool:
+        """Return whether a type has a rule for calls with these types."""
+        asked = (name, key, cls)
+        if asked not in self.fitting:
+            operation = self.operations[name]
+            self.fitting[asked] = cls in flatten(key) and has_rule(operation, key, cls)
+        return self.fitting[asked]
+
+
+def _with(key: Key, classes: Mapping[type, type]) -> Key:
+    """Return the types of a call with types in the place of the classes that stand for them."""
+    return tuple(_with(one, classes) if isinstance(one, tuple) else classes.get(one, one) for one in key)
+
+
+def _for_types(
+    template: Decision, left: type, right: type, classes: Mapping[type, type], names: Mapping[type, str]
+) -> Decision:
+    """Return who answers a call of two types, from who answers that of the classes that stand for them."""
+    words = {made.__name__: type_name(cls) for made, cls in classes.items()}
+    steps = [
+        None if step is None else _step_of(step, classes.get(step.cls, step.cls), _named_as(step.text, words))
+        for step in (template.step, template.otherwise)
+    ]
+    return Decision(
+        template.operation,
+        (left, right),
+        template.chain,
+        steps[0],
+        template.verdict,
+        steps[1],
+        _named_as(template.call, {made.__name__: names[cls] for made, cls in classes.items()}),
+        _named_as(template.reason, words),
+    )
 
 
 def _step_of(step: Step, cls: type, text: str) -> Step:

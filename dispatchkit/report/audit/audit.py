@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dispatchkit.protocol.engine import DispatchProtocol
-from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.handlers import misfit, type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
@@ -26,7 +26,7 @@ from dispatchkit.report.audit.findings import (
     missing_pairs,
 )
 from dispatchkit.report.audit.page import audit_page
-from dispatchkit.report.audit.pairs import Call, Chains, Decision, Pair, calls_of_two, decided, names_of
+from dispatchkit.report.audit.pairs import Call, Chains, Decision, Pair, PairRow, calls_of_two, decided, names_of
 from dispatchkit.report.audit.picture import matrix_svg
 from dispatchkit.report.audit.tables import audit_document
 from dispatchkit.report.audit.unreachable import Reach
@@ -101,7 +101,7 @@ class Audit:
                 "right": pair.right,
                 "winners": pair.winners,
                 "shares": pair.shares,
-                "calls": [asdict(row) for row in pair.rows],
+                "calls": [{name: getattr(row, name) for name in PairRow.__slots__} for row in pair.rows],
             }
             for pair in self.pairs
         ]
@@ -217,7 +217,7 @@ def _audited(listed: Sequence[type], chosen: Sequence[Overridable], protocol: Di
     findings = [
         *ambiguities(of_pairs, names),
         *Reach(chains, listed, names).findings(chosen),
-        *cycles(protocol, chosen, listed, names),
+        *cycles(chains, chosen, listed, names),
         *losses([*_alone(chains, chosen, listed, names), *of_pairs], names),
         *missing_pairs(of_pairs, names),
         *asymmetries(_alike(calls, listed, of_pairs), names),
@@ -233,10 +233,7 @@ def _check(types: Sequence[Any], protocol: DispatchProtocol) -> None:
         raise ValueError("audit: there are no types; give those that meet, as in audit([A, B])")
     for one in types:
         if not isinstance(one, type) or not protocol.types.accepts(one):
-            raise TypeError(
-                f"audit: {getattr(one, '__qualname__', one)!r} takes no part in {protocol.method}; decorate it with "
-                f"array_type, or define {protocol.method}"
-            )
+            raise misfit("audit", one, protocol.types)
 
 
 def _alike(calls: Sequence[Call], types: Sequence[type], found: Sequence[Decision]) -> dict[tuple[Any, ...], Decision]:

@@ -8,7 +8,6 @@ from itertools import combinations, permutations
 from typing import Any, TypeAlias
 
 from dispatchkit.protocol.chain import Step
-from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.explain import ANSWERS
 from dispatchkit.protocol.handlers import Rule, location_of
 from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, KIND, METHOD, RULE
@@ -16,7 +15,7 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key
 from dispatchkit.protocol.resolution import candidates
 from dispatchkit.protocol.types.conversions import Conversion
-from dispatchkit.report.audit.pairs import Decision
+from dispatchkit.report.audit.pairs import Chains, Decision
 
 __all__ = [
     "FAULTS",
@@ -85,7 +84,7 @@ def ambiguities(decisions: Iterable[Decision], names: Names) -> Iterator[Finding
     """Yield each set of equally specific rules that some call meets, with the signature that resolves it."""
     met: dict[frozenset[int], tuple[Step, list[Decision]]] = {}
     for one in decisions:
-        steps = one.chain.steps
+        steps = one.chain.handlers
         for place, step in enumerate(steps):
             # A more specific rule of the same type resolves it, though it may decline.
             if step.rivals and not any(other.cls is step.cls and other.rule is not None for other in steps[:place]):
@@ -99,16 +98,15 @@ def ambiguities(decisions: Iterable[Decision], names: Names) -> Iterator[Finding
         yield _finding("ambiguity", found, names, text, (rule.location for rule in step.rivals))
 
 
-def cycles(
-    protocol: DispatchProtocol, operations: Sequence[Overridable], types: Sequence[type], names: Names
-) -> Iterator[Finding]:
+def cycles(chains: Chains, operations: Sequence[Overridable], types: Sequence[type], names: Names) -> Iterator[Finding]:
     """Yield superclasses that are asked before a subclass, and threes of types whose order decides who answers.
 
     Of three types two may be asked in another order than by themselves. That is a fault only where an operation takes
     three arrays and both types have an answer to it.
     """
-    asked = [cls for cls in types if cls is not protocol.types.base and protocol.types.participates(cls)]
-    priority = protocol.types.priority
+    known = chains.protocol.types
+    asked = [cls for cls in types if cls is not known.base and known.participates(cls)]
+    priority = known.priority
     for sub, above in permutations(asked, 2):
         if issubclass(sub, above) and priority(above) > priority(sub):
             text = (
@@ -120,7 +118,7 @@ def cycles(
     circles: dict[tuple[type, type], list[tuple[tuple[type, ...], list[Rival]]]] = {}
     for order in permutations(asked, 3):
         leap = _leap(order, priority)
-        rivals = [] if leap is None else list(_rivals(protocol, operations, order, *leap))
+        rivals = [] if leap is None else list(_rivals(chains, operations, order, *leap))
         if leap is not None and rivals:
             sub, _ = leap
             above = next(cls for cls in order if cls is not sub and issubclass(sub, cls))
@@ -144,12 +142,12 @@ def cycles(
 
 
 def _rivals(
-    protocol: DispatchProtocol, operations: Sequence[Overridable], order: tuple[type, ...], sub: type, other: type
+    chains: Chains, operations: Sequence[Overridable], order: tuple[type, ...], sub: type, other: type
 ) -> Iterator[Rival]:
     """Yield the operations of three arrays that two of the types answer, each with the two answers in their order."""
     for operation in operations:
         key = _key_of_three(operation, order)
-        steps = [] if key is None else [s for s in protocol.chain(operation, key).steps if s.source in ANSWERING]
+        steps = [] if key is None else [s for s in chains(operation, key).handlers if s.source in ANSWERING]
         second = next((step for step in steps if step.cls is other), None)
         if second is not None and steps[0].cls is sub and (second.rule is None or second.rule is not steps[0].rule):
             yield operation, steps[0], second

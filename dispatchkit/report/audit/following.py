@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,11 @@ from dispatchkit.protocol.parameters import Form, Key
 from dispatchkit.protocol.prediction import Layout, Memory, Prediction, make_stand_in, predict
 from dispatchkit.protocol.prediction.tree import DECLINES
 
-__all__ = ["Bodies", "Decomposition"]
+__all__ = ["Bodies", "Called", "Decomposition"]
+
+# The qualified name of an operation, and the types of a call; None for any call, where they are not certain.
+Called: TypeAlias = "tuple[str, Key | None]"
+Arguments: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 class Decomposition(NamedTuple):
@@ -25,11 +29,11 @@ class Decomposition(NamedTuple):
     Attributes
     ----------
     declines : why it cannot be run, "" where it may
-    calls : qualified names of the operations that it calls, as far as it was followed
+    calls : the operations that it calls with the types of their arguments, as far as it was followed
     """
 
     declines: str
-    calls: frozenset[str]
+    calls: frozenset[Called]
 
 
 class Bodies:
@@ -42,8 +46,8 @@ class Bodies:
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
-        self._samples: dict[Overridable, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {}
-        self._predicted: dict[tuple[Overridable, Key], tuple[list[Prediction], Iterator[Prediction]]] = {}
+        self._samples: dict[Overridable, list[Arguments]] = {}
+        self._predicted: dict[tuple[Overridable, Key], tuple[list[Prediction], Iterator[Arguments]]] = {}
         self._found: dict[tuple[Overridable, Key, type], Decomposition] = {}
 
     def decomposition(self, operation: Overridable, key: Key, cls: type) -> Decomposition:
@@ -62,10 +66,10 @@ class Bodies:
 
     def _decomposition(self, operation: Overridable, key: Key, cls: type) -> Decomposition:
         reason = ""
-        made: set[str] = set()
+        made: set[Called] = set()
         for predicted in self._predictions(operation, key):
             found = next((one for one in predicted.asked if one.outcome is Decompose.outcome and one.cls is cls), None)
-            made.update(inner.function for _, inner in predicted.walk())
+            made.update(_calls(predicted))
             if found is None or found.verdict != DECLINES:
                 return Decomposition("", frozenset(made))
             reason = reason or found.reason
@@ -73,22 +77,22 @@ class Bodies:
 
     def _predictions(self, operation: Overridable, key: Key) -> Iterator[Prediction]:
         """Yield what is predicted of each sample call, made as far as somebody asks for it."""
-        if (operation, key) not in self._predicted:
-            self._predicted[operation, key] = [], self._predict(operation, key)
-        known, others = self._predicted[operation, key]
-        yield from known
-        for predicted in others:
-            known.append(predicted)
-            yield predicted
-
-    def _predict(self, operation: Overridable, key: Key) -> Iterator[Prediction]:
         if operation not in self._samples:
             self._samples[operation] = [_made(operation, one) for one in getattr(operation, "samples", ())]
-        stated = (_stand_ins(operation, sample, key) for sample in self._samples[operation])
-        calls = (call for call in stated if call is not None)
-        first = next(calls, None)
-        for call in _matrices(operation, key) if first is None else itertools.chain([first], calls):
-            yield predict(operation, *call, self.memory)
+        if (operation, key) not in self._predicted:
+            self._predicted[operation, key] = [], _calls_with(operation, self._samples[operation], key)
+        known, others = self._predicted[operation, key]
+        yield from known
+        for call in others:
+            known.append(predict(operation, *call, self.memory))
+            yield known[-1]
+
+
+def _calls(predicted: Prediction) -> Iterator[Called]:
+    """Yield the calls that were followed; where a result may be of several types, not all types of a call are known."""
+    inner = [one for _, one in predicted.walk()]
+    certain = all(len(one.results) < 2 for one in inner)
+    return ((one.function, one.key if certain else None) for one in inner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,19 @@ class _Array:
     layout: Layout
 
 
-def _made(operation: Overridable, sample: Sample) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _calls_with(operation: Overridable, samples: Sequence[Arguments], key: Key) -> Iterator[Arguments]:
+    """Yield the sample calls with stand-ins of some types, and a call with matrices where there are none."""
+    found = False
+    for sample in samples:
+        call = _stand_ins(operation, sample, key)
+        if call is not None:
+            found = True
+            yield call
+    if not found:
+        yield from _matrices(operation, key)
+
+
+def _made(operation: Overridable, sample: Sample) -> Arguments:
     """Return a sample call with its arrays made."""
 
     def made(name: str, value: Any) -> Any:
@@ -111,9 +127,7 @@ def _made(operation: Overridable, sample: Sample) -> tuple[tuple[Any, ...], dict
     return operation.parameters.replace(sample.args, sample.kwargs, made)
 
 
-def _stand_ins(
-    operation: Overridable, sample: tuple[tuple[Any, ...], dict[str, Any]], key: Key
-) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+def _stand_ins(operation: Overridable, sample: Arguments, key: Key) -> Arguments | None:
     """Return a sample call with stand-ins of some types for its arrays; None where it gives others."""
     classes: dict[str, Iterator[type]] = {}
     for p, entry in zip(operation.parameters.arrays, key, strict=True):
@@ -136,7 +150,7 @@ def _stand_ins(
     return operation.parameters.replace(*sample, stand_in)
 
 
-def _matrices(operation: Overridable, key: Key) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+def _matrices(operation: Overridable, key: Key) -> list[Arguments]:
     """Return the shortest call with stand-ins for square matrices; none where it needs more than arrays."""
     entries = dict(zip([p.name for p in operation.parameters.arrays], key, strict=True))
     layout = Layout((3, 3), np.dtype(np.float64))

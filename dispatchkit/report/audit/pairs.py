@@ -19,7 +19,7 @@ from dispatchkit.protocol.outcome import AMBIGUOUS, OUTCOMES
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters
 from dispatchkit.protocol.prediction import Memory
-from dispatchkit.report.audit.following import Bodies, Decomposition
+from dispatchkit.report.audit.following import Bodies, Called, Decomposition
 
 __all__ = [
     "SHARES",
@@ -238,7 +238,7 @@ class Chains:
         return self.bodies.decomposition(operation, key, step.cls)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Decision:
     """Who answers a call.
 
@@ -252,7 +252,7 @@ class Decision:
     otherwise : the answer that comes next
     call : the call in words
     reason : why nobody answers
-    calls : qualified names of the operations that bodies call on the way
+    calls : that are made on the way, its own among them
     """
 
     operation: Overridable
@@ -263,7 +263,7 @@ class Decision:
     otherwise: Step | None
     call: str
     reason: str
-    calls: frozenset[str] = frozenset()
+    calls: frozenset[Called] = frozenset()
 
     @property
     def outcome(self) -> str:
@@ -306,7 +306,7 @@ def decided(
     args, kwargs = arguments(operation.parameters, given)
     key = key_of(operation.parameters, given)
     declined: list[str] = []
-    calls: set[str] = set()
+    calls: set[Called] = set()
     steps = list(islice(_answers(chains, operation, key, args, kwargs, declined, calls), 2))
     step, verdict = steps[0] if steps else (None, "")
     otherwise = steps[1][0] if len(steps) > 1 and verdict != RAISES else None
@@ -334,27 +334,33 @@ def _answers(
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
     declined: list[str],
-    calls: set[str],
+    calls: set[Called],
 ) -> Iterator[tuple[Step, str]]:
-    """Yield the answers that a call may get with their verdicts; note why others do not come, and what bodies call.
+    """Yield the answers that a call may get with their verdicts, and note the calls on the way.
 
-    What bodies decline is noted as far as the answers are taken.
+    Why others do not come is noted once all answers are taken.
     """
     chain = chains(operation, key)
-    declined += [f"{type_name(cls)}: {text}" for cls, text in chain.skipped]
+    calls.add((operation.qualified_name, key))
+    skipped: list[str] = []
+    bodies: list[str] = []
     at_run_time = True
     for entry, verdict in predicted_steps(chain, args, kwargs):
-        if not isinstance(entry, Step) or verdict.startswith("passed over"):
+        if not isinstance(entry, Step):
+            skipped.append(f"{type_name(entry.cls)}: {entry.text}")
+            continue
+        if verdict.startswith("passed over"):
             continue
         body = chains.decomposition(operation, key, entry)
         calls.update(body.calls)
         if body.declines:
-            declined.append(f"{type_name(entry.cls)}: {entry.text} declines: {body.declines}")
+            bodies.append(f"{type_name(entry.cls)}: {entry.text} declines: {body.declines}")
             continue
         if verdict == IF_DECLINED and at_run_time:
             verdict = ANSWERS
         at_run_time = at_run_time and verdict == AT_RUN_TIME
         yield entry, verdict
+    declined += [*skipped, *bodies]
 
 
 def names_of(types: Sequence[type]) -> dict[type, str]:

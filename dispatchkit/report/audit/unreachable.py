@@ -134,14 +134,14 @@ class Reach:
     def _reaches(self, rule: Rule, operation: Overridable, given: dict[str, Any], met: _Met) -> bool:
         """Return whether a call with these types gets to a rule before anybody else; note what does first."""
         chain = self.chains(operation, key_of(operation.parameters, given))
-        there = any(step.rule is rule or rule in step.rivals for step in chain.steps)
+        there = any(step.rule is rule or rule in step.rivals for step in chain.handlers)
         for args, kwargs in _forms(rule, operation, given):
             blocker: Step | None = None
             for entry, verdict in predicted_steps(chain, args, kwargs):
                 if not isinstance(entry, Step):
                     continue
                 # Members of a handler's unions do not stand in each other's way. An ambiguity is found elsewhere.
-                own = rule in entry.rivals or (entry.rule is not None and entry.rule.takes is rule.takes)
+                own = rule in entry.rivals or (entry.rule is not None and entry.rule.registration == rule.registration)
                 refused = verdict.startswith("passed over")
                 if own and there and not refused:
                     if blocker is None:

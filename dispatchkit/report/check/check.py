@@ -19,8 +19,8 @@ from dispatchkit.report.audit.tables import finding_lines
 from dispatchkit.report.check.package import Package
 from dispatchkit.report.coverage.baseline import compare
 from dispatchkit.report.coverage.coverage import Coverage, coverage
-from dispatchkit.report.coverage.operands import Subject
 from dispatchkit.report.coverage.rows import FAULTS, short_name
+from dispatchkit.report.coverage.samples import TypeSample
 from dispatchkit.report.table import Document, Part, Table, Title
 
 __all__ = ["CHECKS", "Check", "check_package", "covered"]
@@ -148,7 +148,7 @@ def covered(package: Package, samples: Sequence[Any], protocol: DispatchProtocol
     """Return the coverage of the types of a package: measured for those with samples, if there are any."""
     if not samples:
         return [coverage(cls, protocol=protocol) for cls in package.types]
-    made = [(one, Subject(protocol, one).cls) for one in samples]
+    made = [(one, TypeSample(protocol, one).cls) for one in samples]
     sampled = [cls for cls in package.types if any(cls is of for _, of in made)]
     own = [one for one, cls in made if cls in sampled]
     others = [one for one, cls in made if cls not in sampled]

@@ -7,7 +7,7 @@ tensors take it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -17,7 +17,8 @@ import numpy as np
 from dispatchkit.declare.samples import Draw, Sample
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Form
-from dispatchkit.report.coverage.operands import Call, Operand, Shape, Subject
+from dispatchkit.report.coverage.samples import Shape, TypeSample
+from dispatchkit.testing.calls import Call, Operand
 from dispatchkit.testing.fitting import fitted, generic_samples
 
 __all__ = ["calls_of"]
@@ -30,7 +31,7 @@ OTHER_VALUES: dict[str, tuple[Any, ...]] = {
 }
 
 
-def calls_of(operation: Overridable, subject: Subject, companions: Sequence[Subject] = ()) -> list[Call]:
+def calls_of(operation: Overridable, subject: TypeSample, companions: Sequence[TypeSample] = ()) -> list[Call]:
     """Return the calls to be made of an operation with a sample of a type.
 
     Parameters
@@ -47,9 +48,10 @@ def calls_of(operation: Overridable, subject: Subject, companions: Sequence[Subj
         return []
     found: dict[str, Call] = {}
     refused: set[str] = set()
+    own, others = subject.operand(own=True), [one.operand(own=False) for one in companions]
     for sample in getattr(operation, "samples", []) or generic_samples(operation, subject.shape, subject.dtype):
-        for roles in _roles(operation, sample, companions):
-            for call in _fitted(operation, sample, subject, roles):
+        for roles in _roles(operation, sample, own, others):
+            for call in _fitted(operation, sample, subject.shape, roles):
                 if call.text in found:
                     break
                 if call.text not in refused and call.is_valid():
@@ -62,17 +64,19 @@ def calls_of(operation: Overridable, subject: Subject, companions: Sequence[Subj
     return list(found.values())
 
 
-# Who stands at one array of a call: None for the subject, a companion, or a type of plain array or number.
-Role: TypeAlias = "Subject | type | None"
+# Who stands at one array of a call: the subject, a companion, or a type of plain array or number.
+Role: TypeAlias = "Operand | type"
 
 
-def _roles(operation: Overridable, sample: Sample, companions: Sequence[Subject]) -> Iterator[tuple[Role, ...]]:
+def _roles(
+    operation: Overridable, sample: Sample, own: Operand, companions: Sequence[Operand]
+) -> Iterator[tuple[Role, ...]]:
     """Yield who stands at the arrays of a sample: the subject at all, then at each with others at the rest."""
     arrays = sample.arrays(operation.parameters)
     base = operation.protocol.types.base
     if not arrays or base is None:
         return
-    yield (None,) * len(arrays)
+    yield (own,) * len(arrays)
     if len(arrays) == 1:
         return
     single = {p.name for p in operation.parameters.arrays if p.form in (Form.ONE, Form.LOOSE)}
@@ -80,42 +84,29 @@ def _roles(operation: Overridable, sample: Sample, companions: Sequence[Subject]
     others: list[Role] = [base, np.ndarray, *([float] if scalars else []), *companions]
     for other in others:
         for place in range(len(arrays)):
-            yield tuple(None if index == place else other for index in range(len(arrays)))
+            yield tuple(own if index == place else other for index in range(len(arrays)))
 
 
-def _fitted(operation: Overridable, sample: Sample, subject: Subject, roles: tuple[Role, ...]) -> Iterator[Call]:
+def _fitted(operation: Overridable, sample: Sample, shape: Shape, roles: tuple[Role, ...]) -> Iterator[Call]:
     """Yield ways to fit a sample to the shape of the subject, the likeliest first."""
-    seats = [place for place, role in enumerate(roles) if role is None]
+    seats = [place for place, role in enumerate(roles) if isinstance(role, Operand) and role.own]
     alone = len(seats) == len(roles)
-    for one in fitted(operation, sample, subject.shape, None if alone else seats, unnamed=alone):
-        yield _with_operands(operation, one, subject, roles)
+    for one in fitted(operation, sample, shape, None if alone else seats, unnamed=alone):
+        arrays = zip(roles, one.arrays(operation.parameters), strict=True)
+        yield Call(operation, one, tuple(_operand(operation.protocol, role, drawn) for role, (_, drawn) in arrays))
 
 
-def _with_operands(operation: Overridable, sample: Sample, subject: Subject, roles: Sequence[Role]) -> Call:
-    """Return the call of a sample with operands for its arrays."""
-    protocol = operation.protocol
-    waiting = iter(roles)
-
-    def operand(name: str, value: Any) -> Any:
-        if not isinstance(value, (Draw, np.ndarray)):
-            return value
-        role = next(waiting)
-        if role is None or isinstance(role, Subject):
-            return (role or subject).operand(own=role is None)
-        return _other_operand(protocol, role, value)
-
-    return Call(operation, *operation.parameters.replace(sample.args, sample.kwargs, operand))
-
-
-def _other_operand(protocol: Dispatcher, cls: type, described: Any) -> Operand:
-    """Return a plain tensor, a NumPy array or a number as an argument."""
-    array = np.asarray(_drawn(described, ()) if cls is float else _drawn(described, described.shape))
-    if cls is float:
+def _operand(protocol: Dispatcher, role: Role, described: Any) -> Operand:
+    """Return what stands at an array: of a type of plain arrays or numbers one of its shape and elements."""
+    if isinstance(role, Operand):
+        return role
+    array = np.asarray(_drawn(described, ()) if role is float else _drawn(described, described.shape))
+    if role is float:
         number = array.flat[0].item() if array.size else 1.0
-        return Operand(repr(number), False, type(number), lambda: number, lambda: number)
-    make: Callable[[], Any] = array.copy if cls is np.ndarray else partial(_tensor_of, protocol, array)
+        return Operand(False, lambda: number, lambda: number, repr(number))
+    make: Callable[[], Any] = array.copy if role is np.ndarray else partial(_tensor_of, protocol, array)
     dtype = "" if array.dtype == np.float64 else f" {array.dtype}"
-    return Operand(f"{cls.__name__}{list(array.shape)}{dtype}", False, cls, make, make)
+    return Operand(False, make, make, f"{role.__name__}{list(array.shape)}{dtype}")
 
 
 def _tensor_of(protocol: Dispatcher, array: Any) -> Any:
@@ -132,7 +123,7 @@ def _drawn(described: Any, shape: Shape) -> Any:
 
 def _with_other_keywords(operation: Overridable, calls: Sequence[Call]) -> Iterator[Call]:
     """Yield a call with each keyword that none of the calls has: with another value than the default, else with it."""
-    used = {name for call in calls for name in call.kwargs}
+    used = {name for call in calls for name in call.sample.kwargs}
     for p in operation.parameters.signature.parameters.values():
         if p.default is p.empty or p.name in used or p.kind is p.POSITIONAL_ONLY:
             continue
@@ -145,5 +136,5 @@ def _with_other_keywords(operation: Overridable, calls: Sequence[Call]) -> Itera
 def _with_keyword(calls: Iterable[Call], parameter: inspect.Parameter, values: Sequence[Any]) -> Iterator[Call]:
     for value in values:
         for call in calls:
-            given: Mapping[str, Any] = {**call.kwargs, parameter.name: value}
-            yield Call(call.operation, call.args, dict(given))
+            kwargs = {**call.sample.kwargs, parameter.name: value}
+            yield replace(call, sample=replace(call.sample, kwargs=kwargs))

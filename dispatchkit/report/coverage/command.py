@@ -11,7 +11,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.report.commands import Command, load, load_type
 from dispatchkit.report.coverage.baseline import compare, read_baseline
 from dispatchkit.report.coverage.coverage import Coverage, CoverageSet, coverage
-from dispatchkit.report.coverage.operands import Subject
+from dispatchkit.report.coverage.samples import TypeSample
 from dispatchkit.report.table import show
 
 __all__ = ["COVERAGE"]
@@ -76,7 +76,7 @@ def _report(options: argparse.Namespace) -> Coverage | CoverageSet:
     samples: dict[str, Any] = {}
     if options.samples is not None:
         given = list(load(options.samples, "function")())
-        own = [Subject(tensor_protocol, one).cls in types for one in given]
+        own = [TypeSample(tensor_protocol, one).cls in types for one in given]
         samples["samples"] = [one for one, is_own in zip(given, own, strict=True) if is_own]
         samples["companions"] = [one for one, is_own in zip(given, own, strict=True) if not is_own]
     return coverage(types, **samples, progress=True) if len(types) > 1 else coverage(types[0], **samples, progress=True)

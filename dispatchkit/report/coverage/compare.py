@@ -10,8 +10,8 @@ from dispatchkit.declare.wrapping import wrapped
 from dispatchkit.func.containers import with_floats
 from dispatchkit.graph.storage import vertex_of
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
-from dispatchkit.report.coverage.operands import Call, Operand
 from dispatchkit.tensor import Tensor
+from dispatchkit.testing.calls import Call
 from dispatchkit.testing.differences import OPAQUE, described, difference, members, numbers, wrong_derivatives
 from dispatchkit.testing.invariants import determined
 from dispatchkit.tree import with_members
@@ -63,7 +63,7 @@ def gradient_mismatch(call: Call) -> str:
     Floating tensors and numbers in the fields of the arrays are what is differentiated by.
     """
     protocol = call.operation.protocol
-    operands = [one for one in call.operands() if protocol.types.participates(one.cls)]
+    operands = [one for one in call.operands if protocol.types.participates(one.cls)]
     values = [one.make() for one in operands]
     wrong = wrong_derivatives(partial(_function, call), values)
     if wrong is None:
@@ -81,15 +81,9 @@ def _function(call: Call, dense: bool) -> Callable[..., list[Any]]:
     protocol = call.operation.protocol
 
     def function(*arrays: Any) -> list[Any]:
-        given = iter(arrays)
-
-        def filled(operand: Operand) -> Any:
-            if not protocol.types.participates(operand.cls):
-                return operand.make()
-            return densified(protocol, next(given)) if dense else next(given)
-
-        args, kwargs = call.arguments(filled)
-        result = densified(protocol, call.operation.function(*args, **kwargs))
+        given = map(partial(densified, protocol), arrays) if dense else arrays
+        arguments = call.with_values(given, lambda operand: protocol.types.participates(operand.cls))
+        result = densified(protocol, call.run(*arguments))
         return [one for one in members(determined(call.operation, result, result)[0]) if isinstance(one, Tensor)]
 
     return function

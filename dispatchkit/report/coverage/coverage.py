@@ -9,13 +9,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, overload
 
 from dispatchkit.protocol.engine import DispatchProtocol
-from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.handlers import misfit, type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.prediction import Memory
 from dispatchkit.report.coverage.advice import Advice, advise, lacking_events, stubs_of
 from dispatchkit.report.coverage.dry_run import measuring
 from dispatchkit.report.coverage.measure import measured_row
-from dispatchkit.report.coverage.operands import Subject, subjects_of
 from dispatchkit.report.coverage.page import page
 from dispatchkit.report.coverage.rows import (
     BUCKETS,
@@ -27,6 +26,7 @@ from dispatchkit.report.coverage.rows import (
     counted_outcomes,
     short_name,
 )
+from dispatchkit.report.coverage.samples import TypeSample, samples_of
 from dispatchkit.report.coverage.survey import Survey
 from dispatchkit.report.coverage.tables import matrix, report_document, share
 from dispatchkit.report.operations import Named, without_collection
@@ -348,10 +348,7 @@ def coverage(
     types: list[Any] = list(cls) if isinstance(cls, (list, tuple)) else [cls]
     for one in types:
         if not isinstance(one, type) or not protocol.types.participates(one):
-            raise TypeError(
-                f"coverage: {getattr(one, '__qualname__', one)!r} takes no part in {protocol.method}; decorate it with "
-                f"array_type, or define {protocol.method}"
-            )
+            raise misfit("coverage", one, protocol.types)
     memory = Memory()
     surveys = [Survey(protocol, one, closed, memory) for one in types]
     if samples is None:
@@ -379,7 +376,7 @@ def _measured(
     reports: list[Coverage] = []
     with measuring(), bar:
         subjects, further = (
-            [subject for given in group for subject in subjects_of(protocol, given)] for group in (samples, companions)
+            [subject for given in group for subject in samples_of(protocol, given)] for group in (samples, companions)
         )
         _check_samples([survey.cls for survey in surveys], subjects)
         for survey in surveys:
@@ -394,7 +391,7 @@ def _measured(
     return reports
 
 
-def _check_samples(types: list[type], subjects: list[Subject]) -> None:
+def _check_samples(types: list[type], subjects: list[TypeSample]) -> None:
     """Raise where a sample is of none of the types, or a type has no sample."""
     for subject in subjects:
         if subject.cls not in types:

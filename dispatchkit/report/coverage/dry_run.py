@@ -9,7 +9,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain, repeat
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -22,16 +23,10 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key
 from dispatchkit.protocol.prediction import Layout, Memory, Prediction, make_stand_in, predict
 from dispatchkit.tensor import Tensor
+from dispatchkit.testing.calls import Arguments, Call, Operand
 from dispatchkit.testing.fitting import generic_samples
 
 __all__ = ["DryCall", "dry_calls", "measuring"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where an array of the type goes; the plain array there has its shape and dtype."""
-
-    array: Any
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -43,35 +38,35 @@ class DryCall:
     operation : that is called
     form : the types of its arrays, "" for a place
     keywords : names of the arguments that are given by name
-    samples : arguments of calls that differ in nothing else
+    samples : arguments of calls that differ in nothing else, with operands in the places
     """
 
     operation: Overridable
     form: tuple[str, ...]
     keywords: tuple[str, ...]
-    samples: list[tuple[tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
+    samples: list[Arguments] = field(default_factory=list)
 
     def predicted(self, cls: type, memory: Memory) -> Iterator[Prediction]:
         """Yield what comes of each of the samples with arrays of a type in its places."""
 
         def filled(name: str, value: Any) -> Any:
-            if not isinstance(value, _Place):
+            if not isinstance(value, Operand):
                 return value
-            return make_stand_in(self.operation.protocol, (cls,), Layout(value.array.shape, value.array.dtype))
+            array = value.make()
+            return make_stand_in(self.operation.protocol, (cls,), Layout(array.shape, array.dtype))
 
         for args, kwargs in self.samples:
             yield predict(self.operation, *self.operation.parameters.replace(args, kwargs, filled), memory)
 
     def key(self, cls: type) -> Key:
         """Return the types of its arrays, with a type in its places."""
-        key = self.operation.parameters.key(*self.samples[0])
-        return tuple(_with_type(entry, cls) for entry in key)
+        return tuple(_with_type(entry, cls) for entry in self.operation.parameters.key(*self.samples[0]))
 
 
 def _with_type(entry: Any, cls: type) -> Any:
     if isinstance(entry, tuple):
         return tuple(_with_type(one, cls) for one in entry)
-    return cls if entry is _Place else entry
+    return cls if entry is Operand else entry
 
 
 @contextmanager
@@ -106,42 +101,32 @@ def _made(operation: Overridable) -> dict[Any, DryCall]:
         return found
     declared: Sequence[Sample] = getattr(operation, "samples", []) or generic_samples(operation, (2, 2), np.float64)
     calls = [call for sample in declared for call in _with_roles(operation, sample)] or [_least_call(operation)]
-    named = {name for _, _, kwargs in calls for name in kwargs}
+    named = {name for _, call in calls for name in call.sample.kwargs}
     for p in operation.parameters.signature.parameters.values():
         optional = p.default is not p.empty and p.kind is not p.POSITIONAL_ONLY and p.name not in named
         if optional and all(p.name != one.name for one in operation.parameters.arrays):
-            form, args, kwargs = calls[0]
-            calls.append((form, args, {**kwargs, p.name: p.default}))
-    for form, args, kwargs in sorted(calls, key=lambda one: any(one[0])):
-        call = DryCall(operation, form, tuple(kwargs))
-        shown = tuple((name, repr(value)) for name, value in kwargs.items() if not isinstance(value, (_Place, Tensor)))
-        key = (form, operation.parameters.key(args, kwargs), len(args), call.keywords, shown)
-        found.setdefault(key, call).samples.append((args, kwargs))
+            form, call = calls[0]
+            kwargs = {**call.sample.kwargs, p.name: p.default}
+            calls.append((form, replace(call, sample=replace(call.sample, kwargs=kwargs))))
+    for form, call in sorted(calls, key=lambda one: any(one[0])):
+        args, kwargs = call.arguments(lambda operand: operand if operand.own else operand.make())
+        shown = tuple((name, repr(value)) for name, value in kwargs.items() if not isinstance(value, (Operand, Tensor)))
+        key = (form, operation.parameters.key(args, kwargs), len(args), tuple(kwargs), shown)
+        found.setdefault(key, DryCall(operation, form, tuple(kwargs))).samples.append((args, kwargs))
     return found
 
 
-def _least_call(operation: Overridable) -> tuple[tuple[str, ...], tuple[Any, ...], dict[str, Any]]:
+def _least_call(operation: Overridable) -> tuple[tuple[str, ...], Call]:
     """Return a call of a function of which nothing is known, with a matrix for each argument that it must have."""
-    args: list[Any] = []
-    kwargs: dict[str, Any] = {}
-    forms = {p.name: p.form for p in operation.parameters.arrays}
-    place = _Place(np.zeros((2, 2)))
-    for p in operation.parameters.signature.parameters.values():
-        if p.default is not p.empty or p.kind is p.VAR_KEYWORD:
-            continue
-        form = forms.get(p.name)
-        value: Any = None if form is None else [place] if form is Form.SEQUENCE else 0 if form is Form.INDEX else place
-        if p.kind is p.KEYWORD_ONLY:
-            kwargs[p.name] = value
-        else:
-            args.append(value)
-    return ("",), tuple(args), kwargs
+    (sample,) = generic_samples(operation, (2, 2), np.float64, guessed=True)
+    count = len(sample.arrays(operation.parameters))
+    return ("",), Call(operation, sample, (_operand("", np.zeros((2, 2))),) * count)
 
 
-def _with_roles(operation: Overridable, sample: Sample) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
+def _with_roles(operation: Overridable, sample: Sample) -> Iterator[tuple[tuple[str, ...], Call]]:
     """Yield a sample with places for all its arrays, then with plain tensors and numbers at all but one."""
-    args, kwargs = sample.make(np.random.default_rng(0))
-    values = operation.parameters.values(args, kwargs)
+    values = operation.parameters.values(*sample.make(np.random.default_rng(0)))
+    arrays = [value for _, value in values if isinstance(value, np.ndarray)]
     places = [p for p, value in values if isinstance(value, np.ndarray) and p.form is not Form.INDEX]
     if not places:
         return
@@ -153,35 +138,14 @@ def _with_roles(operation: Overridable, sample: Sample) -> Iterator[tuple[tuple[
                 tuple("" if one == place else other for one in range(len(places))) for place in range(len(places))
             ]
     for form in forms:
-        filled = _filled(operation, args, kwargs, form)
+        roles = chain(form, repeat("Tensor"))
+        call = Call(operation, sample, tuple(map(_operand, roles, arrays)))
         # A number may stand where an array does if plain tensors take it there.
-        if not {"float", "int"} & set(form) or _is_valid(operation, *filled):
-            yield form, *filled
+        if not {"float", "int"} & set(form) or call.is_valid():
+            yield form, call
 
 
-def _filled(
-    operation: Overridable, args: Any, kwargs: Any, form: tuple[str, ...]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    waiting = iter(form)
-
-    def filled(name: str, value: Any) -> Any:
-        if not isinstance(value, np.ndarray):
-            return value
-        role = next(waiting, "Tensor")
-        if not role:
-            return _Place(Tensor(value))
-        return Tensor(value) if role == "Tensor" else 2.0 if role == "float" else 2
-
-    return operation.parameters.replace(args, kwargs, filled)
-
-
-def _is_valid(operation: Overridable, args: Any, kwargs: Any) -> bool:
-    def plain(name: str, value: Any) -> Any:
-        return value.array if isinstance(value, _Place) else value
-
-    args, kwargs = operation.parameters.replace(args, kwargs, plain)
-    try:
-        operation.function(*args, **kwargs)
-    except Exception:  # noqa: BLE001  # whatever a number meets shows that none can stand there
-        return False
-    return True
+def _operand(role: str, array: Any) -> Operand:
+    """Return what stands at an array: in the place for the type a plain tensor of its shape and dtype."""
+    value = 2.0 if role == "float" else 2 if role == "int" else Tensor(array)
+    return Operand(not role, lambda: value, lambda: value)

@@ -19,9 +19,10 @@ from dispatchkit.protocol.prediction.declining import promise_of, promise_of_rul
 from dispatchkit.protocol.prediction.tree import first_line
 from dispatchkit.report.coverage.calls import calls_of
 from dispatchkit.report.coverage.compare import densified, gradient_mismatch, mismatch
-from dispatchkit.report.coverage.operands import Call, Operand, Subject
 from dispatchkit.report.coverage.rows import FAULTS, STRUCTURED, MeasuredRow, rank, typical
+from dispatchkit.report.coverage.samples import TypeSample
 from dispatchkit.report.coverage.survey import Survey, family, outcome_of, rule_entries
+from dispatchkit.testing.calls import Call, Operand
 from dispatchkit.testing.differences import difference
 from dispatchkit.testing.invariants import is_determined
 
@@ -45,11 +46,18 @@ class _Outcome:
     @property
     def form(self) -> tuple[str, ...]:
         """The types of its arrays, "" for the one that is measured."""
-        return tuple("" if operand.own else type_name(operand.cls) for operand in self.call.operands())
+        return tuple("" if operand.own else type_name(operand.cls) for operand in self.call.operands)
+
+    @property
+    def mixed(self) -> bool:
+        """Whether it has an array of another array type than the one that is measured."""
+        types = self.call.operation.protocol.types
+        others = [one.cls for one in self.call.operands if not one.own and one.cls is not types.base]
+        return any(map(types.participates, others))
 
 
 def measured_row(
-    survey: Survey, operation: Overridable, subjects: Sequence[Subject], companions: Sequence[Subject]
+    survey: Survey, operation: Overridable, subjects: Sequence[TypeSample], companions: Sequence[TypeSample]
 ) -> MeasuredRow:
     """Make the calls of an operation with samples of a type, inside `measuring`; return what came of them."""
     place = (operation.name, operation.namespace, family(operation))
@@ -75,23 +83,23 @@ def measured_row(
         takes_keywords=_takes_keywords(survey.cls, operation, outcomes),
         time_ratio=_time_ratio(survey.protocol, deciding),
         densified=sum(one.densified for one in outcomes),
-        problem="" if bad is None else f"{bad.call.text}: {bad.problem}",
+        problem="" if bad is None else f"{bad.call.text.removeprefix(f'{operation.namespace}.')}: {bad.problem}",
     )
 
 
 def _deciding(outcomes: Sequence[_Outcome]) -> _Outcome:
     """Return the first call that ends as the function does; those with further types count if there are no others."""
-    counted = [one for one in outcomes if not one.call.mixed or one.bucket in FAULTS] or outcomes
-    bucket = typical((one.form, not one.call.kwargs, one.bucket) for one in counted)
+    counted = [one for one in outcomes if not one.mixed or one.bucket in FAULTS] or outcomes
+    bucket = typical((one.form, not one.call.sample.kwargs, one.bucket) for one in counted)
     return next(one for one in counted if one.bucket == bucket)
 
 
 def _note(one: _Outcome) -> str:
     notes = []
-    others = dict.fromkeys(type_name(operand.cls) for operand in one.call.operands() if not operand.own)
+    others = dict.fromkeys(type_name(operand.cls) for operand in one.call.operands if not operand.own)
     if others and one.bucket != "refused":
         notes.append(f"with {', '.join(others)}")
-    if any(_to_dense(one.call.operation.protocol, operand) is None for operand in one.call.operands()):
+    if any(_to_dense(one.call.operation.protocol, operand) is None for operand in one.call.operands):
         notes.append("values not compared: no dense form")
     return ", ".join(notes)
 
@@ -123,7 +131,7 @@ def _attempt(
 def _outcome(survey: Survey, call: Call) -> _Outcome:
     """Make one call, and compare it with the same on plain tensors."""
     protocol = survey.protocol
-    args, kwargs = call.arguments(lambda operand: operand.make())
+    args, kwargs = call.make()
     entered: list[Step] = []
 
     def came(bucket: str, step: Step | None = None, problem: str = "", size: int = 0, result: str = "") -> _Outcome:
@@ -142,7 +150,7 @@ def _outcome(survey: Survey, call: Call) -> _Outcome:
     name = _result_name(result)
     fault = _declined_promise([one for one in entered if one is not step], args, kwargs)
     fault = fault or _fault(protocol, call, step, result, (args, kwargs))
-    if fault is None and call.operation in survey.closed and all(one.own for one in call.operands()):
+    if fault is None and call.operation in survey.closed and all(one.own for one in call.operands):
         fault = _plain_result(protocol, survey.cls, result)
     if fault is not None:
         return came(fault[0], step, fault[1], size, name)
@@ -175,7 +183,7 @@ def _fault(
     if broken:
         return "wrong type", broken
     operation = call.operation
-    comparable = all(_to_dense(protocol, operand) is not None for operand in call.operands())
+    comparable = all(_to_dense(protocol, operand) is not None for operand in call.operands)
     drawn = not is_determined(operation)
     want, plain_after = call.on_plain
     try:

@@ -144,7 +144,7 @@ def rule_entries(
 ) -> tuple[RuleEntry, ...]:
     """Return all rules that a type has for an operation and its kinds, with how many calls come to each."""
     counted = Counter(map(id, entered))
-    found = [rule for rule in protocol.handlers.for_calls(operation) if rule.serves(protocol.types.counts_as(cls))]
+    found = [rule for rule in operation.rules_for_calls() if rule.serves(protocol.types.counts_as(cls))]
     optional = [p for p in operation.parameters.signature.parameters.values() if p.default is not p.empty]
     entries = []
     for rule in found:
