@@ -102,7 +102,7 @@ else:
         for name in _LATER:
             __getattr__(name)
 
-    tensor_protocol.journal.before_local.append(_load_everything)
+    tensor_protocol.journal.loaders.append(_load_everything)
 
     def __getattr__(name: str) -> _Any:
         if name not in _LATER:

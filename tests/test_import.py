@@ -44,6 +44,11 @@ def test_it_loads_when_it_is_first_asked_for(name: str) -> None:
     assert run(f"import dispatchkit as dk; dk.{name}; print('{name}' in vars(dk))") == "True"
 
 
+def test_kinds_have_operations_that_no_program_used_yet() -> None:
+    program = "import dispatchkit as dk; print('gelu' in [f.__name__ for f in dk.kinds.activation])"
+    assert run(program) == "True"
+
+
 def test_a_function_keeps_its_name_although_a_module_has_it_too() -> None:
     program = (
         "import dispatchkit as dk; print(dk.tensor([1.0]).shape); dk.autograd, dk.func; print(dk.tensor(2.0).ndim)"

@@ -239,7 +239,9 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Generator | 
     total = len(dataset)
     for index, length in enumerate(lengths):
         if length < 0:
-            raise ValueError(f"random_split: a length or fraction is not negative, found {length} at index {index}")
+            raise ValueError(
+                f"random_split: a length or fraction must not be negative, found {length} at index {index}"
+            )
     sizes = _sizes(total, lengths) if math.isclose(sum(lengths), 1) else list(lengths)
     if sum(sizes) != total or any(size != int(size) for size in sizes):
         raise ValueError(

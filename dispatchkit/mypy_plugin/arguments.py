@@ -27,7 +27,7 @@ from dispatchkit.protocol.parameters import Form
 
 __all__ = ["Argument", "Entry", "Role", "base_names", "combinations"]
 
-STRANGERS = frozenset(f"builtins.{name}" for name in ("str", "bytes", "list", "tuple", "dict", "set", "frozenset"))
+NO_ARRAYS = frozenset(f"builtins.{name}" for name in ("str", "bytes", "list", "tuple", "dict", "set", "frozenset"))
 SCALARS = ("builtins.int", "builtins.float", "builtins.complex")
 NUMPYS = ("numpy.integer", "numpy.floating", "numpy.complexfloating")
 LIMIT = 32
@@ -39,7 +39,7 @@ class Role(Enum):
     TYPE = "a type that takes part"
     PLAIN = "a plain array or a scalar"
     NONE = "left out"
-    STRANGER = "no array"
+    NO_ARRAY = "no array"
     UNKNOWN = "not known from its type"
 
 
@@ -147,4 +147,4 @@ def _classify(typ: Instance, form: Form, taking_part: Collection[str], method: s
         return Argument(Role.TYPE, typ, info)
     if is_companion(info):
         return Argument(Role.PLAIN, typ, info)
-    return Argument(Role.STRANGER if info.fullname in STRANGERS else Role.UNKNOWN, typ, info)
+    return Argument(Role.NO_ARRAY if info.fullname in NO_ARRAYS else Role.UNKNOWN, typ, info)

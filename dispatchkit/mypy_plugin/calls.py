@@ -264,7 +264,7 @@ class Calls:
             for (p, _), entry in zip(given, entries, strict=True)
             if p.form not in (Form.INDEX, Form.LOOSE)
             for a in entry
-            if a.role is Role.STRANGER or (a.role is Role.NONE and not _may_be_left_out(target, p))
+            if a.role is Role.NO_ARRAY or (a.role is Role.NONE and not _may_be_left_out(target, p))
         ]
         for p, argument in demanding[:1]:
             sign = SIGNS.get(operator)

@@ -85,6 +85,6 @@ def _load_everything() -> None:
         __getattr__(names[0])
 
 
-tensor_protocol.journal.before_local.append(_load_everything)
+tensor_protocol.journal.loaders.append(_load_everything)
 
 make_home(__name__)

@@ -40,7 +40,7 @@ class MetadataTensor(Wrapper):
     Raises
     ------
     ValueError : for another `merge`, or when operands disagree under ``"error"``
-    TypeError : for a law that is not made by `dk.field`
+    TypeError : for metadata that are no mapping, and a law that is not made by `dk.field`
 
     Examples
     --------
@@ -62,6 +62,8 @@ class MetadataTensor(Wrapper):
             raise ValueError(
                 f"MetadataTensor: merge must be 'left', 'right', 'error', 'drop' or a function, not {merge!r}"
             )
+        if metadata is not None and not isinstance(metadata, Mapping):
+            raise TypeError(f"MetadataTensor: metadata must be a mapping, found {metadata!r}")
         for key, law in (laws or {}).items():
             if not isinstance(law, dataclasses.Field):
                 raise TypeError(f"MetadataTensor: the law of {key!r} is made by dk.field(), found {law!r}")

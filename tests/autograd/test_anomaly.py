@@ -311,14 +311,14 @@ def test_modes_answer_as_before() -> None:
 
 
 def test_errors_of_calls_are_as_before() -> None:
-    class Stranger:
+    class Foreign:
         def __radd__(self, other: Any) -> str:
             return "mine"
 
     with detect_anomaly():
-        assert leaf(1.0) + Stranger() == "mine"
+        assert leaf(1.0) + Foreign() == "mine"
         with pytest.raises(dk.ForeignArgumentError):
-            dk.add(leaf(1.0), Stranger())
+            dk.add(leaf(1.0), Foreign())
         with pytest.raises(dk.NoImplementationError) as caught:
             dk.sum(Refusing())  # type: ignore[dispatch]
     assert "detect_anomaly" not in str(caught.value)

@@ -112,7 +112,7 @@ def test_a_split_is_repeatable() -> None:
         ([3, 4], r"Sum of input lengths does not equal .* found \[3, 4\] for 10 items of Numbers"),
         ([0.5, 0.4], "does not equal the length of the input dataset"),
         ([9.5, 0.5], "does not equal the length of the input dataset"),
-        ([1.5, -0.5], "a length or fraction is not negative, found -0.5 at index 1"),
+        ([1.5, -0.5], "a length or fraction must not be negative, found -0.5 at index 1"),
     ],
 )
 def test_splits_that_do_not_add_up(lengths: list[float], message: str) -> None:

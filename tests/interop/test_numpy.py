@@ -105,7 +105,7 @@ def test_a_universal_function_that_is_none_here_takes_and_gives_arrays(call: Cal
 def test_scipys_universal_functions_are_the_special_ones() -> None:
     special = pytest.importorskip("scipy.special")
     if not isinstance(special.erf, np.ufunc):
-        pytest.skip("SciPy was told to ask array namespaces instead")
+        pytest.skip("SciPy asks array namespaces instead")
     x = dk.tensor(A / 7, requires_grad=True)
     for theirs, ours in [(special.erf, dk.special.erf), (special.psi, dk.special.digamma)]:
         y, own = theirs(x), ours(x).grad_fn
@@ -160,9 +160,9 @@ def test_a_type_that_is_no_array_declines_what_is_no_operation() -> None:
         histogram(Opaque())
 
 
-def test_a_stranger_among_the_arguments_is_asked() -> None:
-    class Stranger:
+def test_a_foreign_object_among_the_arguments_is_asked() -> None:
+    class Foreign:
         def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-            return "stranger"
+            return "foreign"
 
-    assert np.concatenate([dk.ones(2), Stranger()]) == "stranger"
+    assert np.concatenate([dk.ones(2), Foreign()]) == "foreign"

@@ -165,12 +165,18 @@ def test_operations_travel_with_their_derivatives(send: Call) -> None:
     def weighted(xp: Any, x: Any, /, *, weight: float = 2.0) -> Any:
         return xp.sum(x) * weight
 
+    @dk.operation
+    def product(xp: Any, x1: Any, x2: Any, /) -> Any:
+        return x1 * x2
+
+    product.def_vjp("x2", "x1")(lambda g, x1, x2: (g * x1, g * x2))
+
     def work(x: Any) -> Any:
-        slope = dk.func.grad(lambda x: cube(x).sum())(x).tolist()
-        return slope, weighted(x, weight=3.0).item(), workers.named("cube", "weighted")
+        slope = dk.func.grad(lambda x: (cube(x) + product(x, 5.0)).sum())(x).tolist()
+        return slope, weighted(x, weight=3.0).item(), workers.named("cube", "weighted", "product")
 
     for _ in range(2):
-        assert send(work, dk.asarray([1.0, 2.0])) == ([3.0, 12.0], 9.0, 2)
+        assert send(work, dk.asarray([1.0, 2.0])) == ([8.0, 17.0], 9.0, 3)
     mistakes: list[Call] = [
         lambda: cube(1, 2),  # type: ignore[call-arg]
         lambda: weighted(dk.ones(2), wait=2),  # type: ignore[call-arg]
@@ -186,7 +192,7 @@ def test_operations_travel_with_their_derivatives(send: Call) -> None:
     def steeper(x: Any) -> Any:
         return 30 * x * x
 
-    assert send(work, dk.asarray([1.0, 2.0])) == ([30.0, 120.0], 9.0, 2)
+    assert send(work, dk.asarray([1.0, 2.0])) == ([35.0, 125.0], 9.0, 3)
 
 
 def test_rules_for_operations_that_travel_travel_and_see_the_same_function(send: Call) -> None:

@@ -1,4 +1,4 @@
-"""Operators: promotion, weak scalars, NumPy on either side, strangers."""
+"""Operators: promotion, weak scalars, NumPy on either side, foreign objects."""
 
 from __future__ import annotations
 
@@ -111,27 +111,27 @@ class WithArray:
         return np.ones(2)
 
 
-STRANGERS: dict[str, Any] = {"list": [1.0, 2.0], "tuple": (1.0, 2.0), "array": WithArray(), "text": "a", "None": None}
+FOREIGN: dict[str, Any] = {"list": [1.0, 2.0], "tuple": (1.0, 2.0), "array": WithArray(), "text": "a", "None": None}
 
 FOUND = {"list": "a list", "tuple": "a tuple", "array": "a tests.WithArray", "text": "a str", "None": "None"}
 
 
 @pytest.mark.parametrize("name", ["+", "-", "*", "/", "@", "**", "<", "//"])
-@pytest.mark.parametrize("stranger", STRANGERS)
-def test_operators_leave_strangers_to_python(name: str, stranger: str) -> None:
-    for pair in ((dk.ones(2), STRANGERS[stranger]), (STRANGERS[stranger], dk.ones(2))):
+@pytest.mark.parametrize("foreign", FOREIGN)
+def test_operators_leave_foreign_objects_to_python(name: str, foreign: str) -> None:
+    for pair in ((dk.ones(2), FOREIGN[foreign]), (FOREIGN[foreign], dk.ones(2))):
         with pytest.raises(TypeError) as caught:
             BINARY[name](*pair)
         if name != "*":  # a sequence times something asks that for an index
             assert re.search("Tensor|argument 'x[12]' is ", str(caught.value))
 
 
-@pytest.mark.parametrize("stranger", STRANGERS)
-def test_functions_name_the_stranger_and_point_to_asarray(stranger: str) -> None:
-    value = STRANGERS[stranger]
+@pytest.mark.parametrize("foreign", FOREIGN)
+def test_functions_name_the_foreign_object_and_point_to_asarray(foreign: str) -> None:
+    value = FOREIGN[foreign]
     message = (
-        f"dispatchkit.add: argument 'x2' is {FOUND[stranger]}, not an array"
-        + "; convert it with dispatchkit.asarray" * (stranger not in ("text", "None"))
+        f"dispatchkit.add: argument 'x2' is {FOUND[foreign]}, not an array"
+        + "; convert it with dispatchkit.asarray" * (foreign not in ("text", "None"))
         + "$"
     )
     with pytest.raises(dk.ForeignArgumentError, match=message):
@@ -140,7 +140,7 @@ def test_functions_name_the_stranger_and_point_to_asarray(stranger: str) -> None
         dk.exp(value)
 
 
-def test_a_strangers_own_operator_gets_its_turn() -> None:
+def test_a_foreign_objects_own_operator_gets_its_turn() -> None:
     class Other:
         def __radd__(self, other: Any) -> str:
             return "mine"
@@ -166,7 +166,7 @@ def test_none_as_an_operand_is_named() -> None:
         operator.lt(x, nothing)
 
 
-def test_pytorchs_tensors_are_strangers() -> None:
+def test_pytorchs_tensors_are_foreign_objects() -> None:
     torch = pytest.importorskip("torch")
     with pytest.raises(dk.ForeignArgumentError, match=r"'x2' is a torch.Tensor, not an array; convert it with"):
         dk.add(dk.ones(2), torch.ones(2))
@@ -180,7 +180,7 @@ def test_comparison_is_elementwise_and_hashing_by_identity() -> None:
     assert len({x, y, x}) == 2
 
 
-def test_comparison_with_a_stranger_is_false_as_in_python() -> None:
+def test_comparison_with_a_foreign_object_is_false_as_in_python() -> None:
     assert (dk.ones(2) == "a") is False
     assert (dk.ones(2) != "a") is True
 

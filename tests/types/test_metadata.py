@@ -220,7 +220,9 @@ def test_each_key_follows_its_law() -> None:
     assert made.metadata["index"] is one.metadata["index"]
 
 
-def test_a_law_is_made_by_field() -> None:
+def test_metadata_are_a_mapping_and_laws_are_made_by_field() -> None:
+    with pytest.raises(TypeError, match=r"^MetadataTensor: metadata must be a mapping, found 3$"):
+        MetadataTensor(dk.ones(2), 3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"^MetadataTensor: the law of 'run' is made by dk\.field\(\), found 'left'$"):
         MetadataTensor([1.0], {"run": 1}, laws={"run": "left"})
     for name in ("merge", "view", "copy"):

@@ -238,7 +238,7 @@ class _OfTorch(Function):
         return None, *[by_place.get(place) for place in range(count)]
 
 
-def _tensor(t: torch.Tensor, beside: Sequence[Tensor]) -> Tensor:
+def _tensor(t: torch.Tensor, others: Sequence[Tensor]) -> Tensor:
     """Return a tensor of PyTorch as a tensor of the library that the first of others is of."""
-    found: Tensor = wrapped(Tensor, raw_array(like(beside[0], t) if beside else t))
+    found: Tensor = wrapped(Tensor, raw_array(like(others[0], t) if others else t))
     return found

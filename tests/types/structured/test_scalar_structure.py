@@ -154,7 +154,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ValueError,
         r"^permute_dims: axes \(0, 0\) are no permutation of \(0, 1\)$",
     ),
-    "stranger": (lambda: operator.add(ScalarTensor(2, 1.0), [1.0]), TypeError, "unsupported operand"),
+    "foreign": (lambda: operator.add(ScalarTensor(2, 1.0), [1.0]), TypeError, "unsupported operand"),
 }
 
 
