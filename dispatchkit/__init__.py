@@ -22,12 +22,10 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from dispatchkit import errors as errors
-from dispatchkit import fft as fft
 from dispatchkit import former_modules as _former_modules  # noqa: F401
 from dispatchkit import linalg as linalg
 from dispatchkit import ops as _ops
 from dispatchkit import random as random
-from dispatchkit import special as special
 from dispatchkit import tensor as _tensor  # noqa: F401  # loaded before the function `tensor` takes its name
 from dispatchkit.backends.libraries import arrays_of as arrays_of
 from dispatchkit.declare.decorators import operation as operation
@@ -69,10 +67,12 @@ from dispatchkit.tensor import set_printoptions as set_printoptions
 if _TYPE_CHECKING:
     from dispatchkit import autograd as autograd
     from dispatchkit import data as data
+    from dispatchkit import fft as fft
     from dispatchkit import func as func
     from dispatchkit import nn as nn
     from dispatchkit import optim as optim
     from dispatchkit import overrides as overrides
+    from dispatchkit import special as special
     from dispatchkit import testing as testing
     from dispatchkit import types as types
     from dispatchkit.autograd import is_grad_enabled as is_grad_enabled
@@ -89,9 +89,8 @@ if _TYPE_CHECKING:
 else:
     # What many programs do not use loads when it is first asked for.
     _LATER: dict[str, str | None] = {
-        **dict.fromkeys(
-            ("autograd", "data", "func", "nn", "optim", "overrides", "report", "saving", "testing", "types")
-        ),
+        **dict.fromkeys(("autograd", "data", "fft", "func", "nn", "optim", "overrides")),
+        **dict.fromkeys(("report", "saving", "special", "testing", "types")),
         **dict.fromkeys(("audit", "coverage", "draw", "explain", "record_calls", "rules", "which"), "report"),
         **dict.fromkeys(("load", "save"), "saving"),
         "compile": "interop.compiling",

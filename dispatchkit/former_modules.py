@@ -6,6 +6,7 @@ Pickles name the public home of an object now, so a module that moves needs no l
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -71,8 +72,8 @@ class FormerModules:
 
     def exec_module(self, module: ModuleType) -> None:
         """Let the module look up its names in the one that replaces it."""
-        # Python has imported the package of the former name before, and with it what is now in the module's place.
-        now = sys.modules[f"dispatchkit.{FORMER[module.__name__.removeprefix('dispatchkit.')]}"]
+        place = f"dispatchkit.{FORMER[module.__name__.removeprefix('dispatchkit.')]}"
+        now = import_module(place)
         module.__dict__["__getattr__"] = now.__getattribute__
 
 

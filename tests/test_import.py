@@ -14,7 +14,9 @@ def run(program: str) -> str:
     return done.stdout.strip()
 
 
-LATER = ("autograd", "data", "func", "nn", "optim", "overrides", "report", "saving", "testing", "types")
+LATER = (
+    *("autograd", "data", "fft", "func", "nn", "optim", "overrides", "report", "saving", "special", "testing", "types"),
+)
 
 
 def test_what_a_program_does_not_use_is_not_loaded() -> None:
@@ -80,3 +82,20 @@ import dispatchkit as dk
 print(dk.nn.functional in dk.overrides.get_overridable_functions())
 """
     assert run(program) == "True"
+
+
+def test_a_part_of_the_namespace_that_loads_later_answers_functions_of_numpy_and_advice() -> None:
+    program = """
+import numpy as np, dispatchkit as dk
+from dispatchkit.declare.namespace import tensor_namespace
+try: dk.implements(np.fft.rfft2)
+except TypeError as error: print(error)
+try: dk.implements(np.fft.rfft)
+except TypeError as error: print(error)
+print(np.fft.fft(dk.ones(2)).shape, tensor_namespace.special.erf is dk.special.erf, hasattr(tensor_namespace, "nosuch"))
+"""
+    assert run(program).splitlines() == [
+        "implements: rfft2 is not overridable; make it so with overridable(rfft2)",
+        "implements: numpy.rfft is not overridable; use dk.fft.rfft",
+        "(2,) True False",
+    ]

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +19,7 @@ from dispatchkit.backends.traced import is_traced
 __all__ = ["Picked", "flat_places", "is_basic", "parts_of"]
 
 
-@dataclass(frozen=True, slots=True)
-class Picked:
+class Picked(NamedTuple):
     """Integers that pick along an axis.
 
     Attributes

@@ -13,8 +13,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from dispatchkit.protocol.kinds import Kind, kinds
 
@@ -25,8 +24,7 @@ __all__ = ["EXAMPLES_IMPORT", "HELD", "Facts", "Gives", "composed", "entries", "
 Gives: TypeAlias = Literal["same", "float", "bool", "real"]
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """What a declaration states of the numbers that an operation takes and gives.
 
     Attributes

@@ -7,7 +7,8 @@ from calls `make_home`, so that files can move while names and pickles stay.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from importlib import import_module
 from types import FunctionType
 from typing import Any
 
@@ -28,16 +29,26 @@ class TensorNamespace:
     Parameters
     ----------
     name : as printed
+    later : modules that declare parts of it, by the name of the part; each loads when its part is first asked for
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, later: Mapping[str, str] | None = None) -> None:
         self.__name__ = name
+        self._later = dict(later or {})
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._later:
+            raise AttributeError(f"{self!r} has no attribute {name!r}")
+        import_module(self._later[name])
+        return vars(self)[name]
 
     def __repr__(self) -> str:
         return f"<namespace {self.__name__}>"
 
 
-tensor_namespace: Any = TensorNamespace("dispatchkit")
+tensor_namespace: Any = TensorNamespace(
+    "dispatchkit", later={"fft": "dispatchkit.fft", "special": "dispatchkit.special"}
+)
 _published: list[Any] = [tensor_namespace]
 
 
@@ -46,7 +57,7 @@ def enter(path: str, value: Any) -> None:
     place = tensor_namespace
     *outer, name = path.split(".")
     for part in outer:
-        if not hasattr(place, part):
+        if part not in vars(place):
             setattr(place, part, TensorNamespace(f"{place.__name__}.{part}"))
         place = getattr(place, part)
     setattr(place, name, value)

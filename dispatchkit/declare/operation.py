@@ -102,9 +102,12 @@ def _named(entry: Declared, kind: RuleKind, given: tuple[Any, ...]) -> tuple[str
 
 
 def store(entry: Declared, kind: RuleKind, of: tuple[str, ...], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Store a derivative rule for the arguments that are named."""
-    entry.derivative.rules.add(Rule(kind, of, function, entry.qualified_name, entry.parameters))
-    entry.derivative.trusted &= getattr(function, "__module__", "").partition(".")[0] == "dispatchkit"
+    """Store a derivative rule for the arguments that are named; those of this library are read when they are used."""
+    rule = Rule(kind, of, function, entry.qualified_name, entry.parameters)
+    if getattr(function, "__module__", "").partition(".")[0] != "dispatchkit":
+        rule.check()
+        entry.derivative.trusted = False
+    entry.derivative.rules.add(rule)
     entry.rules_changed()
     return function
 

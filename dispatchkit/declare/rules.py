@@ -68,41 +68,57 @@ class Rule:
     kind : of rule
     function : the rule as it was declared
     of : names of the array parameters that it is for
-    names : what it names or, with ``*args`` or ``**kwargs``, all that it receives
-    by_name : whether some arguments are passed to it by name
     """
 
     def __init__(
         self, kind: RuleKind, of: tuple[str, ...], function: Function, operation: str, parameters: Parameters
     ) -> None:
-        """Read a rule's signature.
+        """Keep a rule, whose signature is read when it is first used.
 
         Parameters
         ----------
         kind, of, function : the rule
         operation : its operation's name, for messages
         parameters : of the operation
+        """
+        self.kind = kind
+        self.of = of
+        self.function = function
+        self._operation = operation
+        self._own = parameters.signature
+        self._arrays = [p.name for p in parameters.arrays]
+
+    def check(self) -> None:
+        """Read the signature now.
 
         Raises
         ------
         RegistrationError : naming rule, operation, what is wrong and what a rule may name
         """
-        self.kind = kind
-        self.of = of
-        self.function = function
-        self._own = parameters.signature
-        title = f"{getattr(function, '__name__', repr(function))} cannot be the {kind} rule of {operation}"
         reserved = [name for name in self._own.parameters if name in RESERVED]
         if reserved:
             raise RegistrationError(
-                f"{operation} cannot have derivative rules while a parameter is called '{reserved[0]}': in rules that "
-                f"is the namespace xp, the output y, the cotangent g or the tangent t"
+                f"{self._operation} cannot have derivative rules while a parameter is called '{reserved[0]}': in rules "
+                f"that is the namespace xp, the output y, the cotangent g or the tangent t"
             )
-        self._signature = _signature_of(function, title)
-        self._passed, self.names = self._arguments(title)
-        self.by_name = "=" in self._passed
-        if hasattr(function, "cache_info") and any(p.name in self.names for p in parameters.arrays):
-            raise RegistrationError(f"{title}: it caches results by its arguments, and arrays cannot be hashed")
+        names = self.names
+        if hasattr(self.function, "cache_info") and not names.isdisjoint(self._arrays):
+            raise RegistrationError(f"{self._title}: it caches results by its arguments, and arrays cannot be hashed")
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What it names or, with ``*args`` or ``**kwargs``, all that it receives."""
+        return self._read[1]
+
+    @property
+    def by_name(self) -> bool:
+        """Whether some arguments are passed to it by name."""
+        return "=" in self._read[0]
+
+    @property
+    def _title(self) -> str:
+        name = getattr(self.function, "__name__", repr(self.function))
+        return f"{name} cannot be the {self.kind} rule of {self._operation}"
 
     @cached_property
     def pull(self) -> Function:
@@ -116,17 +132,18 @@ class Rule:
 
     def _compiled(self, template: str, flows: str) -> Function:
         names: dict[str, Any] = {"__DOUBLE": DOUBLE}
-        code = _code(template, _taken(self._own, ("xp", flows, "y")), self._passed)
+        code = _code(template, _taken(self._own, ("xp", flows, "y")), self._read[0])
         exec(code, names)  # noqa: S102  # of names that signatures hold
         defaults = {name: p.default for name, p in self._own.parameters.items()}
         function: Function = names["make"](self.function, defaults, _conjugated)
         return function
 
-    def _arguments(self, title: str) -> tuple[str, frozenset[str]]:
+    @cached_property
+    def _read(self) -> tuple[str, frozenset[str]]:
         """Return the arguments that the rule is called with, as source, and the names of what it receives."""
         own = self._own.parameters
         known = (*LEADING[self.kind], *own)
-        taken = self._signature.parameters.values()
+        taken = _signature_of(self.function, self._title).parameters.values()
         named = frozenset(p.name for p in taken if p.kind not in VARIADIC)
         kinds = {name: p.kind for name, p in own.items()}
         rest = [name for name in known if name not in named]
@@ -145,7 +162,7 @@ class Rule:
             elif p.name in known:
                 passed.append(p.name if in_place and p.kind is not NAMED else f"{p.name}={p.name}")
             elif p.default is p.empty:
-                raise RegistrationError(f"{title}: it names '{p.name}', and may name {', '.join(known)}")
+                raise RegistrationError(f"{self._title}: it names '{p.name}', and may name {', '.join(known)}")
             else:
                 in_place = False
         return ", ".join(passed), frozenset(known) if variadic else named.intersection(known)

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FrameType, TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from dispatchkit.errors import AnswerError, DensifyError, DensifyWarning
 from dispatchkit.protocol.frames import caller_frame, warn_at
@@ -44,8 +44,7 @@ Policy = Literal["allow", "warn", "error"]
 UNITS = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
-@dataclass(frozen=True, slots=True)
-class _Budget:
+class _Budget(NamedTuple):
     policy: Policy = "warn"
     limit: int | None = None
 

@@ -10,8 +10,7 @@ import inspect
 import re
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dispatchkit.protocol.callers import make_reflected
 from dispatchkit.protocol.frames import hide_frames
@@ -49,8 +48,7 @@ class Property:
         return self if instance is None else self.function(instance)
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """An entry of the table.
 
     Attributes

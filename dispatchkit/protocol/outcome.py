@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = [
     "AMBIGUOUS",
@@ -26,8 +27,7 @@ __all__ = [
 OUTCOMES: list[Outcome] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Colours:
+class Colours(NamedTuple):
     """Fill and edge on light and on dark pages; text of the page's colour is legible on either fill."""
 
     fill: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from dispatchkit import fft, linalg, ops, random, special
+from dispatchkit import linalg, ops, random
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.dense_arrays import length, numpy_array
 
@@ -12,8 +12,8 @@ __all__ = ["ArrayMethods", "TensorMethods"]
 
 T = TypeVar("T", bound=type)
 
-# Every operation is declared before the surface is taken.
-CHAPTERS = (ops, fft, linalg, random, special)
+# What has methods is declared before the surface is taken.
+CHAPTERS = (ops, linalg, random)
 
 
 def with_surface(cls: T) -> T:

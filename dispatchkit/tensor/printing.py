@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,7 @@ from dispatchkit.backends.arrays import as_numpy, device_of, dtype_name, without
 __all__ = ["format_tensor", "html_of", "set_printoptions"]
 
 
-@dataclass
-class _Options:
-    precision: int = 4
-    threshold: int = 1000
-    edgeitems: int = 3
-    linewidth: int = 80
-
-
-_options = _Options()
+_options = SimpleNamespace(precision=4, threshold=1000, edgeitems=3, linewidth=80)
 
 
 def set_printoptions(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import string
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,8 +20,7 @@ Optimize: TypeAlias = bool | str | Sequence[Any]
 STRATEGIES = ("greedy", "optimal")
 
 
-@dataclass(frozen=True, slots=True)
-class Subscripts:
+class Subscripts(NamedTuple):
     """Subscripts read for operands of given shapes.
 
     A label is a letter, or for an axis under ``...`` its distance from the last of them as a string.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from typing_extensions import override
 
@@ -17,8 +16,7 @@ from dispatchkit.protocol.parameters import Key
 __all__ = ["RUNNING", "FallbackStrategy", "Followed", "Follower", "map_members", "replaced"]
 
 
-@dataclass(frozen=True, slots=True)
-class Followed:
+class Followed(NamedTuple):
     """What comes of an answer, found without calling a function of a user.
 
     Attributes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from typing_extensions import override
@@ -89,7 +88,7 @@ class Dense(FallbackStrategy):
                 return Followed(error=error)
             found = follower.again(operation, args, kwargs)
             depends = next((text for _, text in refused if text), found.depends)
-            return found if depends == found.depends else replace(found, depends=depends)
+            return found if depends == found.depends else found._replace(depends=depends)
 
         names = ", ".join(map(type_name, makers))
         then = None if types.base is None else replaced(key, makers, types.base)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from typing_extensions import override
@@ -68,7 +67,7 @@ class Rewrap(FallbackStrategy):
                 return Followed(error=f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
             found = follower.again(operation, args, kwargs)
             result = map_members(found.result, lambda one: follower.wrapped_in(source, one, inner))
-            return dataclasses.replace(found, result=result)
+            return found._replace(result=result)
 
         then = None if types.base is None else replaced(key, {cls}, types.base)
         return Step(self.outcome, cls, rewrap_fallback, f"rewrap: on field '{names[0]}'", then=then, follow=follow)

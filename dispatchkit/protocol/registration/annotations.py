@@ -110,9 +110,12 @@ def resolved_hints(
 
 def _is_text(hint: Any) -> bool:
     """Return whether an annotation, or a part of it, is text that is not evaluated yet."""
-    if isinstance(hint, type):
+    if isinstance(hint, type) or hint is Any:
         return False
-    return isinstance(hint, (str, typing.ForwardRef)) or any(map(_is_text, typing.get_args(hint)))
+    if isinstance(hint, (str, typing.ForwardRef)):
+        return True
+    parts = typing.get_args(hint)
+    return any(map(_is_text, parts[:1] if typing.get_origin(hint) is typing.Annotated else parts))
 
 
 def _resolved(hint: Any, module: dict[str, Any], scope: dict[str, Any]) -> Any:
@@ -149,15 +152,16 @@ def _enclosing_names(function: Callable[..., Any]) -> dict[str, Any]:
 
 def alternatives(hint: Any) -> list[Any]:
     """Return the alternatives of an annotation: members of unions, targets of aliases and of type variables."""
-    if isinstance(hint, type):
+    origin = typing.get_origin(hint)
+    if origin is typing.Annotated or hint is Any or isinstance(hint, type):
         return [hint]
-    if is_alias(hint) or is_alias(typing.get_origin(hint)):
+    if is_alias(hint) or is_alias(origin):
         parts = [_aliased(hint)]
     elif isinstance(hint, typing.NewType):
         parts = [hint.__supertype__]
     elif isinstance(hint, typing.TypeVar):
         parts = list(hint.__constraints__) or [Any if hint.__bound__ is None else hint.__bound__]
-    elif typing.get_origin(hint) in (typing.Union, types.UnionType):
+    elif origin in (typing.Union, types.UnionType):
         parts = list(typing.get_args(hint))
     else:
         return [hint]

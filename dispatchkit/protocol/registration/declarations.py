@@ -42,7 +42,7 @@ def checked_declaration(types: ArrayTypes, cls: type, declaration: Declaration, 
     fields = None if found is None else _checked_fields(cls, found if rules is None else tuple(found), by)
     _check_dense(types, cls, declaration, by)
     _check_from_dense(cls, declaration.from_dense, by)
-    return dataclasses.replace(declaration, fields=fields, rules=rules)
+    return declaration._replace(fields=fields, rules=rules)
 
 
 def _check_fallback(found: Any, name: str, by: str) -> None:

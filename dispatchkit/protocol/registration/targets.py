@@ -84,6 +84,7 @@ def _namesake(protocol: Registering, path: str) -> Overridable | None:
     for prefix in ("linalg", "fft", "special"):
         if name.startswith(f"{prefix}_"):  # as PyTorch names the functions of its modules
             outer, name = prefix, name.removeprefix(f"{prefix}_")
+    protocol.journal.load_all()
     named = [operation for operation in protocol.operations.values() if operation.name == name]
     # The table of methods has further names of array libraries.
     member = protocol.surface.members.get(name)

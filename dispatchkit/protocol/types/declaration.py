@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dispatchkit.protocol.types.fields import FieldRule
 
@@ -35,8 +35,7 @@ class Fallback:
 REFUSE = Fallback(("refuse",))  # of a type that declares none
 
 
-@dataclass(frozen=True, slots=True)
-class Declaration:
+class Declaration(NamedTuple):
     """What a type declares; what is None is inherited from its superclasses."""
 
     fallback: Fallback | None = None

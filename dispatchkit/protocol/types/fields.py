@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 __all__ = ["DROPPED", "FieldRule", "field", "rule_of"]
 
@@ -19,8 +18,7 @@ Copy = Literal["share", "deep"] | Callable[[Any], Any]
 DROPPED = object()
 
 
-@dataclass(frozen=True, slots=True)
-class FieldRule:
+class FieldRule(NamedTuple):
     """What an array type declares about one of its fields.
 
     Attributes
