@@ -32,7 +32,10 @@ def numbers(batch: int, *widths: int) -> tuple[Any, Any, list[Any]]:
     return rng.normal(size=(batch, widths[0])).astype(np.float32), rng.integers(widths[-1], size=batch), layers
 
 
-def dispatchkit_step(make: Callable[[Any], Any], backend: str | None, size: tuple[int, ...]) -> Step:
+def dispatchkit_step(
+    make: Callable[[Any], Any], backend: str | None, size: tuple[int, ...], *, keeps_gradients: bool = False
+) -> Step:
+    """Return the step as one writes it for dispatchkit: it ends without gradients, or with those of its loss."""
     x, y, layers = numbers(*size)
     leaves = [dk.Tensor(make(layer), requires_grad=True) for layer in layers]
     inputs, labels = dk.Tensor(make(x)), dk.Tensor(make(y))
@@ -40,10 +43,13 @@ def dispatchkit_step(make: Callable[[Any], Any], backend: str | None, size: tupl
 
     def step(inputs: Any, labels: Any) -> Any:
         w1, b1, w2, b2 = leaves
-        optimizer.zero_grad()
+        if keeps_gradients:
+            optimizer.zero_grad()
         loss = dk.nn.functional.cross_entropy(dk.relu(inputs @ w1.T + b1) @ w2.T + b2, labels)
         loss.backward()
         optimizer.step()
+        if not keeps_gradients:
+            optimizer.zero_grad()
         return loss
 
     run = step if backend is None else dk.compile(step, state=[optimizer], backend=backend)
@@ -127,6 +133,7 @@ def main(backend: str) -> None:
             sides = {
                 "jax.jit": jax_step(size),
                 "dk.compile": dispatchkit_step(jnp.asarray, "jax", size),
+                "dk.compile, gradients kept": dispatchkit_step(jnp.asarray, "jax", size, keeps_gradients=True),
                 "as written, over JAX": dispatchkit_step(jnp.asarray, None, size),
             }
         else:

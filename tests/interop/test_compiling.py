@@ -298,3 +298,63 @@ def test_modes_and_records_see_the_step_as_written(backend: str, make: Make) -> 
     with dk.record_calls() as record:
         run(x)
     assert [call.name for call in record.calls] == ["exp", "add"]
+
+
+BETWEEN: dict[str, Callable[[Any, Any], Any]] = {
+    "nothing": lambda w, optimizer: None,
+    "a new array": lambda w, optimizer: setattr(w, "array", -w.array),
+    "a change in place": lambda w, optimizer: dk.no_grad()(w.mul_)(2.0),
+    "a gradient": lambda w, optimizer: setattr(w, "grad", dk.ones_like(w)),
+    "a learning rate": lambda w, optimizer: optimizer.param_groups[0].update(lr=0.01),
+    "an option": lambda w, optimizer: optimizer.param_groups[0].update(weight_decay=0.5),
+}
+
+
+@pytest.mark.parametrize("between", BETWEEN)
+def test_a_step_that_ends_without_gradients_sees_what_changes_between_its_calls(between: str) -> None:
+    make = jax()
+
+    def losses(backend: str | None) -> list[float]:
+        w = dk.Tensor(make(np.ones((6, 3))), requires_grad=True)
+        optimizer = dk.optim.SGD([w], lr=0.1)
+
+        def step(x: Any) -> Any:
+            loss = dk.sum((x @ w - 1.0) ** 2)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            return loss
+
+        run = step if backend is None else dk.compile(step, state=[optimizer], backend=backend)
+        found = []
+        for turn in range(8):
+            if turn == 4:
+                BETWEEN[between](w, optimizer)
+            x = dk.Tensor(make(X if turn < 6 else X[:5].astype(np.float32) / 8))
+            found.append(float(run(x / 8).item()))
+        return found
+
+    np.testing.assert_allclose(losses("jax"), losses(None), rtol=1e-9)
+
+
+def test_a_repeated_call_is_counted_as_a_change_and_observed() -> None:
+    make = jax()
+    w = dk.Tensor(make(np.ones(3)), requires_grad=True)
+
+    def step(x: Any) -> Any:
+        dk.sum(w * x).backward()
+        with dk.no_grad():
+            w.sub_(w.grad)
+        w.grad = None
+        return w.sum()
+
+    run, x = dk.compile(step, state=[w]), dk.Tensor(make(np.ones(3)))
+    versions = []
+    for _ in range(4):
+        run(x)
+        versions.append(w._version)
+    assert versions == sorted(set(versions))
+    with dk.record_calls() as recorded:
+        run(x)
+    assert len(recorded.calls) > 3
+    assert w.tolist() == [-4.0] * 3

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import making_with, namespace_of, raw_array
+from dispatchkit.declare.inplace import touch
 from dispatchkit.declare.variables import is_array, items_of
 from dispatchkit.declare.wrapping import wrapped
 from dispatchkit.errors import CompileError
@@ -61,6 +62,7 @@ class Program:
     Attributes
     ----------
     keeps_layout : whether the step leaves its state with the tensors that it found; else nothing is compiled
+    repeats : whether it leaves its state so that its next call needs to look nothing up
     """
 
     def __init__(self, step: Step, backend: Backend, state: State, given: Any, arrays: Sequence[Any]) -> None:
@@ -83,6 +85,14 @@ class Program:
                     one.array = backend.placed(backend.own(one.array), state.tensors[0].array)
             inputs = self._inputs(state, state.arrays(), arrays, drawn=[draw.like() for draw in self._draws])
             self._run = self._traced(lambda: backend.compile(self._pure, inputs))
+        self._layout = [(one.shape, one.dtype) for one in arrays]
+        self._recording = is_grad_enabled()
+        self.repeats = (
+            self.keeps_layout
+            and not (self.numpy or backend.writes or self._draws or self._with_grad or self._after)
+            and backend.known.issuperset(map(type, state.arrays()))
+            and state.shapes == self._shapes
+        )
 
     def _inputs(self, state: State, held: list[Any], arrays: Sequence[Any], drawn: Sequence[Any] = ()) -> list[Any]:
         """Return what goes into the program: state, gradients, learning rates, random numbers, arguments."""
@@ -163,6 +173,30 @@ class Program:
                 advice = "name in state= every module, optimiser and tensor that the step changes"
             raise CompileError(f"{problem}; {advice}") from None
 
+    def again(self, state: State, arrays: list[Any]) -> Any:
+        """Run the program on the state as its last call left it; NotImplemented where anything is not as it was.
+
+        Only the elements differ from those of the last call, so that nothing is looked up or converted.
+        """
+        tensors = state.tensors
+        held = [one.array for one in tensors]
+        if (
+            state.shapes is not self._shapes
+            or not state.holds(held)
+            or [(one.shape, one.dtype) for one in arrays] != self._layout
+            or not self._backend.known.issuperset(map(type, arrays))
+            or any(one.grad is not None for one in tensors)
+            or is_grad_enabled() is not self._recording
+            or not state.is_current()
+        ):
+            return NotImplemented
+        made = self._run(*held, *map(self._backend.rate, state.rates), *arrays)
+        for i, array in zip(self._changed, made[self._results :], strict=True):
+            held[i] = tensors[i].array = array
+        touch(*[tensors[i] for i in self._changed])
+        state.note(held, self._shapes)
+        return self._result(made)
+
     def __call__(self, state: State, held: list[Any], arrays: Sequence[Any]) -> Any:
         """Run the program on the arrays of the state and the arguments, and take over what it gives."""
         backend, tensors = self._backend, state.tensors
@@ -177,9 +211,13 @@ class Program:
             keep_gradient(tensors[i], None)
         for i, array in zip(self._after, found[grads:], strict=True):
             keep_gradient(tensors[i], wrapped(Tensor, array))
+        return self._result(found)
+
+    def _result(self, made: Sequence[Any]) -> Any:
+        """Return what the step returns, with arrays that the program gave."""
 
         def result(leaf: Any) -> Any:
-            return wrapped(leaf.cls, found[leaf.index]) if type(leaf) is Result else leaf
+            return wrapped(leaf.cls, made[leaf.index]) if type(leaf) is Result else leaf
 
         template = self._template
         return result(template) if type(template) is Result else map_leaves(items_of, result, template)
@@ -238,6 +276,8 @@ class CompiledStep:
         # By the key of the state, then by that of the call.
         self._programs: dict[Any, dict[Any, Program]] = {}
         self._state: State | None = None
+        # The program of the last call, where the next one may find the state as that left it.
+        self._last: Program | None = None
 
     def __repr__(self) -> str:
         return f"<{getattr(self._step, '__qualname__', self._step)} compiled by {self._backend.name}>"
@@ -247,6 +287,10 @@ class CompiledStep:
         if live and (current() is not None or is_observed() is not None):
             return self._step(*args, **kwargs)
         plain = not kwargs and all(type(one) is Tensor and one._node is None for one in args)
+        if plain and self._last is not None and self._state is not None:
+            made = self._last.again(self._state, [one.array for one in args])
+            if made is not NotImplemented:
+                return made
         found = args if plain else list(leaves(items_of, (args, kwargs)))
         if not plain and any(isinstance(leaf, Storage) and leaf.is_tracer for leaf in found):
             return self._step(*args, **kwargs)
@@ -260,6 +304,7 @@ class CompiledStep:
         if program is None:
             program = state.programs[key] = Program(self._step, self._backend, state, (args, kwargs), arrays)
             held = state.arrays()
+        self._last = program if plain and program.repeats else None
         return program(state, held, arrays) if program.keeps_layout else self._step(*args, **kwargs)
 
     def _arrays(self, found: Sequence[Any]) -> list[Any]:
