@@ -82,9 +82,9 @@ def long(session: nox.Session) -> None:
 
 @nox.session
 def clients(session: nox.Session) -> None:
-    """Run the tests of libraries that take tensors: SciPy, scikit-learn, xarray, einops, Dask and others."""
+    """Run the tests of libraries that take tensors: SciPy, xarray, einops, Dask and others; and compiled loops."""
     install(session, "clients")
-    session.run("pytest", "tests/interop", *session.posargs)
+    session.run("pytest", "tests/interop", "tests/nn/functional", *session.posargs)
 
 
 @nox.session

@@ -11,7 +11,12 @@ from dispatchkit.declare.namespace import defining_module
 from dispatchkit.protocol.instance import local_registrations
 
 # What needs a library that is not there cannot be imported.
-NEEDS = {"interop/einops.py": "einops", "interop/jax.py": "jax", "interop/torch": "torch"}
+NEEDS = {
+    "interop/einops.py": "einops",
+    "interop/jax.py": "jax",
+    "interop/torch": "torch",
+    "nn/functional/compiled": "numba",
+}
 collect_ignore = [path for path, library in NEEDS.items() if find_spec(library) is None]
 
 _is_defined_in: Any = vars(doctest.DocTestFinder)["_from_module"]

@@ -24,6 +24,7 @@ from dispatchkit.nn.containers import ModuleDict, ModuleList, ParameterDict, Par
 from dispatchkit.nn.convolution import Conv1d, Conv2d, ConvTranspose2d
 from dispatchkit.nn.dropout import Dropout
 from dispatchkit.nn.embedding import Embedding
+from dispatchkit.nn.engine import get_engine, set_engine
 from dispatchkit.nn.hooks import (
     register_module_forward_hook,
     register_module_forward_pre_hook,
@@ -107,11 +108,13 @@ __all__ = [
     "Tanh",
     "Threshold",
     "functional",
+    "get_engine",
     "init",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
     "register_module_full_backward_hook",
     "register_module_full_backward_pre_hook",
+    "set_engine",
     "utils",
 ]
 

@@ -105,10 +105,13 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--only", default="", metavar="TEXT", help="rows that TEXT is part of")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter repeats: rougher figures")
+    parser.add_argument("--engine", default="numpy", help="who computes layers: numpy, or numba for compiled loops")
     options = parser.parse_args(arguments)
+    dk.nn.set_engine(options.engine)
     effort = QUICK if options.quick else THOROUGH
     wanted = options.only.lower()
-    print(f"{versions()}; minimum of {effort.repeats} interleaved repeats")
+    engine = f"; engine {options.engine}" if options.engine != "numpy" else ""
+    print(f"{versions()}; minimum of {effort.repeats} interleaved repeats{engine}")
     show(ROWS, wanted, effort)
     for topic, give in (
         (scaling.TOPIC, lambda: scaling.slope_lines(effort)),

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dispatchkit.nn.functional.replaceable import replaceable
+
 __all__ = ["Rows", "rows_of"]
 
 # Elements of an array from which on the formula takes longer, of a block, the most of a row, the fewest of rows that
@@ -20,7 +22,8 @@ __all__ = ["Rows", "rows_of"]
 FEWEST, BLOCK, LONGEST, SHORTEST = 1 << 14, 1 << 16, 1 << 16, 16
 # Elements of a row from which on NumPy's loop over rows takes less than a product of matrices in its place.
 LONG = 256
-DTYPES = frozenset("fd")
+# Of the machine's byte order.
+DTYPES = (np.dtype("float32"), np.dtype("float64"))
 # Times the variance that the square of a mean may be before it is subtracted first.
 FAR = 4
 
@@ -35,7 +38,7 @@ def rows_of(axes: tuple[int, ...], x: Any, weight: Any, bias: Any, *others: Any)
     weight, bias : arrays that broadcast with `x`, with a number for each row or for each column; none if None
     others : arrays that have to have its dtype
     """
-    if type(x) is not np.ndarray or x.dtype.char not in DTYPES or x.size < FEWEST:
+    if type(x) is not np.ndarray or x.dtype not in DTYPES or x.size < FEWEST:
         return None
     parameters = [one for one in (weight, bias) if one is not None]
     if any(one.dtype != x.dtype for one in (*parameters, *others)):
@@ -77,6 +80,7 @@ class Rows(NamedTuple):
     shared: tuple[int, ...]
     columns: bool
 
+    @replaceable
     def standardized(self, x: Any, weight: Any, bias: Any, eps: float) -> Any:
         """Return rows less their means, divided by their standard deviations, then multiplied and moved."""
         y = np.empty(x.shape, x.dtype)
@@ -96,6 +100,7 @@ class Rows(NamedTuple):
                 out += _spread(mean[block], 1, both, scratch)
         return y
 
+    @replaceable
     def cotangents(self, g: Any, x: Any, weight: Any, bias: Any, eps: float) -> list[Any]:
         """Return what the cotangent of standardized rows makes of the array, of the weight and of the bias."""
         made = np.empty(x.shape, x.dtype)
@@ -145,7 +150,7 @@ class Rows(NamedTuple):
     def _parameters(self, x: Any, weight: Any, bias: Any) -> tuple[Any, Any, Any]:
         """Return weights and biases of rows, None for none, and for `_spread` those of columns."""
         if not self.columns:
-            return self._of_rows(weight), self._of_rows(bias), self._plain(x)
+            return self.of_rows(weight), self.of_rows(bias), self._plain(x)
         both = np.empty((2, prod(self.tail)), x.dtype)
         both[0] = 1 if weight is None else weight.reshape(-1)
         both[1] = 0 if bias is None else bias.reshape(-1)
@@ -160,7 +165,8 @@ class Rows(NamedTuple):
         plain[0] = 1
         return plain
 
-    def _of_rows(self, parameter: Any) -> Any:
+    def of_rows(self, parameter: Any) -> Any:
+        """Return the number of a parameter that each row has, None for none."""
         if parameter is None:
             return None
         shape = parameter.shape[: max(parameter.ndim - len(self.tail), 0)]
@@ -179,7 +185,7 @@ class Rows(NamedTuple):
         if not self.shared:
             return of_row
         of_row = of_row.reshape(-1, *self.lead[1:])
-        return np.broadcast_to(of_row.mean(axis=self.shared, keepdims=True), of_row.shape).reshape(-1)
+        return np.broadcast_to(of_row.mean(axis=self.shared, keepdims=True), of_row.shape).flatten()
 
     def _moments(self, x: Any, eps: float) -> tuple[Any, Any, Any]:
         """Return the rows of a part, their means, and one divided by their standard deviations.

@@ -12,6 +12,8 @@ import dispatchkit as dk
 from dispatchkit.nn import functional
 from dispatchkit.nn.functional.activations import smooth_numpy
 
+pytestmark = pytest.mark.usefixtures("engine")
+
 X = np.linspace(-13, 13, 40_001, dtype="float32")
 EPS = float(np.finfo("float32").eps)
 FUNCTIONS = [functional.gelu, functional.silu]

@@ -17,6 +17,8 @@ from dispatchkit.nn.functional.images import convolution_numpy, depthwise_numpy
 from tests.declared import OPERATIONS
 from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
 
+pytestmark = pytest.mark.usefixtures("engine")
+
 # Images, weight, parameters.
 CALLS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
     "plain": ((2, 3, 7, 6), (4, 3, 3, 2), {}),
@@ -83,6 +85,7 @@ def test_values_and_gradients_are_pytorchs(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize("engine", ["numpy"], indirect=True)
 def test_filters_of_one_channel_are_summed_over_shifted_images(monkeypatch: pytest.MonkeyPatch) -> None:
     shape, of_weight, parameters = CALLS["a filter for each channel"]
     arrays = drawn(*shape), drawn(*of_weight), drawn(of_weight[0])

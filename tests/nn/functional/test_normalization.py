@@ -16,6 +16,8 @@ from dispatchkit.nn.functional import normalization, normalization_numpy
 from dispatchkit.nn.functional.normalization_numpy import Rows
 from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
 
+pytestmark = pytest.mark.usefixtures("engine")
+
 
 def with_positive(index: int, function: Callable[..., Any]) -> Callable[..., Any]:
     """Call a function with the square of an argument in its place, for variances."""
@@ -201,6 +203,7 @@ AS_ROWS: dict[str, tuple[tuple[int, ...], tuple[int, ...], Any]] = {
     "all": ((6, 50), (1,), None),
     "channels": ((3, 2, 16), (2, 1), (0, 2)),
     "blocks of channels": ((9, 4, 50, 60), (4, 1, 1), (0, 2, 3)),
+    "channels of one image": ((1, 4, 50, 60), (4, 1, 1), (0, 2, 3)),
     "groups": ((5, 2, 3, 400), (2, 3, 1), (2, 3)),
     "blocks of groups": ((40, 2, 3, 500), (2, 3, 1), (2, 3)),
 }

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.nn.functional.replaceable import replaceable
+
 __all__ = ["gelu", "gelu_slope", "is_single", "silu", "silu_slope"]
 
 BLOCK = 1 << 15
@@ -98,6 +100,7 @@ def _density(a: Any, y: Any) -> None:
     np.exp(y, out=y)
 
 
+@replaceable
 def gelu(x: Any) -> Any:
     """Return ``x * ndtr(x)``: the positive part of `x`, less what lies beyond times the distance."""
 
@@ -115,6 +118,7 @@ def gelu(x: Any) -> Any:
     return _in_blocks(compute, x)
 
 
+@replaceable
 def gelu_slope(g: Any, x: Any) -> Any:
     """Return `g` times the derivative of `gelu`, whose distance from a half changes its sign with `x`."""
 
@@ -135,6 +139,7 @@ def gelu_slope(g: Any, x: Any) -> Any:
     return _in_blocks(compute, g, x)
 
 
+@replaceable
 def silu(x: Any) -> Any:
     """Return ``x / (1 + exp(-x))``."""
 
@@ -147,6 +152,7 @@ def silu(x: Any) -> Any:
     return _in_blocks(compute, x)
 
 
+@replaceable
 def silu_slope(g: Any, x: Any) -> Any:
     """Return `g` times the derivative of `silu`."""
 

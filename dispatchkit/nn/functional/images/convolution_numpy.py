@@ -15,6 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.nn.functional.images import depthwise_numpy
 from dispatchkit.nn.functional.images.windows import Windows, cropped, padded, places
+from dispatchkit.nn.functional.replaceable import replaceable
 
 __all__ = ["convolved", "gradient_of_images", "gradient_of_weight"]
 
@@ -22,6 +23,7 @@ __all__ = ["convolved", "gradient_of_images", "gradient_of_weight"]
 BLOCK = 3 << 16
 
 
+@replaceable
 def convolved(x: Any, weight: Any, bias: Any, rows: Windows, columns: Windows, groups: int) -> Any:
     """Return the convolution of images (N, C, H, W) with a weight (O, C / groups, kh, kw)."""
     if depthwise_numpy.is_depthwise(weight.shape, groups, rows, columns):
@@ -39,6 +41,7 @@ def convolved(x: Any, weight: Any, bias: Any, rows: Windows, columns: Windows, g
     return y.reshape(n, o, rows.count, columns.count)
 
 
+@replaceable
 def gradient_of_weight(g: Any, x: Any, shape: tuple[int, ...], rows: Windows, columns: Windows, groups: int) -> Any:
     """Return the cotangent of a weight of this shape."""
     if depthwise_numpy.is_depthwise(shape, groups, rows, columns):
@@ -52,6 +55,7 @@ def gradient_of_weight(g: Any, x: Any, shape: tuple[int, ...], rows: Windows, co
     return np.ascontiguousarray(total.swapaxes(-1, -2)).reshape(shape)
 
 
+@replaceable
 def gradient_of_images(
     g: Any, weight: Any, shape: tuple[int, ...], rows: Windows, columns: Windows, groups: int
 ) -> Any:

@@ -1,0 +1,14 @@
+"""Kernels that Numba compiles when they are first called, in place of those of NumPy: the engine ``"numba"``.
+
+They go over memory once where NumPy goes once for each step of a formula. Each runs on one thread and releases the
+interpreter's lock. What is compiled is kept on disk, and loads from there in the next process.
+"""
+
+from __future__ import annotations
+
+from dispatchkit.nn.functional.compiled import activations, convolution, normalization
+
+__all__ = ["KERNELS"]
+
+# What each kernel of NumPy is replaced by.
+KERNELS = {**activations.KERNELS, **convolution.KERNELS, **normalization.KERNELS}

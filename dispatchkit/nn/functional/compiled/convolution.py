@@ -1,0 +1,339 @@
+"""Convolution without copies of windows: sums of images that are shifted in memory, times the weights.
+
+A block is some images, or some lines of one, with zeros around them. Where windows are a stride apart, it is as many
+images as the stride is long, of every second, third, ... element. The elements that windows have in one place then lie
+in one piece of memory, at the distance of the place. Outputs are computed for whole lines of a block; what lies beyond
+the last window of a line is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dispatchkit.nn.functional.compiled.loops import loop, summing_loop
+from dispatchkit.nn.functional.images import convolution_numpy
+from dispatchkit.nn.functional.images.windows import Windows
+from dispatchkit.nn.functional.normalization_numpy import DTYPES
+
+__all__ = ["KERNELS"]
+
+# Outputs that are summed at a time, of which a few rows stay in the first cache; a multiple of what a register holds.
+TILE, REGISTER = 1104, 16
+SECOND, THIRD, FOURTH = (np.uint64(i * TILE) for i in (1, 2, 3))
+# The fewest lines of an image in a block.
+LINES = 8
+# Products of large matrices take less time where a smaller share of a block than this is outputs.
+SHARE, LARGE = 0.7, 64
+
+
+class Plan(NamedTuple):
+    """How images are divided into blocks, and where outputs are written."""
+
+    images: int  # of a block
+    lines: int  # of windows, of each image of a block
+    height: int
+    width: int
+    down: int  # strides
+    right: int
+    above: int  # what is added to images
+    before: int
+    high: int  # windows of an image
+    wide: int
+    length: int  # outputs of a block, with those that are left out
+    first_row: int
+    row_step: int
+    first_column: int
+    column_step: int
+
+
+# What follows takes arrays whole and unsigned places in them: a view of an array would cost as much as a line of
+# numbers, and a place that may be negative keeps several numbers from being computed at a time.
+@loop
+def _pack(x: Any, shape: Any, first: int, line: int, channel: int, plan: Any, memory: Any, channels: int) -> None:
+    """Write images (N, C, H, W) from a channel on into a block (channels, down, right, images, height, width)."""
+    place = 0
+    for c in range(channel, channel + channels):
+        for i in range(plan.down):
+            for j in range(plan.right):
+                # Of a line: the first and last elements that images have, and where the first lies in them.
+                start = j - plan.before
+                head = min(max(0, -(start // plan.right)), plan.width)
+                tail = min(max(head, (shape[3] - start + plan.right - 1) // plan.right), plan.width)
+                for b in range(first, first + plan.images):
+                    for h in range(line, line + plan.height):
+                        row = h * plan.down + i - plan.above
+                        low = head if b < shape[0] and 0 <= row < shape[2] else tail
+                        given = ((b * shape[1] + c) * shape[2] + row) * shape[3] + start + low * plan.right
+                        for k in range(low):
+                            memory[np.uint64(place + k)] = 0
+                        if plan.right == 1:
+                            for k in range(tail - low):
+                                memory[np.uint64(place + low + k)] = x[np.uint64(given + k)]
+                        else:
+                            for k in range(tail - low):
+                                memory[np.uint64(place + low + k)] = x[np.uint64(given + k * plan.right)]
+                        for k in range(tail, plan.width):
+                            memory[np.uint64(place + k)] = 0
+                        place += plan.width
+
+
+@loop
+def _add_four(sums: Any, n: int, memory: Any, places: Any, k: int, start: int, weight: Any, f: int) -> None:
+    """Add three pieces of memory, times their weights, to four sums."""
+    a0, a1, a2 = weight[f, k], weight[f, k + 1], weight[f, k + 2]
+    b0, b1, b2 = weight[f + 1, k], weight[f + 1, k + 1], weight[f + 1, k + 2]
+    c0, c1, c2 = weight[f + 2, k], weight[f + 2, k + 1], weight[f + 2, k + 2]
+    d0, d1, d2 = weight[f + 3, k], weight[f + 3, k + 1], weight[f + 3, k + 2]
+    p, q, r = np.uint64(places[k] + start), np.uint64(places[k + 1] + start), np.uint64(places[k + 2] + start)
+    for i in range(n):
+        j = np.uint64(i)
+        x, y, z = memory[p + j], memory[q + j], memory[r + j]
+        sums[j] = sums[j] + a0 * x + a1 * y + a2 * z
+        sums[j + SECOND] = sums[j + SECOND] + b0 * x + b1 * y + b2 * z
+        sums[j + THIRD] = sums[j + THIRD] + c0 * x + c1 * y + c2 * z
+        sums[j + FOURTH] = sums[j + FOURTH] + d0 * x + d1 * y + d2 * z
+
+
+@loop
+def _add_one(sums: Any, n: int, memory: Any, places: Any, k: int, start: int, weight: Any, f: int) -> None:
+    a, b, c = weight[f, k], weight[f, k + 1], weight[f, k + 2]
+    p, q, r = np.uint64(places[k] + start), np.uint64(places[k + 1] + start), np.uint64(places[k + 2] + start)
+    for i in range(n):
+        j = np.uint64(i)
+        sums[j] = sums[j] + a * memory[p + j] + b * memory[q + j] + c * memory[r + j]
+
+
+@loop
+def _put(sums: Any, given: int, start: int, stop: int, first: int, line: int, channel: int, plan: Any, y: Any) -> None:
+    """Write the sums of a block from `start` on to where outputs lie; they are given from `given` on."""
+    given -= start
+    for b in range(min(plan.images, y.shape[0] - first)):
+        for h in range(min(plan.lines, plan.high - line)):
+            place = (b * plan.height + h) * plan.width
+            row = plan.first_row + (line + h) * plan.row_step
+            low, high = max(place, start), min(place + plan.wide, stop)
+            if plan.column_step == 1:
+                for j in range(low, high):
+                    y[first + b, channel, row, np.uint64(j - place)] = sums[np.uint64(given + j)]
+            else:
+                for j in range(low, high):
+                    column = np.uint64(plan.first_column + (j - place) * plan.column_step)
+                    y[first + b, channel, row, column] = sums[np.uint64(given + j)]
+
+
+@loop
+def _convolve(x: Any, weight: Any, bias: Any, places: Any, plan: Any, memory: Any, channels: int, y: Any) -> None:
+    flat, sums = x.reshape(-1), np.empty(4 * TILE, y.dtype)
+    groups, filters = weight.shape[:2]
+    for first in range(0, x.shape[0], plan.images):
+        for line in range(0, plan.high, plan.lines):
+            for group in range(groups):
+                _pack(flat, x.shape, first, line, group * channels, plan, memory, channels)
+                weights = weight[group]
+                for start in range(0, plan.length, TILE):
+                    stop, f = min(start + TILE, plan.length), 0
+                    while f < filters:
+                        channel, some = group * filters + f, 4 if f + 4 <= filters else 1
+                        for i in range(some):
+                            for j in range(stop - start):
+                                sums[np.uint64(i * TILE + j)] = bias[channel + i]
+                        for k in range(0, places.size, 3):
+                            if some == 4:
+                                _add_four(sums, stop - start, memory, places, k, start, weights, f)
+                            else:
+                                _add_one(sums, stop - start, memory, places, k, start, weights, f)
+                        for i in range(some):
+                            _put(sums, i * TILE, start, stop, first, line, channel + i, plan, y)
+                        f += some
+
+
+@summing_loop
+def _dots_four(rows: Any, start: int, stop: int, memory: Any, places: Any, k: int, y: Any, f: int) -> None:
+    """Add the products of four rows with three pieces of memory."""
+    a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = memory.dtype.type(0)
+    p, q, r = np.uint64(places[k]), np.uint64(places[k + 1]), np.uint64(places[k + 2])
+    for i in range(start, stop):
+        j = np.uint64(i)
+        x0, x1, x2 = memory[p + j], memory[q + j], memory[r + j]
+        g0, g1, g2, g3 = rows[f, j], rows[f + 1, j], rows[f + 2, j], rows[f + 3, j]
+        a0, a1, a2 = a0 + g0 * x0, a1 + g0 * x1, a2 + g0 * x2
+        b0, b1, b2 = b0 + g1 * x0, b1 + g1 * x1, b2 + g1 * x2
+        c0, c1, c2 = c0 + g2 * x0, c1 + g2 * x1, c2 + g2 * x2
+        d0, d1, d2 = d0 + g3 * x0, d1 + g3 * x1, d2 + g3 * x2
+    y[f, k], y[f, k + 1], y[f, k + 2] = y[f, k] + a0, y[f, k + 1] + a1, y[f, k + 2] + a2
+    f += 1
+    y[f, k], y[f, k + 1], y[f, k + 2] = y[f, k] + b0, y[f, k + 1] + b1, y[f, k + 2] + b2
+    f += 1
+    y[f, k], y[f, k + 1], y[f, k + 2] = y[f, k] + c0, y[f, k + 1] + c1, y[f, k + 2] + c2
+    f += 1
+    y[f, k], y[f, k + 1], y[f, k + 2] = y[f, k] + d0, y[f, k + 1] + d1, y[f, k + 2] + d2
+
+
+@summing_loop
+def _dots_one(rows: Any, start: int, stop: int, memory: Any, places: Any, k: int, y: Any, f: int) -> None:
+    a = b = c = memory.dtype.type(0)
+    p, q, r = np.uint64(places[k]), np.uint64(places[k + 1]), np.uint64(places[k + 2])
+    for i in range(start, stop):
+        j = np.uint64(i)
+        g = rows[f, j]
+        a, b, c = a + g * memory[p + j], b + g * memory[q + j], c + g * memory[r + j]
+    y[f, k], y[f, k + 1], y[f, k + 2] = y[f, k] + a, y[f, k + 1] + b, y[f, k + 2] + c
+
+
+@loop
+def _spread(g: Any, first: int, line: int, channel: int, plan: Any, rows: Any) -> None:
+    """Write cotangents of outputs to where the outputs of a block lie, zeros in between."""
+    rows[:] = 0
+    for f in range(rows.shape[0]):
+        for b in range(min(plan.images, g.shape[0] - first)):
+            for h in range(min(plan.lines, plan.high - line)):
+                place = (b * plan.height + h) * plan.width
+                for j in range(plan.wide):
+                    rows[f, np.uint64(place + j)] = g[first + b, channel + f, line + h, np.uint64(j)]
+
+
+@loop
+def _differentiate(g: Any, x: Any, places: Any, plan: Any, memory: Any, channels: int, y: Any) -> None:
+    groups, filters = y.shape[:2]
+    flat, rows = x.reshape(-1), np.empty((filters, plan.length), g.dtype)
+    for first in range(0, x.shape[0], plan.images):
+        for line in range(0, plan.high, plan.lines):
+            for group in range(groups):
+                _pack(flat, x.shape, first, line, group * channels, plan, memory, channels)
+                _spread(g, first, line, group * filters, plan, rows)
+                target = y[group]
+                for start in range(0, plan.length, TILE):
+                    stop, f = min(start + TILE, plan.length), 0
+                    while f < filters:
+                        some = 4 if f + 4 <= filters else 1
+                        for k in range(0, places.size, 3):
+                            if some == 4:
+                                _dots_four(rows, start, stop, memory, places, k, target, f)
+                            else:
+                                _dots_one(rows, start, stop, memory, places, k, target, f)
+                        f += some
+
+
+def _plan(n: int, rows: Windows, columns: Windows, origin: tuple[int, int], steps: tuple[int, int]) -> Plan:
+    """Return blocks for images with these windows, whose outputs lie from `origin` on, `steps` apart."""
+    lines = rows.count
+    added = (rows.reach - 1) // rows.stride
+    width = columns.count + (columns.reach - 1) // columns.stride
+    if lines * width > TILE:
+        parts = -(-lines // max(LINES, TILE // width))
+        lines = -(-lines // parts)
+    height = lines + added
+    images = max(1, min(n, TILE // (height * width))) if lines == rows.count else 1
+    length = ((images - 1) * height + lines - 1) * width + columns.count
+    length = -(-length // REGISTER) * REGISTER
+    at = (origin[0], steps[0], origin[1], steps[1])
+    strides, around = (rows.stride, columns.stride), (rows.before, columns.before)
+    return Plan(images, lines, height, width, *strides, *around, rows.count, columns.count, length, *at)
+
+
+def _memory(channels: int, rows: Windows, columns: Windows, plan: Plan, dtype: Any) -> tuple[Any, Any]:
+    """Return memory for a block, and where the elements of windows lie in it: a multiple of three."""
+    images = plan.images * plan.height * plan.width
+    i, j = np.arange(rows.kernel)[:, None] * rows.dilation, np.arange(columns.kernel) * columns.dilation
+    of_window = (i % plan.down * plan.right + j % plan.right) * images + i // plan.down * plan.width + j // plan.right
+    of_channels = np.arange(channels) * (plan.down * plan.right * images)
+    places = (of_channels[:, None] + of_window.reshape(-1)).reshape(-1)
+    # Behind the block are zeros, for whole registers and for places that are missing to a multiple of three.
+    size = channels * plan.down * plan.right * images + REGISTER
+    return np.zeros(size + plan.length, dtype), np.append(places, [size] * (-places.size % 3))
+
+
+def _padded(weight: Any, groups: int, count: int) -> Any:
+    """Return weights as matrices (groups, filters, count), zeros in the columns behind."""
+    matrices = weight.reshape(groups, weight.shape[0] // groups, -1)
+    y = np.zeros((*matrices.shape[:2], count), weight.dtype)
+    y[..., : matrices.shape[2]] = matrices
+    return y
+
+
+def _write(x: Any, weight: Any, bias: Any, windows: tuple[Windows, Windows], groups: int, y: Any, *at: Any) -> None:
+    """Write the convolution of images to `y`, from an origin on by steps."""
+    plan = _plan(len(x), *windows, *at)
+    memory, places = _memory(weight.shape[1], *windows, plan, x.dtype)
+    bias = np.zeros(len(weight), x.dtype) if bias is None else np.ascontiguousarray(bias)
+    matrices = _padded(weight, groups, len(places))
+    _convolve(np.ascontiguousarray(x), matrices, bias, places, plan, memory, weight.shape[1], y)
+
+
+def _takes(shape: Any, *arrays: Any) -> bool:
+    """Return whether arrays are of one dtype of real numbers and not empty, and windows have several elements."""
+    if shape[-2] * shape[-1] == 1 or not all(type(x) is np.ndarray and x.size for x in arrays):
+        return False
+    return arrays[0].dtype in DTYPES and all(x.dtype == arrays[0].dtype for x in arrays)
+
+
+def _share(windows: Windows) -> float:
+    """Return how many windows there are, divided by the length of an axis of a block."""
+    return windows.count / (windows.count + (windows.reach - 1) // windows.stride)
+
+
+def _convolved(x: Any, weight: Any, bias: Any, rows: Windows, columns: Windows, groups: int) -> Any:
+    if not _takes(weight.shape, x, weight, *([] if bias is None else [bias])):
+        return NotImplemented
+    if weight.shape[1] >= LARGE and _share(rows) * _share(columns) < SHARE:
+        return NotImplemented
+    y = np.empty((len(x), len(weight), rows.count, columns.count), x.dtype)
+    _write(x, weight, bias, (rows, columns), groups, y, (0, 0), (1, 1))
+    return y
+
+
+def _gradient_of_weight(g: Any, x: Any, shape: tuple[int, ...], rows: Windows, columns: Windows, groups: int) -> Any:
+    if not _takes(shape, g, x):
+        return NotImplemented
+    plan = _plan(len(x), rows, columns, (0, 0), (1, 1))
+    memory, places = _memory(shape[1], rows, columns, plan, x.dtype)
+    total = np.zeros((groups, shape[0] // groups, len(places)), x.dtype)
+    _differentiate(np.ascontiguousarray(g), np.ascontiguousarray(x), places, plan, memory, shape[1], total)
+    total = np.ascontiguousarray(total[..., : shape[1] * shape[2] * shape[3]]).reshape(shape)
+    # Infinities of the images meet zeros between the lines of cotangents.
+    return NotImplemented if np.isnan(total).any() else total
+
+
+def _phases(windows: Windows) -> Iterator[tuple[int, slice, Windows]]:
+    """Yield the first of the elements of an axis that have one remainder, and what gives their cotangents.
+
+    That is which elements of a window they can be, and the windows over windows that they lie in, the last one first.
+    """
+    w = windows
+    for remainder in range(w.stride):
+        taps = [i for i in range(w.kernel) if i * w.dilation % w.stride == remainder]
+        first = (remainder - w.before) % w.stride
+        count = -(-(w.length - first) // w.stride)
+        if not taps or count < 1:
+            continue
+        step = taps[1] - taps[0] if len(taps) > 1 else 1
+        gap = step * w.dilation // w.stride if len(taps) > 1 else 1
+        before = (taps[-1] * w.dilation - remainder) // w.stride - (first + w.before - remainder) // w.stride
+        after = count + gap * (len(taps) - 1) - before - w.count
+        yield first, slice(taps[0], taps[-1] + 1, step), Windows(w.count, len(taps), 1, gap, before, after, count)
+
+
+def _gradient_of_images(
+    g: Any, weight: Any, shape: tuple[int, ...], rows: Windows, columns: Windows, groups: int
+) -> Any:
+    adjacent = rows.reversible and columns.reversible  # which is a convolution
+    if adjacent or not _takes(weight.shape, g, weight) or 0 in shape:
+        return NotImplemented
+    turned = weight.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2).reshape(shape[1], -1, *weight.shape[2:])
+    y = np.zeros(shape, g.dtype)
+    for row, down, vertical in _phases(rows):
+        for column, right, horizontal in _phases(columns):
+            part = np.ascontiguousarray(turned[:, :, down, right][..., ::-1, ::-1])
+            at = (row, column), (rows.stride, columns.stride)
+            _write(g, part, None, (vertical, horizontal), groups, y, *at)
+    return y
+
+
+KERNELS: dict[Callable[..., Any], Callable[..., Any]] = {
+    convolution_numpy.convolved: _convolved,
+    convolution_numpy.gradient_of_images: _gradient_of_images,
+    convolution_numpy.gradient_of_weight: _gradient_of_weight,
+}

@@ -1,0 +1,165 @@
+"""Standardization of rows and its cotangents, by the formulas of `normalization_numpy`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.nn.functional.compiled.loops import summing_loop
+from dispatchkit.nn.functional.normalization_numpy import Rows
+
+__all__ = ["KERNELS"]
+
+
+@summing_loop
+def _sum(x: Any, a: int, b: int, c: int) -> Any:
+    s = x.dtype.type(0)
+    for j in range(x.shape[3]):
+        s += x[a, b, c, j]
+    return s
+
+
+@summing_loop
+def _sum_of_squares(x: Any, a: int, b: int, c: int, mean: Any) -> Any:
+    s = x.dtype.type(0)
+    for j in range(x.shape[3]):
+        s += (x[a, b, c, j] - mean) * (x[a, b, c, j] - mean)
+    return s
+
+
+@summing_loop
+def _moments(x: Any, b: int, eps: float) -> tuple[Any, Any]:
+    """Return the mean of the rows `x[:, b]`, and one divided by their standard deviation."""
+    count, total, square = x.shape[0] * x.shape[2] * x.shape[3], 0.0, 0.0
+    for a in range(x.shape[0]):
+        for c in range(x.shape[2]):
+            total += _sum(x, a, b, c)
+    mean = x.dtype.type(total / count)
+    for a in range(x.shape[0]):
+        for c in range(x.shape[2]):
+            square += _sum_of_squares(x, a, b, c, mean)
+    return mean, x.dtype.type(1 / np.sqrt(square / count + eps))
+
+
+@summing_loop
+def _standardize(x: Any, weight: Any, bias: Any, eps: float, y: Any) -> None:
+    for b in range(x.shape[1]):
+        mean, factor = _moments(x, b, eps)
+        for a in range(x.shape[0]):
+            for c in range(x.shape[2]):
+                scale, offset = factor * weight[a, b, c], bias[a, b, c]
+                for j in range(x.shape[3]):
+                    y[a, b, c, j] = (x[a, b, c, j] - mean) * scale + offset
+
+
+@summing_loop
+def _standardize_columns(x: Any, weight: Any, bias: Any, eps: float, y: Any) -> None:
+    for b in range(x.shape[1]):
+        mean, factor = _moments(x, b, eps)
+        for j in range(x.shape[3]):
+            y[0, b, 0, j] = (x[0, b, 0, j] - mean) * factor * weight[j] + bias[j]
+
+
+@summing_loop
+def _sums(g: Any, x: Any, a: int, b: int, c: int, mean: Any) -> tuple[Any, Any]:
+    """Return the sums of cotangents, and of their products with elements less the mean."""
+    total = product = x.dtype.type(0)
+    for j in range(x.shape[3]):
+        total += g[a, b, c, j]
+        product += g[a, b, c, j] * (x[a, b, c, j] - mean)
+    return total, product
+
+
+@summing_loop
+def _differentiate(g: Any, x: Any, weight: Any, eps: float, made: Any, of_weight: Any, of_bias: Any) -> None:
+    number = x.dtype.type
+    count = x.shape[0] * x.shape[2] * x.shape[3]
+    for b in range(x.shape[1]):
+        mean, factor = _moments(x, b, eps)
+        moved = scaled = 0.0
+        for a in range(x.shape[0]):
+            for c in range(x.shape[2]):
+                total, product = _sums(g, x, a, b, c, mean)
+                of_bias[a, b, c], of_weight[a, b, c] = total, product * factor
+                moved += total * weight[a, b, c]
+                scaled += product * factor * weight[a, b, c]
+        offset, slope = number(moved / count * factor), number(scaled / count * factor * factor)
+        for a in range(x.shape[0]):
+            for c in range(x.shape[2]):
+                scale = factor * weight[a, b, c]
+                for j in range(x.shape[3]):
+                    made[a, b, c, j] = g[a, b, c, j] * scale - (x[a, b, c, j] - mean) * slope - offset
+
+
+@summing_loop
+def _sums_of_columns(g: Any, x: Any, weight: Any, b: int, mean: Any) -> tuple[Any, Any]:
+    total = product = x.dtype.type(0)
+    for j in range(x.shape[3]):
+        total += g[0, b, 0, j] * weight[j]
+        product += g[0, b, 0, j] * weight[j] * (x[0, b, 0, j] - mean)
+    return total, product
+
+
+@summing_loop
+def _differentiate_columns(g: Any, x: Any, weight: Any, eps: float, made: Any, of_weight: Any, of_bias: Any) -> None:
+    number, length = x.dtype.type, x.shape[3]
+    for b in range(x.shape[1]):
+        mean, factor = _moments(x, b, eps)
+        total, product = _sums_of_columns(g, x, weight, b, mean)
+        moved, scaled = number(total / length), number(product / length) * factor
+        for j in range(length):
+            z = (x[0, b, 0, j] - mean) * factor
+            made[0, b, 0, j] = (g[0, b, 0, j] * weight[j] - moved - z * scaled) * factor
+            of_weight[j] += g[0, b, 0, j] * z
+            of_bias[j] += g[0, b, 0, j]
+
+
+def _shape(rows: Rows) -> tuple[int, int, int, int] | None:
+    """Return lengths of axes, of which the second one counts means; None where the rows that share one lie apart."""
+    count, ndim, length = len(rows.shared), len(rows.lead), prod(rows.tail)
+    if rows.shared == tuple(range(count)):
+        return prod(rows.lead[:count]), prod(rows.lead[count:]), 1, length
+    if rows.shared == tuple(range(ndim - count, ndim)):
+        return 1, prod(rows.lead[: ndim - count]), prod(rows.lead[ndim - count :]), length
+    return None
+
+
+def _parameter(rows: Rows, shape: tuple[int, ...], one: Any, default: float, x: Any) -> Any:
+    """Return a weight or bias of columns, or of rows in the shape of the first axes; `default` for None."""
+    shape = shape[3:] if rows.columns else shape[:3]
+    if one is None:
+        return np.full(shape, default, x.dtype)
+    return one.reshape(shape) if rows.columns else rows.of_rows(one).reshape(shape)
+
+
+def _standardized(rows: Rows, x: Any, weight: Any, bias: Any, eps: float) -> Any:
+    shape = _shape(rows)
+    if shape is None:
+        return NotImplemented
+    y = np.empty(x.shape, x.dtype)
+    weight, bias = _parameter(rows, shape, weight, 1, x), _parameter(rows, shape, bias, 0, x)
+    standardize = _standardize_columns if rows.columns else _standardize
+    standardize(x.reshape(shape), weight, bias, eps, y.reshape(shape))
+    return y
+
+
+def _cotangents(rows: Rows, g: Any, x: Any, weight: Any, bias: Any, eps: float) -> Any:
+    shape = _shape(rows)
+    if shape is None:
+        return NotImplemented
+    made = np.empty(x.shape, x.dtype)
+    weight = _parameter(rows, shape, weight, 1, x)
+    of_weight, of_bias = np.zeros((2, *weight.shape), x.dtype)
+    differentiate = _differentiate_columns if rows.columns else _differentiate
+    differentiate(g.reshape(shape), x.reshape(shape), weight, eps, made.reshape(shape), of_weight, of_bias)
+    own = rows.tail if rows.columns else (*rows.lead, *[1] * len(rows.tail))
+    return [made, of_weight.reshape(own), of_bias.reshape(own)]
+
+
+KERNELS: dict[Callable[..., Any], Callable[..., Any]] = {
+    Rows.standardized: _standardized,
+    Rows.cotangents: _cotangents,
+}

@@ -1,0 +1,222 @@
+"""The choice of who computes layers on NumPy arrays, and compiled loops against NumPy's kernels."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
+from dispatchkit.nn.functional import replaceable
+from tests.nn.functional.support import drawn, gradients
+
+
+@pytest.fixture
+def numba() -> Iterator[None]:
+    pytest.importorskip("numba")
+    dk.nn.set_engine("numba")
+    yield
+    dk.nn.set_engine("numpy")
+
+
+def test_numpy_computes_unless_another_engine_is_chosen() -> None:
+    assert dk.nn.get_engine() == "numpy"
+    with pytest.raises(ValueError, match=re.escape("set_engine: engine must be 'numpy' or 'numba', found 'jax'")):
+        dk.nn.set_engine("jax")  # type: ignore[arg-type]
+    assert dk.nn.get_engine() == "numpy"
+
+
+def test_a_missing_engine_is_named_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numba", None)
+    with pytest.raises(ImportError, match=re.escape('pip install "dispatchkit[numba]"')):
+        dk.nn.set_engine("numba")
+    assert dk.nn.get_engine() == "numpy"
+
+
+CONVOLUTIONS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
+    "adjacent": ((2, 3, 7, 8), (5, 3, 3, 3), {"padding": 1}),
+    "several images in a block": ((30, 4, 5, 5), (6, 4, 3, 2), {"padding": (0, 1)}),
+    "several blocks of an image": ((2, 2, 70, 40), (5, 2, 3, 3), {"padding": 1, "stride": (2, 1)}),
+    "a line longer than what is summed at a time": ((2, 2, 3, 1300), (4, 2, 1, 5), {"padding": (0, 2)}),
+    "each channel with a filter": ((2, 6, 9, 9), (6, 1, 3, 3), {"padding": 1, "groups": 6}),
+    "groups": ((2, 8, 9, 9), (8, 4, 3, 3), {"groups": 2}),
+    "a stride": ((3, 4, 9, 11), (5, 4, 3, 3), {"padding": 1, "stride": 2}),
+    "a stride and gaps": ((2, 2, 19, 21), (3, 2, 3, 3), {"padding": 2, "stride": 3, "dilation": 2}),
+    "a stride longer than windows": ((2, 2, 12, 12), (3, 2, 2, 2), {"padding": 1, "stride": 4}),
+    "more padding than a window": ((2, 1, 3, 3), (1, 1, 2, 2), {"padding": 4, "stride": 3}),
+    "no images": ((0, 3, 7, 8), (5, 3, 3, 3), {"padding": 1}),
+}
+
+
+def convolution(name: str, *, transposed: bool = False) -> tuple[Callable[..., Any], list[Any]]:
+    of_x, of_weight, keywords = CONVOLUTIONS[name]
+    function = partial(F.conv_transpose2d if transposed else F.conv2d, **keywords)
+    if transposed:
+        of_x = (of_x[0], of_weight[0], *of_x[2:])
+    channels = of_weight[1] * keywords.get("groups", 1) if transposed else of_weight[0]
+    return function, [drawn(*of_x), drawn(*of_weight), drawn(channels)]
+
+
+def tables() -> dict[str, tuple[Callable[..., Any], list[Any]]]:
+    """Return calls and their arguments, large enough for rows to be taken."""
+    images, per_channel = drawn(6, 8, 20, 20), [drawn(8), drawn(8, seed=1)]
+    return {
+        "gelu": (F.gelu, [drawn(40, 50)]),
+        "silu": (F.silu, [drawn(40, 50)]),
+        "layer_norm": (lambda x, w, b: F.layer_norm(x, 257, w, b), [drawn(70, 257), drawn(257), drawn(257, seed=1)]),
+        "layer_norm without weight": (lambda x: F.layer_norm(x, 257), [drawn(70, 257)]),
+        "layer_norm with a bias": (lambda x, b: F.layer_norm(x, 257, None, b), [drawn(70, 257), drawn(257)]),
+        "group_norm": (lambda x, w, b: F.group_norm(x, 2, w, b), [images, *per_channel]),
+        "batch_norm": (lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), [images, *per_channel]),
+        "batch_norm of one image": (
+            lambda x, w: F.batch_norm(x, None, None, w, training=True),
+            [drawn(1, 2, 100, 100), drawn(2)],
+        ),
+        **{name: convolution(name) for name in CONVOLUTIONS},
+        **{f"transposed, {name}": convolution(name, transposed=True) for name in ("adjacent", "groups", "a stride")},
+    }
+
+
+CALLS = tables()
+
+
+@pytest.mark.usefixtures("numba")
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 3e-5)])
+@pytest.mark.parametrize("name", CALLS)
+def test_values_and_gradients_are_those_of_numpy(name: str, dtype: str, tolerance: float) -> None:
+    function, arrays = CALLS[name][0], [x.astype(dtype) for x in CALLS[name][1]]
+    found = gradients(lambda *a: function(*a).astype(dtype), arrays)
+    dk.nn.set_engine("numpy")
+    wanted = gradients(lambda *a: function(*a).astype(dtype), arrays)
+    for one, other in zip([found[0], *found[1]], [wanted[0], *wanted[1]], strict=True):
+        assert one.dtype == other.dtype == dtype
+        npt.assert_allclose(one, other, rtol=tolerance, atol=tolerance * max(1, np.abs(other).max(initial=0)))
+
+
+@pytest.mark.usefixtures("numba")
+@pytest.mark.parametrize("name", ["gelu", "layer_norm", "batch_norm", "adjacent", "a stride"])
+def test_second_derivatives_are_those_of_numpy(name: str) -> None:
+    function, arrays = CALLS[name]
+
+    def second() -> list[Any]:
+        leaves = [dk.tensor(x, requires_grad=True) for x in arrays]
+        first = dk.autograd.grad((function(*leaves) ** 2).sum(), leaves, create_graph=True)
+        return [x.numpy() for x in dk.autograd.grad(sum((x * x).sum() for x in first), leaves)]
+
+    found = second()
+    dk.nn.set_engine("numpy")
+    for one, other in zip(found, second(), strict=True):
+        npt.assert_allclose(one, other, rtol=1e-10, atol=1e-11 * np.abs(other).max())
+
+
+@pytest.mark.usefixtures("numba")
+@pytest.mark.parametrize("name", ["gelu", "layer_norm", "adjacent"])
+def test_batched_calls_are_those_of_numpy(name: str) -> None:
+    function, arrays = CALLS[name]
+    batch = dk.asarray(np.stack([arrays[0], 2 * arrays[0]]).astype("float32"))
+    others = [dk.asarray(x.astype("float32")) for x in arrays[1:]]
+    found = dk.func.vmap(lambda x: function(x, *others))(batch).numpy()
+    dk.nn.set_engine("numpy")
+    wanted = dk.func.vmap(lambda x: function(x, *others))(batch).numpy()
+    npt.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.usefixtures("numba")
+@pytest.mark.parametrize(
+    ("name", "count"), [("gelu", 2), ("silu", 2), ("layer_norm", 2), ("batch_norm", 2), ("group_norm", 2)]
+)
+def test_compiled_loops_compute_these(name: str, count: int) -> None:
+    assert compiled(name) == count
+
+
+@pytest.mark.usefixtures("numba")
+@pytest.mark.parametrize("name", ["adjacent", "groups", "each channel with a filter", "a stride"])
+def test_compiled_loops_convolve(name: str) -> None:
+    assert compiled(name) == 3  # forward, and for the cotangents of images and of the weight
+
+
+def compiled(name: str) -> int:
+    """Return how many kernels compiled loops compute in a forward and a backward pass."""
+    taken = []
+
+    def noted(kernel: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            found = kernel(*args)
+            if found is not NotImplemented:
+                taken.append(kernel)
+            return found
+
+        return call
+
+    table = replaceable._replacements
+    replaceable.replace_kernels({name: noted(kernel) for name, kernel in table.items()})
+    function, arrays = CALLS[name]
+    gradients(lambda *a: function(*a).astype("float32"), [x.astype("float32") for x in arrays])
+    return len(taken)
+
+
+@pytest.mark.usefixtures("numba")
+@pytest.mark.parametrize("name", ["gelu", "layer_norm", "batch_norm", "adjacent", "a stride"])
+def test_arrays_of_any_layout_and_read_only_ones_are_taken(name: str) -> None:
+    function, arrays = CALLS[name][0], [x.astype("float32") for x in CALLS[name][1]]
+    wanted = gradients(function, arrays)
+    arrays[0] = np.asfortranarray(arrays[0])
+    for x in arrays:
+        x.flags.writeable = False
+    leaves = [dk.asarray(x).requires_grad_() for x in arrays]
+    y = function(*leaves)
+    g = dk.asarray(drawn(*y.shape, seed=9).astype("float32").T.copy().T)
+    found = dk.autograd.grad(y, leaves, g)
+    for one, other in zip([y.detach(), *found], [wanted[0], *wanted[1]], strict=True):
+        npt.assert_allclose(one.numpy(), other, rtol=2e-5, atol=2e-5 * np.abs(other).max())
+
+
+@pytest.mark.usefixtures("numba")
+@pytest.mark.parametrize("name", ["gelu", "layer_norm", "batch_norm", "adjacent", "a stride"])
+def test_arrays_of_another_byte_order_are_left_to_numpy(name: str) -> None:
+    function, arrays = CALLS[name]
+    found = function(*[dk.asarray(x.astype(np.dtype("float32").newbyteorder())) for x in arrays]).numpy()
+    npt.assert_allclose(found, function(*[dk.asarray(x.astype("float32")) for x in arrays]).numpy(), atol=1e-4)
+
+
+@pytest.mark.usefixtures("numba")
+def test_an_infinity_stays_where_it_belongs() -> None:
+    x = np.ones((1, 1, 4, 4))
+    x[..., 0, 3] = np.inf
+    x[..., 3, 0] = np.nan
+    arrays = [x, drawn(1, 1, 2, 2)]
+    with np.errstate(invalid="ignore"):
+        found = gradients(F.conv2d, arrays)
+        dk.nn.set_engine("numpy")
+        wanted = gradients(F.conv2d, arrays)
+    npt.assert_allclose(found[0], wanted[0])
+    for one, other in zip(found[1], wanted[1], strict=True):
+        npt.assert_allclose(one, other)
+
+
+@pytest.mark.usefixtures("numba")
+def test_a_changed_argument_is_still_refused() -> None:
+    x = dk.tensor(drawn(4, 5).astype("float32"), requires_grad=True)
+    h = x * 1.0
+    y = F.gelu(h).sum()
+    h += 1.0
+    with pytest.raises(RuntimeError, match="GeluBackward was changed by an in-place"):
+        y.backward()
+
+
+@pytest.mark.usefixtures("numba")
+def test_several_threads_convolve_at_once() -> None:
+    function, arrays = CALLS["adjacent"]
+    tensors = [dk.asarray(x) for x in arrays]
+    wanted = function(*tensors).numpy()
+    with ThreadPoolExecutor(4) as pool:
+        for y in pool.map(lambda _: function(*tensors).numpy(), range(20)):
+            npt.assert_array_equal(y, wanted)
