@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dispatchkit as dk
-import dispatchkit.nn  # tests list all operations
+import dispatchkit.fft
+import dispatchkit.nn
+import dispatchkit.special  # tests list all operations
 
 # Every run of "quick" tries the same examples, so that a failure seen by CI is seen on a laptop.
 settings.register_profile("quick", max_examples=25, deadline=None, derandomize=True)
