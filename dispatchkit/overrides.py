@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import Any, TypeVar
 
+from dispatchkit import catalogue  # noqa: F401  # every operation is listed
 from dispatchkit.declare.namespace import public_namespace
-from dispatchkit.nn import functional  # noqa: F401  # its operations are listed, too
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.members import Property
 from dispatchkit.protocol.overridable import of

@@ -8,6 +8,7 @@ from mypy.lookup import lookup_fully_qualified
 from mypy.nodes import Decorator, FuncDef, Import, ImportFrom, MypyFile, SymbolNode, TypeInfo
 from mypy.types import CallableType, Type, get_proper_type
 
+from dispatchkit import catalogue  # noqa: F401  # programs may call any operation
 from dispatchkit.mypy_plugin.facts import Declared, Facts, Rule, load, store
 from dispatchkit.mypy_plugin.fit import is_companion
 from dispatchkit.mypy_plugin.names import TENSOR
@@ -19,7 +20,6 @@ from dispatchkit.mypy_plugin.operations import (
     overridable_parameters,
 )
 from dispatchkit.mypy_plugin.reading import Reader
-from dispatchkit.nn import functional  # noqa: F401  # programs may call its operations
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.members import Member

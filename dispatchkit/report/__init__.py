@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dispatchkit import catalogue  # noqa: F401  # reports list every operation
 from dispatchkit.declare.namespace import make_home
-from dispatchkit.nn import functional  # noqa: F401  # reports list its operations, too
 from dispatchkit.report.audit.audit import Audit, audit
 from dispatchkit.report.audit.findings import Finding
 from dispatchkit.report.audit.pairs import Pair, PairRow

@@ -4,8 +4,8 @@
 Hypothesis: ``pip install dispatchkit[testing]``.
 """
 
+from dispatchkit import catalogue  # noqa: F401  # every operation is tested
 from dispatchkit.declare.namespace import make_home
-from dispatchkit.nn import functional  # noqa: F401  # its operations are tested, too
 from dispatchkit.testing.checks import CHECKS, Check
 from dispatchkit.testing.conformance import check_type
 from dispatchkit.testing.findings import Conformance, ConformanceError, Failure
