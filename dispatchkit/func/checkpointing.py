@@ -110,9 +110,7 @@ class _Seen(Mode):
         living = {key: (other, other()) for key, other in self.others.items()}
         return {key: (other, version_of(x)) for key, (other, x) in living.items() if x is not None}
 
-    def answer(
-        self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Any:
+    def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Note the arguments, and decline."""
         for _, x in operation.parameters.values(args, kwargs):
             self._note(x)
@@ -137,9 +135,7 @@ class _Replaced(Mode):
         """Return True: calls within calls have the same tensors replaced."""
         return True
 
-    def answer(
-        self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Any:
+    def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make the call with the other tensors; decline where there are none."""
         for _, x in operation.parameters.values(args, kwargs):
             if not isinstance(x, Storage) or id(x) not in self.unread:

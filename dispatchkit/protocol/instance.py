@@ -39,9 +39,8 @@ class FunctionMode(Mode):
     of_users = True
 
     @override
-    def answer(
-        self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Any:
+    def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        types = operation.participating(args, kwargs)
         return getattr(self, operation.types.method)(operation.function, types, args, kwargs)
 
 
@@ -100,12 +99,9 @@ class disable_dispatch(Mode):  # noqa: N801  # used like a function, in `with`
         return True
 
     @override
-    def answer(
-        self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Any:
-        keywords = dict(kwargs)
-        chain = operation.protocol.plain_chain(operation, operation.parameters.key(args, keywords))
-        return chain.run(args, keywords, on_step=note_asked)
+    def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        chain = operation.protocol.plain_chain(operation, operation.parameters.key(args, kwargs))
+        return chain.run(args, kwargs, on_step=note_asked)
 
 
 array_type = tensor_protocol.array_type

@@ -6,7 +6,6 @@ Their stack is an immutable linked list held by a context variable, so threads a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any
@@ -72,9 +71,7 @@ class Mode:
     of_users = False
     switches_off = False
 
-    def answer(
-        self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Any:
+    def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call, or NotImplemented to decline it."""
         raise AssertionError("a mode answers")
 
@@ -157,13 +154,12 @@ def answer_by_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[
     if cell is None:
         return NotImplemented
     pop_mode_declines()
-    types = operation.participating(args, kwargs)
     while cell is not None:
         mode, kind = cell.mode, type(cell.mode)
         if cell.asks(operation):
             token = None if kind.stays_on(mode) else _stack.set(cell.below)
             try:
-                result = kind.answer(mode, operation, types, args, kwargs)
+                result = kind.answer(mode, operation, args, kwargs)
             except BaseException:
                 if kind.of_users:
                     note_asked(operation, mode)

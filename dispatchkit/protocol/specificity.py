@@ -59,6 +59,8 @@ def _ranked(
     operation: Overridable, key: Key, cls: type, counted: Sequence[type], rules: Iterable[Any], source: Outcome
 ) -> list[Step]:
     fitting = _fitting(operation, key, cls, counted, rules)
+    if not fitting:
+        return []
     fitting.sort(key=lambda pair: (-pair[1].demands(), pair[1].anywhere, sum(pair[0])))
     # Of the members of a handler's union the nearest counts: the handler is asked once.
     nearest: dict[Stamp, tuple[tuple[int, ...], Rule]] = {}

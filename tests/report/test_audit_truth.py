@@ -17,8 +17,8 @@ from dispatchkit.protocol.parameters import Form
 from dispatchkit.protocol.prediction import Asked
 from dispatchkit.report import PairRow
 from dispatchkit.report.audit import alike, pairs
-from dispatchkit.report.audit.pairs import Call, arguments, calls_of_two
-from tests.report.audited import REWRAP, conversion, handler, make
+from dispatchkit.report.audit.pairs import Call, Chains, arguments, calls_of_two
+from tests.report.audited import REWRAP, conversion, handler, make, never
 
 # What calls are made with where no sample of the operation gives both arrays; the first that it takes.
 CONTENTS = ([[2.0, 0.5, 1.0], [0.5, 3.0, 1.0], [1.0, 1.0, 4.0]], [1.0, 2.0, 3.0], [1, 2, 1], 2.0)
@@ -219,3 +219,12 @@ def test_bodies_are_followed_however_many_types_are_audited() -> None:
         shares = {(pair.left, pair.right): pair["mm"].share for pair in report.pairs}
     assert shares.pop(("Many0", "Many1")) == "decompose"
     assert set(shares.values()) == {"dense"}
+
+
+def test_what_comes_after_a_body_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    lean = make("Lean", fallback=dk.fallback.decompose | dk.fallback.dense)
+    operation = dk.tensor_protocol.operation(dk.linalg.matrix_norm)
+    chains = Chains(dk.tensor_protocol)
+    body, dense = chains(operation, (lean,)).steps
+    monkeypatch.setattr(dense, "follow", never)
+    assert "needs" in chains.decomposition(operation, (lean,), body).declines

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from typing_extensions import override
@@ -83,15 +82,12 @@ class _Decomposing(Mode):
     def __init__(self, operation: Overridable) -> None:
         self.protocol = operation.protocol
 
-    def answer(
-        self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Any:
-        keywords = dict(kwargs)
-        result = answer_by_modes(operation, args, keywords)
+    def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        result = answer_by_modes(operation, args, kwargs)
         if result is not NotImplemented:
             return result
-        chain = operation.protocol.chain_without_later_fallbacks(operation, operation.parameters.key(args, keywords))
-        result, _ = chain.attempt(args, keywords, on_step=note_asked)
+        chain = operation.protocol.chain_without_later_fallbacks(operation, operation.parameters.key(args, kwargs))
+        result, _ = chain.attempt(args, kwargs, on_step=note_asked)
         if result is NotImplemented:
             raise Undecomposable(self, operation)
         return result

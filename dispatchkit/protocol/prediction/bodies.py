@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from dispatchkit.errors import DispatchError
 from dispatchkit.protocol.decline import pop_decline_reason
-from dispatchkit.protocol.fallbacks.base import Followed, map_members
+from dispatchkit.protocol.fallbacks.base import Followed
 from dispatchkit.protocol.frames import place_of
 from dispatchkit.protocol.modes import Mode
 from dispatchkit.protocol.outcome import REFUSED
@@ -61,17 +61,12 @@ class _Following(Mode):
         self.inner: list[Prediction] = []
         self.depends: list[str] = []
 
-    def answer(
-        self, operation: Overridable, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Any:
-        keywords = dict(kwargs)
-        given: list[Any] = []
-        map_members((args, keywords), given.append)
-        if not any(issubclass(type(value), StandIn) for value in given):
-            return self.caller.plain(operation, args, keywords)
-        if self.caller.mistake(operation, args, keywords):
+    def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not _has_stand_in((args, kwargs)):
+            return self.caller.plain(operation, args, kwargs)
+        if self.caller.mistake(operation, args, kwargs):
             return NotImplemented  # which raises in the body
-        found, result = self.caller.call(operation, args, keywords, limited=True)
+        found, result = self.caller.call(operation, args, kwargs, limited=True)
         self.inner.append(found)
         if found.depends_on_values:
             self.depends.append(found.depends_on_values)
@@ -80,6 +75,16 @@ class _Following(Mode):
         elif found.error:
             raise _Raised(found)
         return result
+
+
+def _has_stand_in(value: Any) -> bool:
+    """Return whether there is a stand-in among the members of a value."""
+    cls = type(value)
+    if cls is dict:
+        value = value.values()
+    elif cls is not list and not issubclass(cls, tuple):
+        return issubclass(cls, StandIn)
+    return any(map(_has_stand_in, value))
 
 
 def follow_body(

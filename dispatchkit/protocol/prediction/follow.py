@@ -50,7 +50,11 @@ __all__ = ["predict"]
 
 
 def predict(
-    operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], memory: Memory | None = None
+    operation: Overridable,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    memory: Memory | None = None,
+    until: Step | None = None,
 ) -> Prediction:
     """Return what will come of a call; no function of a user is called.
 
@@ -59,13 +63,19 @@ def predict(
     operation : that is called
     args, kwargs : of the call, with arrays, or stand-ins for arrays of which the type alone is known
     memory : what is known of other calls, for many that are made outside of modes
+    until : the answer after which nobody is asked any more, by its type and its way; by default all are
     """
     modes = list(active_modes(operation)) if memory is None else []
-    return copy_context().run(_predicted, operation, args, dict(kwargs), modes, memory or Memory())
+    return copy_context().run(_predicted, operation, args, dict(kwargs), modes, memory or Memory(), until)
 
 
 def _predicted(
-    operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], modes: list[Mode], memory: Memory
+    operation: Overridable,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    modes: list[Mode],
+    memory: Memory,
+    until: Step | None,
 ) -> Prediction:
     """Follow a call in a context where neither modes nor observers see it."""
     without_modes()
@@ -82,7 +92,9 @@ def _predicted(
         key = key_of(operation.parameters, args, kwargs, walk.type_of)
         chain = operation.protocol.plain_chain(operation, key)
         return walk.of_chain(chain, key, args, kwargs, asked)[0]
-    return walk.known(operation, args, kwargs, asked=asked)[0] if asked else walk.call(operation, args, kwargs)[0]
+    if asked or until is not None:
+        return walk.known(operation, args, kwargs, asked=asked, until=until)[0]
+    return walk.call(operation, args, kwargs)[0]
 
 
 class _Walk:
@@ -204,13 +216,14 @@ class _Walk:
         kwargs: dict[str, Any],
         limited: bool = False,
         asked: list[Asked] | None = None,
+        until: Step | None = None,
     ) -> tuple[Prediction, Any]:
         """Follow a call with arguments of known types."""
         key = key_of(operation.parameters, args, kwargs, self.type_of)
         supposed = self.memory.supposed.get(operation)
         if supposed is not None and supposed in flatten(key):
             return self.supposed(operation, key, supposed, args, kwargs)
-        return self.of_chain(self.memory.chain(operation, key, limited), key, args, kwargs, asked or [])
+        return self.of_chain(self.memory.chain(operation, key, limited), key, args, kwargs, asked or [], until)
 
     def supposed(
         self, operation: Overridable, key: Key, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -221,7 +234,13 @@ class _Walk:
         return Prediction(operation.qualified_name, key, (one.who,), (one,), RULE, one, results=(cls,)), result
 
     def of_chain(
-        self, chain: Chain, key: Key, args: tuple[Any, ...], kwargs: dict[str, Any], modes: list[Asked]
+        self,
+        chain: Chain,
+        key: Key,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        modes: list[Asked],
+        until: Step | None = None,
     ) -> tuple[Prediction, Any]:
         """Ask the entries of a chain in order, as far as it is known what they do."""
         operation: Any = chain.operation
@@ -235,17 +254,18 @@ class _Walk:
         for entry in chain:
             if isinstance(entry, Skipped):
                 asked.append(Asked(entry.cls, entry.text))
-                continue
-            if decided:
+            elif decided:
                 asked.append(Asked(entry.cls, entry.text, IF_DECLINED, "", entry.source, _location(entry)))
-                continue
-            one, result = self._ask(operation, entry, args, kwargs)
-            decided = one.verdict in (ANSWERS, RAISES) or (one.verdict == AT_RUN_TIME and not one.reason)
-            if one.verdict in (ANSWERS, OPEN) and any(other.verdict != AT_RUN_TIME for other, _ in possible):
-                one = changed(one, verdict=IF_DECLINED)
-            asked.append(one)
-            if one.verdict not in (PASSED_OVER, DECLINES):
-                possible.append((one, result))
+            else:
+                one, result = self._ask(operation, entry, args, kwargs)
+                decided = one.verdict in (ANSWERS, RAISES) or (one.verdict == AT_RUN_TIME and not one.reason)
+                if one.verdict in (ANSWERS, OPEN) and any(other.verdict != AT_RUN_TIME for other, _ in possible):
+                    one = changed(one, verdict=IF_DECLINED)
+                asked.append(one)
+                if one.verdict not in (PASSED_OVER, DECLINES):
+                    possible.append((one, result))
+            if until is not None and asked[-1].outcome is until.source and entry.cls is until.cls:
+                return Prediction(operation.qualified_name, key, (), tuple(asked)), None
         return self._ended(chain, key, args, kwargs, asked, possible)
 
     def _ended(
@@ -323,15 +343,16 @@ class _Walk:
         except NotFollowed as failure:
             unknown = make_stand_in(self.protocol, (), origin=step.text)
             found = Followed(unknown, depends=f"{step.text} asks for {failure.wanted}")
-        one = changed(one, inner=found.inner)
+        inner = found.inner
         if found.declines:
-            return changed(one, verdict=DECLINES, reason=found.declines), None
+            return changed(one, inner=inner, verdict=DECLINES, reason=found.declines), None
         if found.depends:
-            return changed(one, verdict=ANSWERS if found.holds else DEPENDS, reason=found.depends), found.result
+            verdict = ANSWERS if found.holds else DEPENDS
+            return changed(one, inner=inner, verdict=verdict, reason=found.depends), found.result
         if found.error:
             outcome = REFUSED if found.nobody else step.source
-            return changed(one, verdict=RAISES, reason=found.error, outcome=outcome), None
-        return one, found.result
+            return changed(one, inner=inner, verdict=RAISES, reason=found.error, outcome=outcome), None
+        return changed(one, inner=inner), found.result
 
     def results(
         self,

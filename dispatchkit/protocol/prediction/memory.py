@@ -41,8 +41,8 @@ class Memory:
         self._layouts: dict[Hashable, Any] = {}
         self._bound: set[Hashable] = set()
         self._held: dict[int, Any] = {}
-        # Equal parts of many calls, each kept once.
-        self._stand_ins: dict[Hashable, Hashable] = {}
+        self._stand_ins: dict[Hashable, int] = {}  # their numbers
+        # Equal sets of many calls, each kept once.
         self._marks: dict[frozenset[Mark], frozenset[Mark]] = {}
 
     def supposing(self, supposed: Mapping[Overridable, type]) -> Memory:
@@ -104,7 +104,7 @@ class Memory:
             given = None if value._given is None else self._identity(value._given)
             field = None if value._field is None else self._token(value._field)
             found = (StandIn, value._classes, value._layout, value._origin, given, field)
-            return self._stand_ins.setdefault(found, found)
+            return self._stand_ins.setdefault(found, len(self._stand_ins))
         if cls is Layout:
             return value  # type: ignore[no-any-return]
         if cls in ATOMS:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from dispatchkit.declare.samples import Draw, Sample
-from dispatchkit.protocol.fallbacks import Decompose
+from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key
 from dispatchkit.protocol.prediction import Layout, Memory, Prediction, make_stand_in, predict
@@ -37,7 +37,7 @@ class Decomposition(NamedTuple):
 
 
 class Bodies:
-    """What comes of the bodies of operations; each call is predicted once, for all types that may run the body.
+    """What comes of the bodies of operations.
 
     Parameters
     ----------
@@ -47,45 +47,35 @@ class Bodies:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self._samples: dict[Overridable, list[Arguments]] = {}
-        self._predicted: dict[tuple[Overridable, Key], tuple[list[Prediction], Iterator[Arguments]]] = {}
-        self._found: dict[tuple[Overridable, Key, type], Decomposition] = {}
+        self._found: dict[Step, Decomposition] = {}
 
-    def decomposition(self, operation: Overridable, key: Key, cls: type) -> Decomposition:
+    def decomposition(self, operation: Overridable, key: Key, step: Step) -> Decomposition:
         """Return what comes of the body of an operation on arguments of some types, by its samples.
 
         Parameters
         ----------
         operation : that is decomposed
         key : types of its array arguments
-        cls : the type that declared it
+        step : the answer that runs the body
         """
-        found = self._found.get((operation, key, cls))
+        found = self._found.get(step)
         if found is None:
-            found = self._found[operation, key, cls] = self._decomposition(operation, key, cls)
+            found = self._found[step] = self._decomposition(operation, key, step)
         return found
 
-    def _decomposition(self, operation: Overridable, key: Key, cls: type) -> Decomposition:
+    def _decomposition(self, operation: Overridable, key: Key, step: Step) -> Decomposition:
+        if operation not in self._samples:
+            self._samples[operation] = [_made(operation, one) for one in getattr(operation, "samples", ())]
         reason = ""
         made: set[Called] = set()
-        for predicted in self._predictions(operation, key):
-            found = next((one for one in predicted.asked if one.outcome is Decompose.outcome and one.cls is cls), None)
+        for call in _calls_with(operation, self._samples[operation], key):
+            predicted = predict(operation, *call, self.memory, until=step)
+            found = next((one for one in predicted.asked if one.outcome is step.source and one.cls is step.cls), None)
             made.update(_calls(predicted))
             if found is None or found.verdict != DECLINES:
                 return Decomposition("", frozenset(made))
             reason = reason or found.reason
         return Decomposition(reason, frozenset(made))
-
-    def _predictions(self, operation: Overridable, key: Key) -> Iterator[Prediction]:
-        """Yield what is predicted of each sample call, made as far as somebody asks for it."""
-        if operation not in self._samples:
-            self._samples[operation] = [_made(operation, one) for one in getattr(operation, "samples", ())]
-        if (operation, key) not in self._predicted:
-            self._predicted[operation, key] = [], _calls_with(operation, self._samples[operation], key)
-        known, others = self._predicted[operation, key]
-        yield from known
-        for call in others:
-            known.append(predict(operation, *call, self.memory))
-            yield known[-1]
 
 
 def _calls(predicted: Prediction) -> Iterator[Called]:

@@ -235,7 +235,7 @@ class Chains:
         """Return what comes of the body that a step runs; nothing where it runs none."""
         if step.source is not Decompose.outcome:
             return NO_BODY
-        return self.bodies.decomposition(operation, key, step.cls)
+        return self.bodies.decomposition(operation, key, step)
 
 
 @dataclass(slots=True, eq=False)
