@@ -9,7 +9,6 @@ from typing import Any
 
 from dispatchkit.errors import AnswerError
 from dispatchkit.protocol.densify import (
-    LedgerEntry,
     counted,
     densified_nbytes,
     enter,
@@ -98,8 +97,7 @@ def _made(value: Any, method: FunctionType, make: Callable[[], Any]) -> Any:
         return counted(operation.qualified_name, cls, value, make, frame, inside=_inside(operation, called), warned="")
     dense, frame, name = make(), caller_frame(), type_text(cls)
     size = densified_nbytes(dense) or 0
-    place = frame.f_code.co_filename, frame.f_lineno
-    enter(LedgerEntry(*place, f"{name}.{method.__name__}", name, 1, size, deliberate=True))
+    enter(frame, f"{name}.{method.__name__}", name, size, deliberate=True)
     return dense
 
 

@@ -13,7 +13,7 @@ from types import FrameType, TracebackType
 from typing import Any, Literal, NamedTuple
 
 from dispatchkit.errors import AnswerError, DensifyError, DensifyWarning
-from dispatchkit.protocol.frames import caller_frame, warn_at
+from dispatchkit.protocol.frames import caller_frame, line_of, warn_at
 from dispatchkit.protocol.handlers import location_of
 from dispatchkit.protocol.observers import note_dense
 from dispatchkit.wording import format_bytes
@@ -275,7 +275,7 @@ def make_dense(
             raise AnswerError(function, maker_text(to_dense, type_text(cls)), f"returned {made}; return a plain array")
         return dense
 
-    frame = caller_frame()
+    frame = caller_frame(2)  # make_dense is called by functions of the library alone
     return counted(function, cls, value, make, frame, reason=reason, warned=None if as_attribute else warned)
 
 
@@ -311,7 +311,7 @@ def counted(
     nbytes = densified_nbytes(dense)
     if expected is None:
         _check_limit(budget, function, name, nbytes, inside)
-    enter(LedgerEntry(frame.f_code.co_filename, frame.f_lineno, function, name, 1, nbytes or 0, reason, inside))
+    enter(frame, function, name, nbytes or 0, reason, inside)
     note_dense(nbytes or 0, inside or reason)
     if warned is not None and budget.policy == "warn":
         size = "unknown size" if nbytes is None else format_bytes(nbytes)
@@ -320,16 +320,29 @@ def counted(
     return dense
 
 
-def enter(entry: LedgerEntry) -> None:
+def enter(
+    frame: FrameType,
+    function: str,
+    name: str,
+    nbytes: int,
+    reason: str = "",
+    inside: str = "",
+    *,
+    deliberate: bool = False,
+) -> None:
     """Enter a dense copy in the ledger, with those that the same line made of the same type before."""
     apart = _separate.get()
     book = _ledger if apart is None else apart
+    # Python counts the lines anew each time that a frame is asked for its own, which takes long in a long function.
+    file, line = frame.f_code.co_filename, line_of(frame.f_code, frame.f_lasti)
+    key = file, line, function, name, inside
     with _ledger_lock:
-        found = book.setdefault((entry.file, entry.line, entry.function, entry.type, entry.inside), entry)
-        if found is not entry:
-            found.count += entry.count
-            found.nbytes += entry.nbytes
-            found.reason = entry.reason
+        entry = book.get(key)
+        if entry is None:
+            entry = book[key] = LedgerEntry(file, line, function, name, inside=inside, deliberate=deliberate)
+        entry.count += 1
+        entry.nbytes += nbytes
+        entry.reason = reason
 
 
 class _MakingDense:

@@ -78,9 +78,9 @@ def _outward(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def caller_frame() -> FrameType:
-    """Return the nearest frame outside the library."""
-    frame = frame_outside(1)
+def caller_frame(depth: int = 0) -> FrameType:
+    """Return the nearest frame outside the library, of those from a depth on, counted from the calling function."""
+    frame = frame_outside(depth + 1)
     assert frame is not None
     return frame
 
@@ -93,7 +93,10 @@ def frame_outside(depth: int, stop: CodeType | None = None) -> FrameType | None:
     depth : of the first frame that is looked at, from the calling function
     stop : the code
     """
-    frame = sys._getframe(depth + 1)
+    try:
+        frame = sys._getframe(depth + 1)
+    except ValueError:  # the library was called by no code of Python
+        frame = sys._getframe(1)
     while True:
         code = frame.f_code
         if code is stop:

@@ -133,6 +133,7 @@ class Parameters:
         "leading",
         "least",
         "most",
+        "names",
         "nullary",
         "positional",
         "signature",
@@ -144,6 +145,7 @@ class Parameters:
         self.signature = signature
         self.strict = forms is not None
         self.arrays = tuple(_array_parameters(signature, forms))
+        self.names = [p.name for p in self.arrays]
         plain = [p.form is Form.ONE and p.position == i for i, p in enumerate(self.arrays)]
         alone = len(self.arrays) == len(signature.parameters) and self._all_positional_only()
         self.unary = alone and plain == [True]
@@ -193,6 +195,9 @@ class Parameters:
         self, args: Sequence[Any], kwargs: Mapping[str, Any], change: Callable[[str, Any], Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments with each array put through ``change(parameter name, array)``."""
+        count = self.positional
+        if 0 < count <= len(args):
+            return (*map(change, self.names, args), *args[count:]), dict(kwargs)
         new_args, new_kwargs = list(args), dict(kwargs)
         for p in self.arrays:
             changed = partial(change, p.name)

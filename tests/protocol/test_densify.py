@@ -262,3 +262,20 @@ def test_a_size_that_instances_tell_is_known_beforehand() -> None:
 
     with dk.densify(limit="1MB"), pytest.raises(dk.DensifyError, match=r"make .*Told dense \(8.0 MB\)"):
         dk.cos(Told())
+
+
+def test_every_record_of_a_dense_call_says_why() -> None:
+    @dk.array_type(fallback=dk.fallback.decompose | dk.fallback.dense)
+    class Held:
+        def __init__(self, data: dk.Tensor) -> None:
+            self.data = data
+
+        def to_dense(self) -> dk.Tensor:
+            return self.data
+
+    held: Any = Held(dk.ones(2))
+    with dk.densify(on="allow"), dk.record_calls() as record:
+        for _ in range(2):
+            dk.add(held, held)
+    reasons = [call.reason for call in record.calls if call.densified]
+    assert reasons == ["no rule for add; add does not decompose: its body is one call"] * 2

@@ -13,7 +13,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit import nn
-from dispatchkit.protocol.frames import PACKAGE, hide_frames
+from dispatchkit.protocol.frames import PACKAGE, frame_outside, hide_frames
 
 X: Any = dk.ones((2, 3))
 
@@ -135,3 +135,8 @@ def test_errors_of_numpys_error_state_are_shown_where_the_program_calls() -> Non
             dk.log(dk.zeros(2))
 
     assert frames(divide, FloatingPointError) == ["divide"]
+
+
+def test_a_stack_that_ends_before_the_depth_is_searched_from_its_near_end() -> None:
+    found = frame_outside(100_000)
+    assert found is sys._getframe()

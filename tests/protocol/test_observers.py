@@ -263,3 +263,19 @@ def test_backward_passes_are_told_of() -> None:
     finally:
         set_observers(outer)
     assert sorted(Sweeps.names)[-2:] == ["MultiplyBackward", "SumBackward"]
+
+
+def test_a_mode_that_declines_an_observed_call_is_asked_once() -> None:
+    asked: list[str] = []
+
+    class Declines(dk.TensorFunctionMode):
+        def __tensor_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+            asked.append(func.__name__)
+            return NotImplemented
+
+    x = dk.ones((2, 2))
+    with dk.record_calls() as record, Declines():
+        dk.sum(x, axis=0)
+        dk.clip(x, 0.0, 1.0)
+        dk.concat([x, x])
+    assert asked == [call.name for call in record.calls] == ["sum", "clip", "concat"]

@@ -29,7 +29,7 @@ from dispatchkit.declare.outputs import is_held
 from dispatchkit.declare.random_state import drawer
 from dispatchkit.protocol.callers import continue_chain, decide
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.modes import ask_modes, is_asked, live, wait_again
+from dispatchkit.protocol.modes import ask_modes, current, is_asked, live, wait_again
 from dispatchkit.protocol.parameters import Form
 
 __all__ = ["entry_point", "operator_entry_point"]
@@ -121,6 +121,9 @@ def entry_point(operation: Declared, general: Function, *, returns_itself: bool 
 
     def ask(*pieces: Any) -> Any:
         args, kwargs = given(*pieces)
+        # Observers alone are asked here; a mode that declined would be asked again.
+        if current() is None and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
+            return answer
         return general(*args, **kwargs)
 
     def rest(*pieces: Any) -> Any:

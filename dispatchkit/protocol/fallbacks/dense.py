@@ -50,19 +50,22 @@ class Dense(FallbackStrategy):
         if operation.loses_change(key, makers):
             return f"{operation.name} would change a dense copy, and the change be lost"
 
+        skipped: list[str] = []  # why nothing else of the type answers, in one text once the chain is there
+
         def densified(name: str, value: Any) -> Any:
             maker = makers.get(type(value))
             if maker is None:
                 return value
-            declined, known = declined_of(operation), operation.chains.get(key)
-            skipped = [] if known is None else [text for other, text in known.skipped if other is cls]
+            if not skipped and (known := operation.chains.get(key)) is not None:
+                skipped.append("; ".join(text for other, text in known.skipped if other is cls))
+            declined = declined_of(operation)
             return make_dense(
                 operation.qualified_name,
                 type(value),
                 maker,
                 value,
                 types.is_plain,
-                reason="; ".join([*([declined] if declined else []), *skipped]),
+                reason="; ".join(filter(None, (declined, *skipped))),
                 warned=declined,
             )
 

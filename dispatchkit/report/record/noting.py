@@ -43,8 +43,8 @@ NUMBERS = frozenset({bool, int, float, complex})
 NO_ARRAYS = frozenset({bool, int, NoneType})
 NO_LAYOUT: Layout = (None, None)
 ndarray = np.ndarray
-# From `began_of` to the function of the library that the program called, where all observers are silent.
-FRAMES = 4
+# From `began_of` to what called the function of the library, where all observers are silent.
+FRAMES = 5
 
 
 class _Thread(threading.local):
