@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-__all__ = ["HALF", "SINGLE", "add_at", "total"]
+from dispatchkit.backends.replaceable import replaceable
+
+__all__ = ["HALF", "SINGLE", "add_at", "add_rows", "total"]
 
 # The stub of the reduction does not know its positional form.
 _sum: Callable[..., Any] = np.add.reduce
@@ -108,14 +110,21 @@ def add_at(out: Any, key: Any, value: Any) -> None:
     if type(index) is np.ndarray and index.dtype.kind in "iu" and getattr(value, "size", 0) >= MANY:
         rows = _non_negative(index.reshape(-1), out.shape[0])
         fits = value.shape == (*index.shape, *out.shape[1:]) and value.dtype is out.dtype and out.dtype.char in ADDED
-        matrix_of = _sparse() if fits and rows is not None else None
-        if matrix_of is not None:
-            count = rows.size
-            ones = np.ones(count, out.dtype)
-            matrix = matrix_of((ones, rows, np.arange(count + 1)), shape=(out.shape[0], count))
-            out += (matrix @ value.reshape(count, -1)).reshape(out.shape)
+        if fits and rows is not None and add_rows(out, rows, value):
             return
     np.add.at(out, key, value)
+
+
+@replaceable
+def add_rows(out: Any, rows: Any, value: Any) -> bool:
+    """Add rows to those of numbers from 0 on; return whether SciPy is installed, else nothing is done."""
+    matrix_of = _sparse()
+    if matrix_of is not None:
+        count = rows.size
+        ones = np.ones(count, out.dtype)
+        matrix = matrix_of((ones, rows, np.arange(count + 1)), shape=(out.shape[0], count))
+        out += (matrix @ value.reshape(count, -1)).reshape(out.shape)
+    return matrix_of is not None
 
 
 def _non_negative(rows: Any, length: int) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Literal
 
-from dispatchkit.nn.functional.replaceable import replace_kernels
+from dispatchkit.backends.replaceable import replace_kernels
 
 __all__ = ["get_engine", "set_engine"]
 

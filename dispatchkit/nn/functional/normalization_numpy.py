@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dispatchkit.nn.functional.replaceable import replaceable
+from dispatchkit.backends.replaceable import replaceable
 
 __all__ = ["Rows", "rows_of"]
 

@@ -10,6 +10,7 @@ from dispatchkit.backends.arrays import holds_complex
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.ops.reductions.softmaxes_numpy import centred_rows, shares
 from dispatchkit.ops.shared.arrays import floating
 from dispatchkit.ops.shared.axes import Axis, normal_axes
 from dispatchkit.protocol.kinds import kinds
@@ -51,13 +52,10 @@ def softmax(xp: Namespace, x: Array, /, *, axis: Axis = -1) -> Array:
     >>> dk.softmax(dk.asarray([0.0, 0.0, 1000.0, 1000.0]))
     tensor([0.0000, 0.0000, 0.5000, 0.5000])
     """
-    x, axis = _summed(xp, softmax.__name__, x, axis)
-    d = x - xp.max(x, axis=axis, keepdims=True)
-    if type(d) is np.ndarray:  # which is not followed: one array will do
-        e: Any = np.exp(d, out=d)
-        e /= xp.sum(e, axis=axis, keepdims=True)
-        return e
-    e = xp.exp(d)
+    numbers, axis = _summed(xp, softmax.__name__, x, axis)
+    if type(numbers) is np.ndarray and numbers.ndim:
+        return shares(xp, numbers, axis)
+    e = xp.exp(numbers - xp.max(numbers, axis=axis, keepdims=True))
     return e / xp.sum(e, axis=axis, keepdims=True)
 
 
@@ -75,10 +73,9 @@ def _centred(xp: Namespace, v: Any, y: Any, axis: Axis) -> Any:
     """Return the product with the derivative of softmax, a symmetric matrix."""
     if type(v) is type(y) is np.ndarray:
         if y.ndim and y.dtype.char in "fd" and axis in (-1, y.ndim - 1):
-            d = v - np.vecdot(v, y)[..., None]
-        else:
-            d = np.asarray(v * y)
-            np.subtract(v, xp.sum(d, axis=axis if y.ndim else (), keepdims=True), out=d)
+            return centred_rows(v, y)
+        d = np.asarray(v * y)
+        np.subtract(v, xp.sum(d, axis=axis if y.ndim else (), keepdims=True), out=d)
         d *= y
         return d
     return y * (v - xp.sum(v * y, axis=axis if y.ndim else (), keepdims=True))

@@ -14,8 +14,8 @@ import numpy.testing as npt
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.backends import replaceable
 from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
-from dispatchkit.nn.functional import replaceable
 from tests.nn.functional.support import drawn, gradients
 
 
@@ -65,6 +65,9 @@ def convolution(name: str, *, transposed: bool = False) -> tuple[Callable[..., A
     return function, [drawn(*of_x), drawn(*of_weight), drawn(channels)]
 
 
+NUMBERS = np.random.default_rng(0).integers(0, 50, (20, 30))
+
+
 def tables() -> dict[str, tuple[Callable[..., Any], list[Any]]]:
     """Return calls and their arguments, large enough for rows to be taken."""
     images, per_channel = drawn(6, 8, 20, 20), [drawn(8), drawn(8, seed=1)]
@@ -79,6 +82,12 @@ def tables() -> dict[str, tuple[Callable[..., Any], list[Any]]]:
         "batch_norm of one image": (
             lambda x, w: F.batch_norm(x, None, None, w, training=True),
             [drawn(1, 2, 100, 100), drawn(2)],
+        ),
+        "softmax": (lambda x: F.softmax(100 * x), [drawn(30, 257)]),
+        "embedding": (lambda w: F.embedding(dk.asarray(NUMBERS), w), [drawn(50, 16)]),
+        "attention": (
+            partial(F.scaled_dot_product_attention, is_causal=True),
+            [drawn(2, 9, 4, seed=i) for i in range(3)],
         ),
         **{name: convolution(name) for name in CONVOLUTIONS},
         **{f"transposed, {name}": convolution(name, transposed=True) for name in ("adjacent", "groups", "a stride")},
@@ -102,7 +111,7 @@ def test_values_and_gradients_are_those_of_numpy(name: str, dtype: str, toleranc
 
 
 @pytest.mark.usefixtures("numba")
-@pytest.mark.parametrize("name", ["gelu", "layer_norm", "batch_norm", "adjacent", "a stride"])
+@pytest.mark.parametrize("name", ["gelu", "layer_norm", "batch_norm", "softmax", "embedding", "adjacent", "a stride"])
 def test_second_derivatives_are_those_of_numpy(name: str) -> None:
     function, arrays = CALLS[name]
 
@@ -131,7 +140,11 @@ def test_batched_calls_are_those_of_numpy(name: str) -> None:
 
 @pytest.mark.usefixtures("numba")
 @pytest.mark.parametrize(
-    ("name", "count"), [("gelu", 2), ("silu", 2), ("layer_norm", 2), ("batch_norm", 2), ("group_norm", 2)]
+    ("name", "count"),
+    [
+        *[("gelu", 2), ("silu", 2), ("layer_norm", 2), ("batch_norm", 2), ("group_norm", 2)],
+        *[("softmax", 2), ("attention", 2), ("embedding", 1)],
+    ],
 )
 def test_compiled_loops_compute_these(name: str, count: int) -> None:
     assert compiled(name) == count
@@ -200,6 +213,17 @@ def test_an_infinity_stays_where_it_belongs() -> None:
     npt.assert_allclose(found[0], wanted[0])
     for one, other in zip(found[1], wanted[1], strict=True):
         npt.assert_allclose(one, other)
+
+
+@pytest.mark.usefixtures("numba")
+def test_the_softmax_of_what_is_no_number_or_infinite_is_numpys() -> None:
+    inf, nan = np.inf, np.nan
+    rows = [[1, inf, 2], [-inf, -inf, -inf], [-inf, 1, 2], [nan, 1, 2], [-nan, -1, 3e38], [-0.0, 0, -3e38]]
+    x = dk.asarray(np.asarray(rows, "float32"))
+    found = F.softmax(x).numpy()
+    dk.nn.set_engine("numpy")
+    with np.errstate(invalid="ignore"):
+        npt.assert_allclose(found, F.softmax(x).numpy(), rtol=1e-6)
 
 
 @pytest.mark.usefixtures("numba")

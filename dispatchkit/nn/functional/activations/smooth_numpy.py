@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.nn.functional.replaceable import replaceable
+from dispatchkit.backends.replaceable import replaceable
 
 __all__ = ["gelu", "gelu_slope", "is_single", "silu", "silu_slope"]
 

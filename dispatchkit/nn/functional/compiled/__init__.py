@@ -6,9 +6,9 @@ interpreter's lock. What is compiled is kept on disk, and loads from there in th
 
 from __future__ import annotations
 
-from dispatchkit.nn.functional.compiled import activations, convolution, normalization
+from dispatchkit.nn.functional.compiled import activations, convolution, normalization, rows
 
 __all__ = ["KERNELS"]
 
 # What each kernel of NumPy is replaced by.
-KERNELS = {**activations.KERNELS, **convolution.KERNELS, **normalization.KERNELS}
+KERNELS = {**activations.KERNELS, **convolution.KERNELS, **normalization.KERNELS, **rows.KERNELS}

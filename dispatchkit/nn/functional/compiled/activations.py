@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dispatchkit.nn.functional.activations import smooth_numpy
+from dispatchkit.nn.functional.compiled.exponential import LARGEST, exp
 from dispatchkit.nn.functional.compiled.loops import loop
 
 __all__ = ["KERNELS"]
@@ -16,29 +16,8 @@ __all__ = ["KERNELS"]
 ZERO, HALF, ONE = np.float32(0), np.float32(0.5), np.float32(1)
 OF_VALUE, OF_DERIVATIVE = ((first, *factors) for first, factors in (smooth_numpy.OF_VALUE, smooth_numpy.OF_DERIVATIVE))
 DENSITY = smooth_numpy.DENSITY
-# From here on exp(-a**2 / 2) is 0, and beyond this exponents are 0 or infinite.
-FAR, LARGEST = np.float32(16), np.float32(160)
-# Of exp, as in Cephes: 2**n * (1 + r + r**2 * polynomial(r)), with a logarithm of 2 in two parts. What a large number
-# is added to and subtracted from is rounded to an integer.
-PER_LOG_2, LOG_2 = np.float32(1 / math.log(2)), (np.float32(0.693359375), np.float32(-2.12194440e-4))
-ROUNDING = np.float32(3 << 22)
-OF_EXPONENTIAL = tuple(
-    np.float32(c)
-    for c in (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
-)
-
-
-@loop
-def _exp(x: Any) -> Any:
-    """Return the exponential of a number between minus and plus `LARGEST`, 0 or infinity where it is out of range."""
-    n = (x * PER_LOG_2 + ROUNDING) - ROUNDING
-    r = (x - n * LOG_2[0]) - n * LOG_2[1]
-    p, c = OF_EXPONENTIAL[0], OF_EXPONENTIAL
-    p = ((((p * r + c[1]) * r + c[2]) * r + c[3]) * r + c[4]) * r + c[5]
-    # 2**n as a product of two powers, whose bits are made.
-    half = np.int32(np.int32(n) >> 1)
-    low, high = np.int32((half + 127) << 23), np.int32((np.int32(n) - half + 127) << 23)
-    return (p * r * r + r + ONE) * low.view(np.float32) * high.view(np.float32)
+# From here on exp(-a**2 / 2) is 0.
+FAR = np.float32(16)
 
 
 @loop
@@ -50,7 +29,7 @@ def _gelu(x: Any, y: Any) -> None:
         t = ONE / (near + c[0])
         q = (((c[1] * t + c[2]) * t + c[3]) * t + c[4]) * t
         q = ((((q + c[5]) * t + c[6]) * t + c[7]) * t + c[8]) * t
-        q *= _exp(-HALF * near * near)
+        q *= exp(-HALF * near * near)
         # What lies beyond is 0 times the distance, which is NaN at minus infinity.
         y[i] = q * -a if x[i] < -near else max(x[i], ZERO) - q * near
 
@@ -63,13 +42,13 @@ def _gelu_slope(g: Any, x: Any, y: Any) -> None:
         a = min(a, FAR)
         t = ONE / (a + c[0])
         q = ((((c[1] * t + c[2]) * t + c[3]) * t + c[4]) * t + c[5]) * t
-        q = HALF - (q - a * DENSITY) * _exp(-HALF * a * a)
+        q = HALF - (q - a * DENSITY) * exp(-HALF * a * a)
         y[i] = ((-q if x[i] < ZERO else q) + HALF) * g[i]
 
 
 @loop
 def _exp_of_negative(x: Any) -> Any:
-    return _exp(-max(min(x, LARGEST), -LARGEST))
+    return exp(-max(min(x, LARGEST), -LARGEST))
 
 
 @loop

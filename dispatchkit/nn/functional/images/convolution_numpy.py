@@ -13,9 +13,9 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.replaceable import replaceable
 from dispatchkit.nn.functional.images import depthwise_numpy
 from dispatchkit.nn.functional.images.windows import Windows, cropped, padded, places
-from dispatchkit.nn.functional.replaceable import replaceable
 
 __all__ = ["convolved", "gradient_of_images", "gradient_of_weight"]
 
