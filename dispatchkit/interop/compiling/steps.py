@@ -215,12 +215,14 @@ class Program:
 
     def _result(self, made: Sequence[Any]) -> Any:
         """Return what the step returns, with arrays that the program gave."""
+        template = self._template
+        if type(template) is Result:
+            return wrapped(template.cls, made[template.index])
 
         def result(leaf: Any) -> Any:
             return wrapped(leaf.cls, made[leaf.index]) if type(leaf) is Result else leaf
 
-        template = self._template
-        return result(template) if type(template) is Result else map_leaves(items_of, result, template)
+        return map_leaves(items_of, result, template)
 
 
 def raw(leaf: Any) -> Any:
