@@ -120,11 +120,12 @@ def build_chain(operation: Overridable, key: Key, without: type | None = None, l
             chain.entries.append(Skipped(cls, "taken to have declined"))
         else:
             found = [*_own_method(operation, present, cls), *rule_steps(operation, key, cls)]
+            if not found:
+                chain.entries.append(Skipped(cls, f"no rule for {operation.name}"))
+                continue
             # A handler is asked once, for whichever of its types it is found.
             known = {step.rule.registration for step in chain.handlers if step.rule is not None}
             chain.entries += [step for step in found if step.rule is None or step.rule.registration not in known]
-            if not found:
-                chain.entries.append(Skipped(cls, f"no rule for {operation.name}"))
     default = _default(operation, key, order)
     if default is not None:
         chain.entries.append(default)

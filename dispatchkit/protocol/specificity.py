@@ -34,9 +34,12 @@ def has_rule(operation: Overridable, key: Key, cls: type) -> bool:
 def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:
     """Return the rules by which a type answers, the most specific first, rules for kinds last."""
     counted = operation.types.counts_as(cls)
-    steps = _ranked(operation, key, cls, counted, operation.rules, RULE)
-    for kind in operation.kind.lineage():
-        steps += _ranked(operation, key, cls, counted, operation.protocol.handlers.of(kind), KIND)
+    of_kinds = map(operation.protocol.handlers.of, operation.kind.lineage())
+    steps: list[Step] = []
+    for rules, source in ((operation.rules, RULE), *((rules, KIND) for rules in of_kinds)):
+        fitting = _fitting(operation, key, cls, counted, rules) if rules else []
+        if fitting:
+            steps += _ranked(operation, key, cls, fitting, source)
     return steps
 
 
@@ -56,11 +59,8 @@ def _fitting(
 
 
 def _ranked(
-    operation: Overridable, key: Key, cls: type, counted: Sequence[type], rules: Iterable[Any], source: Outcome
+    operation: Overridable, key: Key, cls: type, fitting: list[tuple[tuple[int, ...], Rule]], source: Outcome
 ) -> list[Step]:
-    fitting = _fitting(operation, key, cls, counted, rules)
-    if not fitting:
-        return []
     fitting.sort(key=lambda pair: (-pair[1].demands(), pair[1].anywhere, sum(pair[0])))
     # Of the members of a handler's union the nearest counts: the handler is asked once.
     nearest: dict[Stamp, tuple[tuple[int, ...], Rule]] = {}

@@ -134,8 +134,9 @@ class _Alike:
 
     def _is_asked(self, cls: type, template: Decision, types: Sequence[type], classes: Mapping[type, type]) -> bool:
         """Return whether one of the calls on the way may come to a rule of a type that a class stands for."""
+        ruled = self.ruled[cls]
         for name, key in template.calls:
-            if name in self.ruled[cls]:
+            if name in ruled:
                 converted = any(name in self.converted[one] for one in types)
                 if key is None or converted or self._fits(name, _with(key, classes), cls):
                     return True
