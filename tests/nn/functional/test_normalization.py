@@ -242,3 +242,32 @@ def test_rows_far_from_0_keep_their_digits(dtype: str) -> None:
     wanted = (precise - precise.mean(1, keepdims=True)) / np.sqrt(precise.var(1, keepdims=True) + 1e-5)
     found = F.layer_norm(dk.asarray(moved), 6400).numpy()
     npt.assert_allclose(found, wanted, rtol=0, atol=1e-4 if dtype == "float32" else 1e-10)
+
+
+def test_a_batch_may_be_one_large_image() -> None:
+    x, w = np.random.default_rng(0).normal(2.0, 3.0, (1, 4, 128, 128)), np.arange(1.0, 5.0)
+    image, weight = dk.tensor(x, requires_grad=True), dk.tensor(w, requires_grad=True)
+    y = F.batch_norm(image, None, None, weight, dk.zeros(4), training=True)
+    standard = (x - x.mean((2, 3), keepdims=True)) / np.sqrt(x.var((2, 3), keepdims=True) + 1e-5)
+    npt.assert_allclose(y.detach().numpy(), standard * w[:, None, None], rtol=1e-12, atol=1e-12)
+    dk.sum(y * dk.asarray(standard)).backward()
+    assert weight.grad is not None
+    assert image.grad is not None
+    npt.assert_allclose(weight.grad.numpy(), (standard**2).sum((0, 2, 3)), rtol=1e-10)
+    npt.assert_allclose(image.grad.numpy().sum((0, 2, 3)), 0.0, atol=1e-8)
+
+
+@pytest.mark.parametrize("shape", [(4, 8), (256, 256)])
+def test_arrays_of_another_byte_order_are_normalized(shape: tuple[int, int]) -> None:
+    x = np.random.default_rng(0).normal(size=shape)
+    factors = np.linspace(1, 2, shape[1])
+
+    def normalized(numbers: Any, weight: Any) -> tuple[Any, Any]:
+        leaf = dk.Tensor(numbers, requires_grad=True)
+        y = F.layer_norm(leaf, shape[1:], dk.Tensor(weight), dk.Tensor(weight))
+        dk.sum(y * y).backward()
+        assert leaf.grad is not None
+        return y.detach().numpy(), leaf.grad.numpy()
+
+    for found, expected in zip(normalized(x.astype(">f8"), factors.astype(">f8")), normalized(x, factors), strict=True):
+        npt.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
