@@ -98,7 +98,7 @@ else:
     }
 
     def _load_everything() -> None:
-        for name in _LATER:
+        for name in [name for name in _LATER if name not in globals()]:
             __getattr__(name)
 
     tensor_protocol.journal.loaders.append(_load_everything)

@@ -84,7 +84,7 @@ class UnitError(DispatchError, ValueError):
     """Units do not match, or a string is none. No `TypeError`, which operators take for "not implemented"."""
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class NoImplementationError(DispatchError, TypeError):
     """No type answered a call.
 
@@ -117,7 +117,7 @@ class NoImplementationError(DispatchError, TypeError):
         return f"no implementation found for '{self.function}' on types that implement {self.method}: [{types}]"
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class UnsupportedArgumentError(NoImplementationError):
     """A rule fits the types of a call, but does not take one of its arguments.
 
@@ -137,7 +137,7 @@ class UnsupportedArgumentError(NoImplementationError):
         )
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class AmbiguousImplementationError(DispatchError, TypeError):
     """Two rules fit a call equally well.
 
@@ -163,7 +163,7 @@ class RegistrationError(DispatchError, TypeError):
     """A handler, type or conversion can never work."""
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class AnswerError(DispatchError, TypeError):
     """The result of a rule, or of what makes a type dense, cannot be an answer.
 
@@ -182,7 +182,7 @@ class AnswerError(DispatchError, TypeError):
         return f"{self.function}: {self.giver} {self.problem}"
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class ForeignArgumentError(DispatchError, TypeError):
     """An argument is neither an array of a type that takes part nor a scalar.
 
@@ -209,7 +209,7 @@ class ForeignArgumentError(DispatchError, TypeError):
         return f"{text}; {self.advice}" if self.advice and self.found not in INCONVERTIBLE else text
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class MixedArraysError(DispatchError, TypeError):
     """The arrays of a call belong to several libraries, or are on several devices.
 
@@ -228,7 +228,7 @@ class MixedArraysError(DispatchError, TypeError):
         return f"{found}; bring both to one library and device first, with x.to(like=y)"
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class DensifyError(DispatchError, RuntimeError):
     """A dense copy was refused by `densify`.
 
@@ -256,7 +256,7 @@ class DensifyError(DispatchError, RuntimeError):
         return f"{text}, which is past the limit of {format_bytes(self.limit)} set by densify{advice}"
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class TorchCallError(DispatchError, RuntimeError):
     """Nobody answers a function of PyTorch. No `TypeError`, which PyTorch's operators swallow: ``t == d`` gives False.
 
@@ -283,7 +283,7 @@ class AutogradError(RuntimeError):
     """The graph cannot compute what was asked."""
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class InplaceError(AutogradError):
     """A value that a backward pass needs was changed in place.
 
@@ -308,7 +308,7 @@ class InplaceError(AutogradError):
         )
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class GradcheckError(AutogradError):
     """A derivative disagrees with finite differences.
 
@@ -331,7 +331,7 @@ class GradcheckError(AutogradError):
         return "\n".join([*lines, *self.notes])
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class AnomalyError(AutogradError):
     """The backward of an operation failed inside `detect_anomaly`.
 
@@ -362,7 +362,7 @@ class RandomnessError(TransformError):
     """A function under `vmap` draws random numbers, but `randomness` does not say whether elements share them."""
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class StateDictError(RuntimeError):
     """A saved state does not fit the module that loads it.
 
@@ -391,7 +391,7 @@ class CompileError(TypeError):
     """A step cannot become a program of another library; `compile` says what stands in the way."""
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class DataLoaderError(RuntimeError):
     """A `DataLoader` could not make a batch; an exception that stopped it is the cause.
 
@@ -410,7 +410,7 @@ class DataLoaderError(RuntimeError):
         return f"DataLoader of {self.dataset}: {self.action} {self.problem}"
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class LoadError(ValueError):
     """A file cannot be loaded, or it would not be safe to.
 

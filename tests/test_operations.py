@@ -13,6 +13,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.rules import Rule
 from dispatchkit.declare.samples import Sample
 from tests.declared import CALLS, OPERATIONS, differentiable_calls, flat, leaves
 
@@ -158,3 +159,12 @@ def test_public_names_exist() -> None:
     for name in names:
         assert hasattr(dk, name), name
     assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_rules_name_what_they_may(name: str) -> None:
+    """Those of the library are read when they are used; here they are read as those of users are at once."""
+    rules = OPERATIONS[name].derivative.rules
+    for rule in (*rules.partials.values(), *rules.transposes.values(), *rules.vjps.values(), *rules.jvps.values()):
+        if isinstance(rule, Rule):
+            rule.check()

@@ -62,7 +62,7 @@ def set_engine(engine: Engine, /) -> None:
     >>> dk.nn.get_engine()
     'numpy'
     """
-    if engine not in ("numpy", "numba"):
+    if engine not in ("numpy", *PLACES):
         raise ValueError(f"set_engine: engine must be 'numpy' or 'numba', found {engine!r}")
     replace_kernels(_kernels(engine) if engine in PLACES else {})
     _Chosen.engine = engine

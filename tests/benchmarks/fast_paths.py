@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import dispatchkit as dk
+from dispatchkit import catalogue  # noqa: F401  # every operation is timed
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import Draw, Sample, draw, sample

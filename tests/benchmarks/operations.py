@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import dispatchkit as dk
+from dispatchkit import catalogue  # noqa: F401  # every operation is timed
 from dispatchkit.declare.operation import DeclaredOperation
 
 from .harness import Effort, Side, measure, same_results
