@@ -150,8 +150,8 @@ def _register_wrapped(cls: Any, *functions: Any) -> None:
     for function in functions:
 
         def rule(*args: Any, function: Any = function, **kwargs: Any) -> Any:
-            given = [list(map(opened, one)) if isinstance(one, list) else opened(one) for one in args]
-            return cls(function(*given, **kwargs))
+            held = [list(map(opened, arg)) if isinstance(arg, (list, tuple)) else opened(arg) for arg in args]
+            return cls(function(*held, **kwargs))
 
         rule.__name__ = f"{function.__name__}_{cls.__name__.lower()}"
         rule.__annotations__["return"] = cls
