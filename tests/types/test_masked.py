@@ -201,3 +201,34 @@ def test_copies_and_printing() -> None:
         assert shown(made) == [1.0, None, 4.0]
     assert shown(MaskedTensor(x, [True, True, False])) == [1.0, None, None]
     assert repr(x[:1]) == "MaskedTensor(tensor([1.]), valid=tensor([ True]))"
+
+
+WHOLE = {
+    "int8": np.asarray([[-100, 100, 3], [7, -128, 127]], np.int8),
+    "uint8": np.asarray([[250, 0, 3], [7, 255, 1]], np.uint8),
+    "bool": np.asarray([[True, False, True], [False, False, True]]),
+    "float32": np.asarray([[1.0, -2.0, 0.5], [3.0, 4.0, 0.0]], np.float32),
+    "infinities": np.asarray([[1.0, np.inf, np.inf], [-np.inf, 4.0, np.inf]]),
+    "NaN": np.asarray([[1.0, np.nan, 2.0], [3.0, 4.0, 0.0]]),
+    "complex64": np.asarray([[1 + 2j, -2j, 0.5], [3.0, 1j, -1 + 1j]], np.complex64),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of infinities
+@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize(
+    "op", [dk.median, dk.mean, dk.var, dk.logsumexp, dk.softmax, dk.log_softmax, dk.cumulative_sum]
+)
+def test_where_nothing_is_missing_results_are_those_of_the_plain_array(name: str, op: Any) -> None:
+    plain, masked = dk.asarray(WHOLE[name]), MaskedTensor(WHOLE[name])
+    try:
+        wanted = op(plain, axis=1).numpy()
+    except TypeError:
+        with pytest.raises(TypeError):
+            op(masked, axis=1)
+        return
+    result = op(masked, axis=1)
+    left = np.broadcast_to(result.valid.numpy(), wanted.shape)
+    assert left.all()
+    np.testing.assert_allclose(result.data.numpy(), wanted, rtol=1e-5)
+    assert result.dtype == wanted.dtype

@@ -79,5 +79,5 @@ def logsumexp_masked(x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = F
 
 def _lowest(x: MaskedTensor) -> Any:
     """Return the data with a finite number in the places of missing elements whose exponential is zero."""
-    x = x if x.dtype.kind == "f" else ops.astype(x, ops.float64)
+    x = x if x.dtype.kind in "fc" else ops.astype(x, ops.float64)
     return with_value(x, ops.finfo(x.dtype).min)

@@ -47,11 +47,10 @@ def mean_masked(x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False)
 
 @implements(ops.var)
 def var_masked(x: MaskedTensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    if x.dtype.kind == "c":
-        return decline("of complex numbers it is computed of their parts")
-    centred = x - mean_masked(x, axis=axis, keepdims=True)
+    centred = with_value(x - mean_masked(x, axis=axis, keepdims=True), 0)
     freedom = _count(x, axis, keepdims) - correction
-    total = ops.sum(ops.square(with_value(centred, 0)), axis=axis, keepdims=keepdims)
+    parts = (ops.real(centred), ops.imag(centred)) if x.dtype.kind == "c" else (centred,)
+    total = ops.sum(sum(map(ops.square, parts)), axis=axis, keepdims=keepdims)
     return MaskedTensor(total / ops.astype(ops.where(freedom > 0, freedom, 1), total.dtype), freedom > 0)
 
 
@@ -72,16 +71,21 @@ def quantile_masked(
 ) -> Any:
     if method != "linear" or isinstance(axis, tuple) or len(getattr(q, "shape", ())) or isinstance(q, MaskedTensor):
         return decline("quantiles are found along one axis or all, one at a time, by interpolation")
+    if x.dtype.kind == "c":
+        return decline("complex numbers have no order")
     flat = x if axis is not None else ops.reshape(x, (-1,))
     along = 0 if axis is None else axis
     line = sort_masked(flat, axis=along)
     place = ops.maximum(_count(flat, along, True) - 1, 0) * q
-    low = ops.astype(ops.floor(place), ops.int64)
-    high = ops.minimum(low + 1, ops.maximum(_count(flat, along, True) - 1, 0))
-    numbers = with_value(line, 0)
-    below, above = (ops.take_along_axis(numbers, index, axis=along) for index in (low, high))
-    found = below + (above - below) * ops.astype(place - low, ops.real(below / 1).dtype)
-    made = MaskedTensor(found, _count(flat, along, True) > 0)
+    low, high = ops.floor(place), ops.ceil(place)
+    numbers = with_value(line, 0) / 1  # of small integers, differences overflow
+    below, above = (ops.take_along_axis(numbers, ops.astype(index, ops.int64), axis=along) for index in (low, high))
+    # Where both are one element they do not differ, also if it is infinite.
+    gap = ops.where(low == high, 0, ops.where(low == high, 0, above) - below)
+    result = below + gap * ops.astype(place - low, numbers.dtype)
+    undefined = ops.any(ops.isnan(with_value(flat, 0)), axis=along, keepdims=True)
+    result = ops.where(undefined, float("nan"), result)
+    made = MaskedTensor(result, _count(flat, along, True) > 0)
     if axis is None:
         return ops.reshape(made, (1,) * x.ndim if keepdims else ())
     return made if keepdims else ops.squeeze(made, axis=along)
