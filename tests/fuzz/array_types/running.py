@@ -305,6 +305,7 @@ OTHERWISE = {
         "{indices}]",
         "{mask}]",
     ),
+    "uncertain": ("std(",),  # a property there
     "units": (
         "floor",
         "round",
