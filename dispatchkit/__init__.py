@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from dispatchkit import errors as errors
-from dispatchkit import former_modules as _former_modules  # noqa: F401
 from dispatchkit import linalg as linalg
 from dispatchkit import ops as _ops
 from dispatchkit import random as random

@@ -20,8 +20,8 @@ from dispatchkit.autograd.jacobians import (
     by_forward,
     gradients,
 )
-from dispatchkit.autograd.progress import Progress
 from dispatchkit.errors import GradcheckError
+from dispatchkit.progress import Progress
 
 __all__ = ["Check", "Options", "name_of", "random_like"]
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.progress import Progress
 from dispatchkit.protocol.densify import unbounded
 from dispatchkit.testing.attribution import gathered
 from dispatchkit.testing.checks import CHECKS, Check
 from dispatchkit.testing.entered import rules_of
 from dispatchkit.testing.findings import Conformance, ConformanceError, Failure
-from dispatchkit.testing.progress import Progress
 from dispatchkit.testing.subject import Law, Samples, Subject
 
 __all__ = ["check_type", "conformance"]
@@ -129,10 +129,10 @@ def conformance(
         if dense:  # with which everything else compares
             found = gathered(subject, dense, CHECKS)
             return Conformance(subject.name, tuple(chosen), tuple(found), {**tried, "dense": len(dense)})
-        with Progress(len(chosen) * len(subject.operations), shown=progress) as bar:
+        with Progress(subject.name, len(chosen) * len(subject.operations), shown=progress) as bar:
             for name in chosen:
                 for place, one in _steps(CHECKS[name], subject):
-                    bar.step(f"{subject.name}: {name} of {place}")
+                    bar.advance(f"{subject.name}: {name} of {place}")
                     tried[name] += len(one)
                     failures += [f for f in one if f is not None and not _skipped(f, left_out)]
         failures = gathered(subject, failures, CHECKS)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,7 +11,6 @@ import dispatchkit as dk
 import tests.report.imperfect
 import tests.report.subjects  # noqa: F401  # here: what a test imports first, it unregisters
 from dispatchkit.__main__ import COMMANDS, main
-from dispatchkit.testing.progress import Progress
 
 DENSE, REFUSES = "tests.report.subjects:Dense", "tests.report.subjects:Refuses"
 IMPERFECT, SAMPLES = "tests.report.imperfect:Imperfect", "tests.report.imperfect:samples"
@@ -150,43 +146,3 @@ def test_commands_have_names_of_their_own() -> None:
     names = [command.name for command in COMMANDS]
     assert len(set(names)) == len(names)
     assert {"coverage", "tour"} <= set(names)
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def progressed(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, seconds: float, **options: Any) -> str:
-    """Run ten steps of some seconds in all, and return what was written."""
-    monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setitem(sys.modules, "rich.console", None)
-    times = iter([0.0, *(seconds * (step + 1) / 10 for step in range(10))])
-    with Progress(10, clock=lambda: next(times), **options) as bar:
-        for step in range(10):
-            bar.step(f"step {step}")
-    return stream.getvalue()
-
-
-def test_a_long_run_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = progressed(monkeypatch, Terminal(), 5.0)
-    assert "[###############...............] 5/10 step 4" in text
-    assert text.endswith("\r")
-    assert text.rpartition("\r")[0].rpartition("\r")[2].strip() == ""
-
-
-def test_short_runs_and_files_show_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert progressed(monkeypatch, Terminal(), 0.5) == ""
-    assert progressed(monkeypatch, Terminal(), 5.0, shown=False) == ""
-    assert progressed(monkeypatch, io.StringIO(), 5.0) == ""
-
-
-def test_rich_draws_the_bar_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("rich")
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stderr", stream)
-    times = iter([0.0, 2.0, 3.0])
-    with Progress(2, clock=lambda: next(times)) as bar:
-        bar.step("first")
-        bar.step("second")
-    assert "second" in stream.getvalue()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, overload
 
+from dispatchkit.progress import Progress
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import misfit, type_name
 from dispatchkit.protocol.instance import tensor_protocol
@@ -31,7 +32,6 @@ from dispatchkit.report.coverage.survey import Survey
 from dispatchkit.report.coverage.tables import matrix, report_document, share
 from dispatchkit.report.operations import Named, without_collection
 from dispatchkit.testing.instances import is_strategy
-from dispatchkit.testing.progress import Progress
 
 __all__ = ["Coverage", "CoverageSet", "MeasuredCoverage", "coverage"]
 
@@ -372,7 +372,7 @@ def _measured(
     if protocol.types.base is None:
         raise ValueError(f"coverage: {protocol!r} has no plain arrays to compare with; leave the samples out")
     operations = list(protocol.operations.values())
-    bar = Progress(len(surveys) * len(operations), shown=progress)
+    bar = Progress("coverage", len(surveys) * len(operations), shown=progress)
     reports: list[Coverage] = []
     with measuring(), bar:
         subjects, further = (
@@ -384,7 +384,7 @@ def _measured(
             others = [subject for subject in subjects if subject.cls is not survey.cls] + further
             rows = []
             for operation in operations:
-                bar.step(f"{type_name(survey.cls)}: {operation.name}")
+                bar.advance(f"{type_name(survey.cls)}: {operation.name}")
                 rows.append(measured_row(survey, operation, own, others))
             texts = (tuple(subject.text for subject in group) for group in (own, others))
             reports.append(MeasuredCoverage(type_name(survey.cls), tuple(rows), *texts, survey=survey))

@@ -27,14 +27,15 @@ class Progress:
     ----------
     label : what the work is
     total : number of steps
+    shown : whether to show anything at all; off a terminal nothing is
     """
 
-    def __init__(self, label: str, total: int) -> None:
+    def __init__(self, label: str, total: int, *, shown: bool = True) -> None:
         self.label = label
         self.total = max(total, 1)
         self.done = 0
         self._stream = sys.stderr
-        self._shown = self._stream is not None and self._stream.isatty()
+        self._shown = shown and self._stream is not None and self._stream.isatty()
         self._due = monotonic() + DELAY
         self._bar: Any = None
 
@@ -47,23 +48,25 @@ class Progress:
         if self._bar is not None:
             self._bar.close()
 
-    def advance(self) -> None:
-        """Count a step."""
+    def advance(self, label: str | None = None) -> None:
+        """Count a step, and say what it is where that differs from step to step."""
         self.done += 1
+        self.label = label or self.label
         if self._shown and (now := monotonic()) >= self._due:
             self._due = now + INTERVAL
             if self._bar is None:
-                self._bar = _bar(self.label, self._stream)
-            self._bar.draw(min(self.done / self.total, 1.0))
+                self._bar = _bar(self._stream)
+            self._bar.draw(min(self.done / self.total, 1.0), self.label)
 
 
 class _PlainBar:
-    def __init__(self, label: str, stream: TextIO) -> None:
-        self.label, self.stream = label, stream
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
 
-    def draw(self, share: float) -> None:
+    def draw(self, share: float, label: str) -> None:
         full = round(WIDTH * share)
-        self.stream.write(f"\r{self.label} [{'#' * full}{'.' * (WIDTH - full)}] {share:4.0%}")
+        line = f"[{'#' * full}{'.' * (WIDTH - full)}] {share:4.0%} {label}"
+        self.stream.write(f"\r\x1b[K{line[:79]}")
         self.stream.flush()
 
     def close(self) -> None:
@@ -72,22 +75,22 @@ class _PlainBar:
 
 
 class _RichBar:
-    def __init__(self, label: str, stream: TextIO, progress: Any, console: Any) -> None:
+    def __init__(self, stream: TextIO, progress: Any, console: Any) -> None:
         self.progress = progress.Progress(console=console(file=stream), transient=True, auto_refresh=False)
-        self.task = self.progress.add_task(label, total=1.0)
+        self.task = self.progress.add_task("", total=1.0)
         self.progress.start()
 
-    def draw(self, share: float) -> None:
-        self.progress.update(self.task, completed=share, refresh=True)
+    def draw(self, share: float, label: str) -> None:
+        self.progress.update(self.task, completed=share, description=label, refresh=True)
 
     def close(self) -> None:
         self.progress.stop()
 
 
-def _bar(label: str, stream: TextIO) -> _PlainBar | _RichBar:
+def _bar(stream: TextIO) -> _PlainBar | _RichBar:
     try:
         from rich import progress  # noqa: PLC0415  # optional dependency
         from rich.console import Console  # noqa: PLC0415
     except ImportError:
-        return _PlainBar(label, stream)
-    return _RichBar(label, stream, progress, Console)
+        return _PlainBar(stream)
+    return _RichBar(stream, progress, Console)
