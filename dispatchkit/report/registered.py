@@ -165,9 +165,9 @@ def which(function: Callable[..., Any], /, *types: type) -> WhichAnswer:
     call = f"{operation.qualified_name}({', '.join(map(type_name, types))})"
     reasons = [text for _, text in chain.skipped]
     for step in chain.steps:
-        body = chains.decomposition(operation, key, step)
-        if body.declines:
-            reasons.append(f"{step.text} declines: {body.declines}")
+        reason = chains.declines(operation, key, step)
+        if reason:
+            reasons.append(f"{step.text} declines: {reason}")
             continue
         rule = step.rule
         location, handler = ("", None) if rule is None else (rule.location, rule.handler)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,9 +15,8 @@ from dispatchkit.protocol.outcome import DEFAULT
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.protocol.prediction import Asked
 from dispatchkit.report import PairRow
-from dispatchkit.report.audit import alike, pairs
 from dispatchkit.report.audit.pairs import Call, Chains, arguments, calls_of_two
-from tests.report.audited import REWRAP, conversion, handler, make, never
+from tests.report.audited import REWRAP, make, never
 
 # What calls are made with where no sample of the operation gives both arrays; the first that it takes.
 CONTENTS = ([[2.0, 0.5, 1.0], [0.5, 3.0, 1.0], [1.0, 1.0, 4.0]], [1.0, 2.0, 3.0], [1, 2, 1], 2.0)
@@ -170,43 +168,6 @@ def test_every_call_does_what_its_row_says() -> None:
     assert checked > 0.9 * 16 * len(shipped_calls()), sorted(missed)
 
 
-def test_a_report_is_the_same_where_nothing_is_decided_for_several_types_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    left, right, below = small_types()
-    convert, dense = dk.fallback.convert, dk.fallback.dense
-    near, far = make("Near", fallback=convert | dense), make("Far", fallback=dk.fallback.decompose | convert)
-    pair = make("Pair", fallback=dense, priority=2)
-    for source, target in ((near, left), (far, near), (right, far)):
-        conversion(source, target)
-    for both in ((left, pair), (near, near), (dk.Tensor, far)):
-        dk.implements(dk.multiply, *both)(handler())
-    types = [left, right, below, *small_types(), near, far, pair, dk.Tensor]
-    operations: list[Any] = [
-        dk.add,
-        dk.multiply,
-        dk.divide,
-        dk.diff,
-        dk.kron,
-        dk.where,
-        dk.concat,
-        dk.nn.functional.mse_loss,
-    ]
-    decided = Counter[bool]()
-
-    def counted(*args: Any) -> Any:
-        decided[at_once] += 1
-        return pairs.decided(*args)
-
-    monkeypatch.setattr(alike, "decided", counted)
-    at_once = True
-    report = dk.audit(types, operations=operations)
-    at_once = False
-    monkeypatch.setattr(alike._Alike, "decision", lambda *args: None)
-    assert dk.audit(types, operations=operations) == report
-    assert decided[True] < 0.8 * decided[False]
-
-
 def test_bodies_are_followed_however_many_types_are_audited() -> None:
     types = [make(f"Many{number}", fallback=dk.fallback.decompose | dk.fallback.dense) for number in range(10)]
 
@@ -227,4 +188,4 @@ def test_what_comes_after_a_body_is_not_followed(monkeypatch: pytest.MonkeyPatch
     chains = Chains(dk.tensor_protocol)
     body, dense = chains(operation, (lean,)).steps
     monkeypatch.setattr(dense, "follow", never)
-    assert "needs" in chains.decomposition(operation, (lean,), body).declines
+    assert "needs" in chains.declines(operation, (lean,), body)

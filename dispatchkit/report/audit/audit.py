@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from dispatchkit.protocol.handlers import misfit, type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
-from dispatchkit.report.audit.alike import decisions
 from dispatchkit.report.audit.findings import (
     KINDS,
     Finding,
@@ -210,7 +209,7 @@ def _audited(listed: Sequence[type], chosen: Sequence[Overridable], protocol: Di
     names = names_of(listed)
     chains = Chains(protocol)
     calls = [call for operation in chosen for call in calls_of_two(operation)]
-    of_pairs = list(decisions(chains, calls, listed, names))
+    of_pairs = [_decision(chains, call, (left, right), names) for left in listed for right in listed for call in calls]
     rows: dict[tuple[type, ...], list[Decision]] = {(left, right): [] for left in listed for right in listed}
     for one in of_pairs:
         rows[one.types].append(one)
@@ -226,6 +225,14 @@ def _audited(listed: Sequence[type], chosen: Sequence[Overridable], protocol: Di
     worst = {kind: place for place, kind in enumerate(KINDS)}
     ordered = sorted(grouped(findings), key=lambda finding: worst[finding.kind])
     return Audit(tuple(names.values()), tuple(pairs), tuple(ordered))
+
+
+def _decision(chains: Chains, call: Call, types: tuple[type, type], names: Mapping[type, str]) -> Decision:
+    """Return who answers a call of two types."""
+    base = chains.protocol.types.base
+    filler = types[0] if base is None else base
+    text = call.text(names[types[0]], names[types[1]], names.get(filler) or type_name(filler))
+    return decided(chains, call.operation, types, call.values(*types, filler), text)
 
 
 def _check(types: Sequence[Any], protocol: DispatchProtocol) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,31 +13,16 @@ from dispatchkit.declare.samples import Draw, Sample
 from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key
-from dispatchkit.protocol.prediction import Layout, Memory, Prediction, make_stand_in, predict
+from dispatchkit.protocol.prediction import Layout, Memory, make_stand_in, predict
 from dispatchkit.protocol.prediction.tree import DECLINES
 
-__all__ = ["Bodies", "Called", "Decomposition"]
+__all__ = ["Bodies"]
 
-# The qualified name of an operation, and the types of a call; None for any call, where they are not certain.
-Called: TypeAlias = "tuple[str, Key | None]"
 Arguments: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-class Decomposition(NamedTuple):
-    """What comes of the body of an operation.
-
-    Attributes
-    ----------
-    declines : why it cannot be run, "" where it may
-    calls : the operations that it calls with the types of their arguments, as far as it was followed
-    """
-
-    declines: str
-    calls: frozenset[Called]
-
-
 class Bodies:
-    """What comes of the bodies of operations.
+    """Why the bodies of operations cannot be run.
 
     Parameters
     ----------
@@ -47,10 +32,10 @@ class Bodies:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self._samples: dict[Overridable, list[Arguments]] = {}
-        self._found: dict[Step, Decomposition] = {}
+        self._reasons: dict[Step, str] = {}
 
-    def decomposition(self, operation: Overridable, key: Key, step: Step) -> Decomposition:
-        """Return what comes of the body of an operation on arguments of some types, by its samples.
+    def reason(self, operation: Overridable, key: Key, step: Step) -> str:
+        """Return why the body of an operation cannot be run on arguments of some types, by its samples; "" if it may.
 
         Parameters
         ----------
@@ -58,31 +43,23 @@ class Bodies:
         key : types of its array arguments
         step : the answer that runs the body
         """
-        found = self._found.get(step)
-        if found is None:
-            found = self._found[step] = self._decomposition(operation, key, step)
-        return found
+        if step not in self._reasons:
+            self._reasons[step] = self._reason(operation, key, step)
+        return self._reasons[step]
 
-    def _decomposition(self, operation: Overridable, key: Key, step: Step) -> Decomposition:
+    def _reason(self, operation: Overridable, key: Key, step: Step) -> str:
         if operation not in self._samples:
             self._samples[operation] = [_made(operation, one) for one in getattr(operation, "samples", ())]
         reason = ""
-        made: set[Called] = set()
         for call in _calls_with(operation, self._samples[operation], key):
             predicted = predict(operation, *call, self.memory, until=step)
-            found = next((one for one in predicted.asked if one.outcome is step.source and one.cls is step.cls), None)
-            made.update(_calls(predicted))
-            if found is None or found.verdict != DECLINES:
-                return Decomposition("", frozenset(made))
-            reason = reason or found.reason
-        return Decomposition(reason, frozenset(made))
-
-
-def _calls(predicted: Prediction) -> Iterator[Called]:
-    """Yield the calls that were followed; where a result may be of several types, not all types of a call are known."""
-    inner = [one for _, one in predicted.walk()]
-    certain = all(len(one.results) < 2 for one in inner)
-    return ((one.function, one.key if certain else None) for one in inner)
+            asked = next(
+                (asked for asked in predicted.asked if (asked.outcome, asked.cls) == (step.source, step.cls)), None
+            )
+            if asked is None or asked.verdict != DECLINES:
+                return ""
+            reason = reason or asked.reason
+        return reason
 
 
 @dataclass(frozen=True, slots=True)

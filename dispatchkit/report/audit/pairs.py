@@ -19,7 +19,7 @@ from dispatchkit.protocol.outcome import AMBIGUOUS, OUTCOMES
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters
 from dispatchkit.protocol.prediction import Memory
-from dispatchkit.report.audit.following import Bodies, Called, Decomposition
+from dispatchkit.report.audit.following import Bodies
 
 __all__ = [
     "SHARES",
@@ -35,7 +35,6 @@ __all__ = [
     "names_of",
 ]
 
-NO_BODY = Decomposition("", frozenset())
 SEVERAL = (Form.SEQUENCE, Form.STAR)
 # How calls end, from the answer that is made for them to none; what the shares of a pair are counted by.
 SHARES = {one.share: one.meaning for one in OUTCOMES if one.share}
@@ -231,11 +230,9 @@ class Chains:
         """Return who answers calls of an operation with arguments of these types."""
         return self.memory.chain(operation, key)
 
-    def decomposition(self, operation: Overridable, key: Key, step: Step) -> Decomposition:
-        """Return what comes of the body that a step runs; nothing where it runs none."""
-        if step.source is not Decompose.outcome:
-            return NO_BODY
-        return self.bodies.decomposition(operation, key, step)
+    def declines(self, operation: Overridable, key: Key, step: Step) -> str:
+        """Return why the body that a step runs cannot be run; "" where it may, or the step runs none."""
+        return self.bodies.reason(operation, key, step) if step.source is Decompose.outcome else ""
 
 
 @dataclass(slots=True, eq=False)
@@ -252,7 +249,6 @@ class Decision:
     otherwise : the answer that comes next
     call : the call in words
     reason : why nobody answers
-    calls : that are made on the way, its own among them
     """
 
     operation: Overridable
@@ -263,7 +259,6 @@ class Decision:
     otherwise: Step | None
     call: str
     reason: str
-    calls: frozenset[Called] = frozenset()
 
     @property
     def outcome(self) -> str:
@@ -306,8 +301,7 @@ def decided(
     args, kwargs = arguments(operation.parameters, given)
     key = key_of(operation.parameters, given)
     declined: list[str] = []
-    calls: set[Called] = set()
-    steps = list(islice(_answers(chains, operation, key, args, kwargs, declined, calls), 2))
+    steps = list(islice(_answers(chains, operation, key, args, kwargs, declined), 2))
     step, verdict = steps[0] if steps else (None, "")
     otherwise = steps[1][0] if len(steps) > 1 and verdict != RAISES else None
     reason = "" if steps else "; ".join(declined)
@@ -319,12 +313,12 @@ def decided(
         seen.add(turn.then)
         turns.append(turn.text)
         declined = []
-        turn, last = next(_answers(chains, operation, turn.then, args, kwargs, declined, calls), (None, RAISES))
+        turn, last = next(_answers(chains, operation, turn.then, args, kwargs, declined), (None, RAISES))
         if last == RAISES:
             step, verdict, otherwise = None, "", None
             reason = "; ".join([*turns, *(declined if turn is None else [turn.text])])
             break
-    return Decision(operation, types, chains(operation, key), step, verdict, otherwise, call, reason, frozenset(calls))
+    return Decision(operation, types, chains(operation, key), step, verdict, otherwise, call, reason)
 
 
 def _answers(
@@ -334,14 +328,9 @@ def _answers(
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
     declined: list[str],
-    calls: set[Called],
 ) -> Iterator[tuple[Step, str]]:
-    """Yield the answers that a call may get with their verdicts, and note the calls on the way.
-
-    Why others do not come is noted once all answers are taken.
-    """
+    """Yield the answers that a call may get with their verdicts; note why others do not come once all are taken."""
     chain = chains(operation, key)
-    calls.add((operation.qualified_name, key))
     skipped: list[str] = []
     bodies: list[str] = []
     at_run_time = True
@@ -351,10 +340,9 @@ def _answers(
             continue
         if verdict.startswith("passed over"):
             continue
-        body = chains.decomposition(operation, key, entry)
-        calls.update(body.calls)
-        if body.declines:
-            bodies.append(f"{type_name(entry.cls)}: {entry.text} declines: {body.declines}")
+        reason = chains.declines(operation, key, entry)
+        if reason:
+            bodies.append(f"{type_name(entry.cls)}: {entry.text} declines: {reason}")
             continue
         if verdict == IF_DECLINED and at_run_time:
             verdict = ANSWERS
