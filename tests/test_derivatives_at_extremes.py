@@ -146,6 +146,27 @@ def test_pow_has_its_mixed_derivative_where_the_exponent_is_0() -> None:
     assert dk.autograd.grad(g.sum(), [n])[0].tolist() == [0.5]
 
 
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+@pytest.mark.parametrize("base", ["float64", "float32", "int64", "complex128", "number"])
+def test_a_power_of_a_negative_base_has_its_derivatives_by_a_complex_exponent(base: str, dtype: str) -> None:
+    # Of exp(z * L) with the complex logarithm L of the base, which is 0 to all orders at the base 0.
+    numbers, z = np.array([-1.0, -2.0, 3.0, 0.0]), np.array([0.3 + 0.4j, -1, 2 + 1j, 1 + 1j])
+    logarithms = np.log(np.where(numbers, numbers, 1) + 0j)
+    powers = np.where(numbers, np.exp(z * logarithms), 0)
+    x: Any = numbers[:1].item() if base == "number" else dk.asarray(numbers.astype(base))
+    chosen = slice(0, 1) if base == "number" else slice(None)
+    exponents = dk.tensor(z.astype(dtype)[chosen], requires_grad=True)
+    (g,) = dk.autograd.grad(dk.sum(dk.real(dk.pow(x, exponents))), [exponents], create_graph=True)
+    (gg,) = dk.autograd.grad(dk.sum(dk.real(g)), [exponents])
+    _, t = dk.func.jvp(partial(dk.pow, x), (exponents.detach(),), (dk.ones_like(exponents),))
+    for found, expected in [
+        (g, np.conj(powers * logarithms)),
+        (gg, np.conj(powers * logarithms**2)),
+        (t, powers * logarithms),
+    ]:
+        np.testing.assert_allclose(found.detach().numpy(), expected[chosen], rtol=1e-5, atol=1e-6)
+
+
 # Number of elements, correction, derivatives by the first and last element: PyTorch's for all axes named.
 SPREADS = [
     ("var", [3.0], 1, [NAN]),

@@ -48,6 +48,9 @@ def pow_partial_x2(xp, x1, x2):
     # Computed again: the output, which a program may change in place, is kept for neither argument.
     power = x1**x2
     base = xp.asarray(x1, dtype=power.dtype) if isinstance(x1, (int, float, complex)) else floating(xp, x1)
+    if holds_complex(power):
+        # The real logarithm of a negative base is NaN.
+        base = xp.astype(base, power.dtype, copy=False)
     exponent = xp.real(x2) if holds_complex(x2) else x2
     return power * xp.log(xp.where(xp.logical_and(base == 0, exponent >= 0), 1, base))
 
