@@ -15,6 +15,7 @@ from dispatchkit.ops.shared.arrays import (
     diagonal_matrix,
     inverse_gaps,
     located,
+    require_finite,
     require_square,
 )
 
@@ -83,7 +84,7 @@ def eigh(xp: Namespace, x: Array, /) -> EighResult:
     Raises
     ------
     ValueError : if the matrices are not square
-    numpy.linalg.LinAlgError : if the iteration does not converge
+    numpy.linalg.LinAlgError : if a matrix holds inf or NaN, or the iteration does not converge
 
     Notes
     -----
@@ -98,6 +99,7 @@ def eigh(xp: Namespace, x: Array, /) -> EighResult:
     tensor([1., 3.])
     """
     require_square(eigh, x)
+    require_finite(x, triangle=True)
     return EighResult(*located(xp.linalg.eigh, x))
 
 
@@ -133,7 +135,7 @@ def eigvalsh(xp: Namespace, x: Array, /) -> Array:
     Raises
     ------
     ValueError : if the matrices are not square
-    numpy.linalg.LinAlgError : if the iteration does not converge
+    numpy.linalg.LinAlgError : if a matrix holds inf or NaN, or the iteration does not converge
 
     Notes
     -----
@@ -146,6 +148,7 @@ def eigvalsh(xp: Namespace, x: Array, /) -> Array:
     tensor([1., 3.])
     """
     require_square(eigvalsh, x)
+    require_finite(x, triangle=True)
     return located(xp.linalg.eigvalsh, x)
 
 
@@ -178,7 +181,7 @@ def eig(xp: Namespace, x: Array, /) -> EigResult:
     Raises
     ------
     ValueError : if the matrices are not square
-    numpy.linalg.LinAlgError : if the iteration does not converge
+    numpy.linalg.LinAlgError : if a matrix holds inf or NaN, or the iteration does not converge
 
     Notes
     -----
@@ -233,7 +236,7 @@ def eigvals(xp: Namespace, x: Array, /) -> Array:
     Raises
     ------
     ValueError : if the matrices are not square
-    numpy.linalg.LinAlgError : if the iteration does not converge
+    numpy.linalg.LinAlgError : if a matrix holds inf or NaN, or the iteration does not converge
 
     Notes
     -----

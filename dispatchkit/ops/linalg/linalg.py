@@ -209,11 +209,13 @@ def _cofactors(xp: Namespace, y: Array, x: Array) -> Array:
     """Return the derivative of each determinant `y` by the elements of its matrix."""
     if holds(y != 0):
         return y[..., None, None] * xp.matrix_transpose(xp.linalg.inv(x))
-    u, s, vh = xp.linalg.svd(x)
+    finite = xp.all(xp.isfinite(x), axis=(-2, -1), keepdims=True)
+    u, s, vh = xp.linalg.svd(xp.where(finite, x, 0))
     own = xp.eye(s.shape[-1], dtype=xp.bool)
     others = xp.prod(xp.where(own, 1.0, s[..., None, :]), axis=-1)
     phase = xp.linalg.det(u) * xp.linalg.det(vh)
-    return phase[..., None, None] * ((conjugate(xp, u) * others[..., None, :]) @ conjugate(xp, vh))
+    found = phase[..., None, None] * ((conjugate(xp, u) * others[..., None, :]) @ conjugate(xp, vh))
+    return xp.where(finite, found, float("nan"))
 
 
 @det.def_vjp

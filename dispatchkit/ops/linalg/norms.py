@@ -9,12 +9,13 @@ from dispatchkit.backends.arrays import holds_complex
 from dispatchkit.declare.decorators import linalg
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.ops.shared.arrays import LINALG, floating, require_matrix
+from dispatchkit.ops.shared.arrays import LINALG, floating, require_finite, require_matrix
 from dispatchkit.ops.shared.axes import Axis, restored
 
 __all__ = ["matrix_norm", "norm", "vector_norm"]
 
 MatrixOrder: TypeAlias = float | Literal["fro", "nuc"]
+SPECTRAL = ("nuc", 2, -2)  # orders of norms of matrices that are made of singular values
 
 # No two elements have the same absolute value, so that the largest is one.
 _x = draw(2, 3, low=-1.0, high=2.3, content="distinct")
@@ -133,6 +134,7 @@ def matrix_norm(xp: Namespace, x: Array, /, *, keepdims: bool = False, ord: Matr
     Raises
     ------
     ValueError : if `x` has less than two axes, or `ord` is none of these
+    numpy.linalg.LinAlgError : if `ord` takes singular values, and a matrix holds inf or NaN
 
     Notes
     -----
@@ -147,7 +149,8 @@ def matrix_norm(xp: Namespace, x: Array, /, *, keepdims: bool = False, ord: Matr
     require_matrix(matrix_norm, x)
     if ord is None or ord == "fro":
         return xp.linalg.vector_norm(x, axis=(-2, -1), keepdims=keepdims)
-    if ord in ("nuc", 2, -2):
+    if ord in SPECTRAL:
+        require_finite(x)
         values = xp.linalg.svdvals(x)
         reduce = xp.sum if ord == "nuc" else xp.max if ord == 2 else xp.min
         found = reduce(values, axis=-1)
@@ -194,6 +197,7 @@ def norm(
     Raises
     ------
     ValueError : if the axes are more than two, or `ord` does not go with them
+    numpy.linalg.LinAlgError : if `ord` takes singular values, and a matrix holds inf or NaN
 
     Notes
     -----
@@ -218,7 +222,10 @@ def norm(
             f"axis={axis}"
         )
     first, second = (i % x.ndim for i in axes)
-    found = xp.linalg.matrix_norm(xp.moveaxis(x, (first, second), (-2, -1)), ord="fro" if ord is None else ord)
+    matrices = xp.moveaxis(x, (first, second), (-2, -1))
+    if ord in SPECTRAL:
+        require_finite(matrices)
+    found = xp.linalg.matrix_norm(matrices, ord="fro" if ord is None else ord)
     if not keepdims:
         return found
     return xp.expand_dims(xp.expand_dims(found, axis=min(first, second)), axis=max(first, second))

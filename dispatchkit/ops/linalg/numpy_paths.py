@@ -13,7 +13,7 @@ from dispatchkit.backends.sums import total
 from dispatchkit.declare.call_errors import BACKEND_ERRORS
 from dispatchkit.declare.decorators import body_on_numpy
 from dispatchkit.ops.linalg.elements import cross, diagonal, outer, trace
-from dispatchkit.ops.linalg.norms import matrix_norm, norm
+from dispatchkit.ops.linalg.norms import SPECTRAL, matrix_norm, norm
 from dispatchkit.ops.linalg.products import dot, left_out, mm, mv, paired, tensordot
 
 __all__: list[str] = []
@@ -92,7 +92,7 @@ def norm_numpy(x: Any, /, *, ord: Any = None, axis: Any = None, keepdims: bool =
         if ord == 1 and type(axis) is int and x.ndim and x.dtype.kind in "fc":
             return total(np.abs(x), axis=axis, keepdims=keepdims)
         # NumPy takes a float for an axis, too.
-        if type(axis) in AXES:
+        if type(axis) in AXES and (ord not in SPECTRAL or type(axis) is int):
             return np.linalg.norm(x, ord, axis, keepdims)
     except REFUSED:
         pass

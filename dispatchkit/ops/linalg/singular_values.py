@@ -15,6 +15,7 @@ from dispatchkit.ops.shared.arrays import (
     floating,
     inverse_gaps,
     located,
+    require_finite,
     require_matrix,
 )
 
@@ -63,7 +64,7 @@ def svd(xp: Namespace, x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     Raises
     ------
     ValueError : if `x` has less than two axes
-    numpy.linalg.LinAlgError : if the iteration does not converge
+    numpy.linalg.LinAlgError : if a matrix holds inf or NaN, or the iteration does not converge
 
     Notes
     -----
@@ -79,6 +80,7 @@ def svd(xp: Namespace, x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     tensor([4., 3.])
     """
     require_matrix(svd, x)
+    require_finite(x)
     return SVDResult(*located(xp.linalg.svd, x, full_matrices=full_matrices))
 
 
@@ -174,7 +176,7 @@ def svdvals(xp: Namespace, x: Array, /) -> Array:
     Raises
     ------
     ValueError : if `x` has less than two axes
-    numpy.linalg.LinAlgError : if the iteration does not converge
+    numpy.linalg.LinAlgError : if a matrix holds inf or NaN, or the iteration does not converge
 
     Notes
     -----
@@ -188,6 +190,7 @@ def svdvals(xp: Namespace, x: Array, /) -> Array:
     tensor([4., 3.])
     """
     require_matrix(svdvals, x)
+    require_finite(x)
     return located(xp.linalg.svdvals, x)
 
 
@@ -225,7 +228,7 @@ def pinv(xp: Namespace, x: Array, /, *, rtol: float | Array | None = None) -> Ar
     Raises
     ------
     ValueError : if `x` has less than two axes
-    numpy.linalg.LinAlgError : if the iteration does not converge
+    numpy.linalg.LinAlgError : if a matrix holds inf or NaN, or the iteration does not converge
 
     Notes
     -----
@@ -238,6 +241,7 @@ def pinv(xp: Namespace, x: Array, /, *, rtol: float | Array | None = None) -> Ar
     tensor([[0.5000, 0.0000]])
     """
     require_matrix(pinv, x)
+    require_finite(x)
     return located(xp.linalg.pinv, floating(xp, x), rtol=rtol)
 
 
@@ -276,6 +280,7 @@ def matrix_rank(xp: Namespace, x: Array, /, *, rtol: float | Array | None = None
     Raises
     ------
     ValueError : if `x` has less than two axes
+    numpy.linalg.LinAlgError : if a matrix holds inf or NaN
 
     Notes
     -----
@@ -289,6 +294,7 @@ def matrix_rank(xp: Namespace, x: Array, /, *, rtol: float | Array | None = None
     require_matrix(matrix_rank, x)
     if 0 in x.shape[-2:]:
         return xp.zeros(x.shape[:-2], dtype=xp.int64)
+    require_finite(x)
     values = xp.linalg.svdvals(x)
     if rtol is None:
         rtol = max(x.shape[-2:]) * float(xp.finfo(values.dtype).eps)

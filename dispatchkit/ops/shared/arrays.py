@@ -24,6 +24,7 @@ __all__ = [
     "inverse_gaps",
     "located",
     "on_diagonal",
+    "require_finite",
     "require_matrix",
     "require_ndim",
     "require_square",
@@ -122,6 +123,27 @@ def _failing(compute: Callable[..., Any], x: Any, args: tuple[Any, ...], kwargs:
         except LinAlgError:
             return f"{name}[{', '.join(map(str, place))}]" if place else name
     return name
+
+
+def require_finite(x: Any, *, triangle: bool = False) -> None:
+    """Raise if a NumPy array holds inf or NaN, with which iterations of LAPACK may not end; others look themselves.
+
+    Parameters
+    ----------
+    x : array of shape (..., M, N)
+    triangle : whether only the lower triangle is read
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError : naming the matrix
+    """
+    if isinstance(x, np.ndarray):
+        located(_refuse_infinite, np.tril(x) if triangle else x)
+
+
+def _refuse_infinite(x: np.ndarray) -> None:
+    if not np.isfinite(x).all():
+        raise LinAlgError("Array must not contain infs or NaNs")
 
 
 def conjugate(xp: Namespace, x: Any) -> Any:
