@@ -10,8 +10,7 @@ from typing import Any
 from dispatchkit.errors import AnswerError
 from dispatchkit.protocol.densify import (
     counted,
-    densified_nbytes,
-    enter,
+    entered,
     is_making_dense,
     maker_text,
     making_dense,
@@ -95,10 +94,7 @@ def _made(value: Any, method: FunctionType, make: Callable[[], Any]) -> Any:
     if found is not None:
         operation, called, frame = found
         return counted(operation.qualified_name, cls, value, make, frame, inside=_inside(operation, called), warned="")
-    dense, frame, name = make(), caller_frame(), type_text(cls)
-    size = densified_nbytes(dense) or 0
-    enter(frame, f"{name}.{method.__name__}", name, size, deliberate=True)
-    return dense
+    return entered(f"{type_text(cls)}.{method.__name__}", cls, make, caller_frame())
 
 
 def _inside(operation: Overridable, called: FrameType) -> str:

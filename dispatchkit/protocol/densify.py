@@ -13,7 +13,7 @@ from types import FrameType, TracebackType
 from typing import Any, Literal, NamedTuple
 
 from dispatchkit.errors import AnswerError, DensifyError, DensifyWarning
-from dispatchkit.protocol.frames import caller_frame, line_of, warn_at
+from dispatchkit.protocol.frames import caller_frame, line_of, operation_frames, warn_at
 from dispatchkit.protocol.handlers import location_of
 from dispatchkit.protocol.observers import note_dense
 from dispatchkit.wording import format_bytes
@@ -27,7 +27,7 @@ __all__ = [
     "densified_nbytes",
     "densify",
     "densify_ledger",
-    "enter",
+    "entered",
     "forbidden_copy",
     "is_making_dense",
     "known_layout",
@@ -164,7 +164,8 @@ def densify(on: Policy | None = None, limit: str | int | None = None) -> Abstrac
     -----
     Dense copies are made by the dense fallback, and to find the shape or dtype of a type that does not declare them. A
     dense copy inside a rule, by the type's declared method, counts like one by the fallback. A call of that method
-    outside of any operation is deliberate: it is in the ledger, and is never refused.
+    outside of any operation is deliberate, and so is that of ``item()``, ``float()``, ``int()`` or ``bool()``: it is in
+    the ledger, and is never refused.
 
     An inner block can only forbid more: it lifts neither ``"error"`` nor a limit. A program that runs to its end inside
     ``with densify(on="error")`` has made no dense copy, so a test can prove that it keeps the structure.
@@ -248,6 +249,7 @@ def make_dense(
     is_plain: Callable[[type], bool],
     *,
     as_attribute: bool = False,
+    deliberate: bool = False,
     reason: str = "",
     warned: str = "",
 ) -> Any:
@@ -259,6 +261,8 @@ def make_dense(
     cls, to_dense, value : the type, what makes an instance dense, and the instance
     is_plain : tells for a type whether the dense form may be of it
     as_attribute : whether `function` is an attribute that is read off the dense form, of which nobody is warned
+    deliberate : whether a program that calls `function` outside of any operation asks for a dense form, which no budget
+        refuses
     reason : why nobody else answered
     warned : the part of the reason that the warning says
 
@@ -276,6 +280,8 @@ def make_dense(
         return dense
 
     frame = caller_frame(2)  # make_dense is called by functions of the library alone
+    if deliberate and operation_frames() is None:
+        return entered(function, cls, make, frame)
     return counted(function, cls, value, make, frame, reason=reason, warned=None if as_attribute else warned)
 
 
@@ -311,7 +317,7 @@ def counted(
     nbytes = densified_nbytes(dense)
     if expected is None:
         _check_limit(budget, function, name, nbytes, inside)
-    enter(frame, function, name, nbytes or 0, reason, inside)
+    _enter(frame, function, name, nbytes or 0, reason, inside)
     note_dense(nbytes or 0, inside or reason)
     if warned is not None and budget.policy == "warn":
         size = "unknown size" if nbytes is None else format_bytes(nbytes)
@@ -320,7 +326,21 @@ def counted(
     return dense
 
 
-def enter(
+def entered(function: str, cls: type, make: Callable[[], Any], frame: FrameType) -> Any:
+    """Return a dense form that a program asks for itself, outside of any operation, and count it as deliberate.
+
+    Parameters
+    ----------
+    function : that the program calls
+    cls, make : the type, and what makes an instance dense
+    frame : of the caller
+    """
+    dense = make()
+    _enter(frame, function, type_text(cls), densified_nbytes(dense) or 0, deliberate=True)
+    return dense
+
+
+def _enter(
     frame: FrameType,
     function: str,
     name: str,

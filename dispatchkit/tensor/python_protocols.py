@@ -14,6 +14,7 @@ from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled
 from dispatchkit.ops.creation.fields import with_arrays
 from dispatchkit.protocol.densify import make_dense
+from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.outcome import DEFAULT, METHOD
 from dispatchkit.tensor.conversion import parse_to
@@ -47,7 +48,7 @@ def rounded(self: Any, ndigits: int | None = None) -> Any:
 
 
 def element(self: Any) -> Any:
-    """Return the one element as a Python number.
+    """Return the one element as a Python number: that of the dense form, or of the first field of a type that rewraps.
 
     Raises
     ------
@@ -59,15 +60,17 @@ def element(self: Any) -> Any:
         raise ValueError(f"item() needs an array of one element; this {cls.__name__} has shape {tuple(self.shape)}")
     types = tensor_protocol.types
     to_dense = types.to_dense(cls)
-    names = types.fields_of(self)
-    inner: Any = getattr(self, names[0]) if names else None
-    wraps = types.participates(type(inner)) and tuple(inner.shape) == tuple(self.shape)
-    # Of what tensors wrap; a truth value or a place is one, whatever else the type holds.
-    if wraps and (to_dense is not None or self.dtype.kind in "biu"):
-        return inner.item()
+    # All operations compute on the first field of such a type, which is as good as a number where numbers are all that
+    # it holds: a truth value or a place is one, whatever else the type holds.
+    if fallback.rewrap in types.fallback(cls) and (to_dense is not None or self.dtype.kind in "biu"):
+        inner: Any = getattr(self, types.fields_of(self)[0])
+        if types.participates(type(inner)) and tuple(inner.shape) == tuple(self.shape):
+            return inner.item()
     if to_dense is None:
         raise TypeError(f"{cls.__name__} has no dense form whose element could be a number; define to_dense()")
-    return make_dense(f"{cls.__name__}.item", cls, to_dense, self, types.is_plain, as_attribute=True).item()
+    asked = f"{cls.__name__}.item"
+    dense = make_dense(asked, cls, to_dense, self, types.is_plain, as_attribute=True, deliberate=True)
+    return tensor_namespace.asarray(dense).item()
 
 
 def as_float(self: Any) -> float:

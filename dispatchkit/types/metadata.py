@@ -77,6 +77,10 @@ class MetadataTensor(Wrapper):
         dense: Tensor = self.data if isinstance(self.data, Tensor) else self.data.to_dense()
         return dense
 
+    def item(self) -> Any:
+        """Return the one element as a Python number."""
+        return self.data.item()
+
     def __repr__(self) -> str:
         return f"MetadataTensor({self.data!r}, metadata={self.metadata!r})"
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.errors import AutogradError
+from dispatchkit.errors import AutogradError, DensifyError
 
 A = np.array([[1.5, -2.25], [3.0, 0.125]])
 
@@ -70,3 +71,126 @@ def test_types_and_tensors_have_one_namespace() -> None:
 def test_a_python_number_is_rounded() -> None:
     assert dk.round(1.7).item() == 2.0
     assert dk.round(3).item() == 3
+
+
+class Decibels:
+    """Powers by their levels: the first field has the shape of the array, and other elements."""
+
+    def __init__(self, level: Any) -> None:
+        self.level: dk.Tensor = dk.asarray(level)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.level.shape
+
+    @property
+    def dtype(self) -> Any:
+        return np.dtype(np.float64)
+
+    def to_dense(self) -> Any:
+        return 10 ** (self.level / 10)
+
+
+def decibels(level: float) -> Any:
+    return dk.array_type(fallback=dk.fallback.dense)(type("Decibels", (Decibels,), {}))(level)
+
+
+def by_function(level: float) -> Any:
+    """Return an array whose dense form is made by a function, and is a Python number."""
+    cls = type("Unmade", (), {"__init__": Decibels.__init__, "shape": (), "dtype": np.dtype(np.float64)})
+    return dk.array_type(fallback=dk.fallback.dense, dense=lambda x: 10 ** (x.level.item() / 10))(cls)(level)
+
+
+def quantized(number: int) -> Any:
+    return dk.types.QuantizedTensor(dk.asarray([[number]], dtype=dk.int8), dk.asarray([0.25]))
+
+
+ONE_ELEMENT: dict[str, tuple[Callable[[], Any], float]] = {
+    "levels": (lambda: decibels(30.0), 1000.0),
+    "levels, of power one": (lambda: decibels(0.0), 1.0),
+    "dense by a function": (lambda: by_function(30.0), 1000.0),
+    "low rank": (lambda: dk.types.LowRankTensor([[2.0]], [[3.0]]), 6.0),
+    "low rank, zero": (lambda: dk.types.LowRankTensor([[1.0]], [[0.0]]), 0.0),
+    "quantized": (lambda: quantized(5), 1.25),
+    "quantized, zero": (lambda: quantized(0), 0.0),
+    "lora": (lambda: dk.types.LoraTensor(dk.ones((1, 1)), dk.ones((1, 1)), dk.ones((1, 1))), 2.0),
+    "diagonal": (lambda: dk.types.DiagonalTensor([3.0]), 3.0),
+    "permutation": (lambda: dk.types.PermutationTensor([0]), 1.0),
+    "metadata": (lambda: dk.types.MetadataTensor([3.0], {"unit": "m"}), 3.0),
+    "metadata of low rank": (lambda: dk.types.MetadataTensor(dk.types.LowRankTensor([[2.0]], [[3.0]])), 6.0),
+    "lazy": (lambda: dk.types.LazyTensor(dk.asarray([4.0])) + 1.0, 5.0),
+}
+NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "item": lambda x: x.item(),
+    "float": float,
+    "int": int,
+    "bool": bool,
+    "complex": complex,
+    "sqrt": math.sqrt,
+    "trunc": math.trunc,
+    "floor": math.floor,
+}
+
+
+@pytest.mark.parametrize("asked", NUMBERS)
+@pytest.mark.parametrize("name", ONE_ELEMENT)
+def test_what_python_asks_of_one_element_is_answered_by_the_dense_form(name: str, asked: str) -> None:
+    make, element = ONE_ELEMENT[name]
+    # The program asks for it itself, which no budget forbids.
+    with dk.densify(on="error"):
+        found = NUMBERS[asked](make())
+    expected = NUMBERS[asked](np.float64(element))
+    assert (type(found), found) == (type(expected), pytest.approx(expected))
+
+
+def test_a_number_that_a_program_asks_for_is_deliberate_and_inside_an_operation_it_is_not() -> None:
+    power = decibels(30.0)
+    dk.clear_densify_ledger()
+    with dk.densify(on="error"):
+        float(power)
+    (entry,) = dk.densify_ledger()
+    assert (entry.file, entry.function, entry.count, entry.nbytes, entry.deliberate) == (
+        __file__,
+        "Decibels.item",
+        1,
+        8,
+        True,
+    )
+
+    with dk.local_registrations():
+
+        @dk.implements(dk.exp, type(power))
+        def exponential(x: Any, /) -> Any:
+            return dk.asarray(math.exp(float(x) / 1000))
+
+        assert dk.exp(power).item() == pytest.approx(math.e)
+        with dk.densify(on="error"), pytest.raises(DensifyError, match=r"'Decibels\.item' would make Decibels dense"):
+            dk.exp(power)
+
+
+class Held:
+    """A value of one field, whose dense form nobody knows."""
+
+    def __init__(self, data: Any) -> None:
+        self.data: dk.Tensor = dk.asarray(data)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.data.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.data.dtype
+
+
+@pytest.mark.parametrize("value", [3.0, 3, True])
+@pytest.mark.parametrize("fallback", [dk.fallback.refuse, dk.fallback.rewrap])
+def test_only_a_type_that_rewraps_gives_its_first_field_for_a_truth_value_or_a_place(value: Any, fallback: Any) -> None:
+    x = dk.array_type(fallback=fallback)(type("Held", (Held,), {}))(value)
+    if fallback == dk.fallback.rewrap and not isinstance(value, float):
+        assert (x.item(), bool(x)) == (value, True)
+        return
+    for number in NUMBERS.values():
+        with pytest.raises(TypeError) as caught:
+            number(x)
+        assert str(caught.value) == "Held has no dense form whose element could be a number; define to_dense()"
