@@ -93,7 +93,8 @@ def _made(value: Any, method: FunctionType, make: Callable[[], Any]) -> Any:
     cls = type(value)
     if found is not None:
         operation, called, frame = found
-        return counted(operation.qualified_name, cls, value, make, frame, inside=_inside(operation, called), warned="")
+        inside = _inside(operation, called)
+        return counted(operation.qualified_name, cls, value, method, make, frame, inside=inside, warned="")
     return entered(f"{type_text(cls)}.{method.__name__}", cls, make, caller_frame())
 
 

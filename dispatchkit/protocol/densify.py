@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -282,13 +282,14 @@ def make_dense(
     frame = caller_frame(2)  # make_dense is called by functions of the library alone
     if deliberate and operation_frames() is None:
         return entered(function, cls, make, frame)
-    return counted(function, cls, value, make, frame, reason=reason, warned=None if as_attribute else warned)
+    return counted(function, cls, value, to_dense, make, frame, reason=reason, warned=None if as_attribute else warned)
 
 
 def counted(
     function: str,
     cls: type,
     value: Any,
+    to_dense: Callable[..., Any],
     make: Callable[[], Any],
     frame: FrameType,
     *,
@@ -301,19 +302,28 @@ def counted(
     Parameters
     ----------
     function : qualified name of the operation that needs it
-    cls, value, make : the type, an instance, and what makes it dense
+    cls, value : the type, and an instance
+    to_dense, make : what the type has declared, for messages; what makes the instance dense by it
     frame : of the caller, who is warned
     reason : why nobody else answered
     inside : the function that makes it dense itself, with file and line
     warned : what the warning says besides operation, type and size; None for no warning
+
+    Raises
+    ------
+    DensifyError : where the budget forbids it
+    AnswerError : where the dense form has another shape than the instance
     """
     budget = _budget.get()
-    expected = densified_nbytes(value)
+    declared = _declared(value, "shape")
+    expected = _nbytes(declared, _declared(value, "dtype"))
     name = type_text(cls)
     if budget.policy == "error":
         raise DensifyError(function, name, expected, inside=inside)
     _check_limit(budget, function, name, expected, inside)
     dense = make()
+    if isinstance(declared, Sequence):
+        _check_shape(function, to_dense, name, declared, dense)
     nbytes = densified_nbytes(dense)
     if expected is None:
         _check_limit(budget, function, name, nbytes, inside)
@@ -440,22 +450,50 @@ class FromDense:
     """An attribute that is read off the dense form, where the type does not supply it."""
 
 
+def _declared(value: Any, name: str) -> Any:
+    """Return an attribute of a value; None where it has none, or would have to become dense for it."""
+    return None if _reads_dense(value, name) else getattr(value, name, None)
+
+
 def known_layout(value: Any) -> tuple[Any, Any]:
     """Return shape and dtype of a value; None for what it does not have, or would have to become dense for."""
-    cls = type(value)
-    for name in ("shape", "dtype"):
-        if isinstance(getattr(cls, name, None), FromDense) and name not in getattr(value, "__dict__", ()):
-            return None, None
+    if _reads_dense(value, "shape") or _reads_dense(value, "dtype"):
+        return None, None
     return getattr(value, "shape", None), getattr(value, "dtype", None)
+
+
+def _reads_dense(value: Any, name: str) -> bool:
+    return isinstance(getattr(type(value), name, None), FromDense) and name not in getattr(value, "__dict__", ())
 
 
 def densified_nbytes(value: Any) -> int | None:
     """Return the size of an array from its shape and dtype; None where it does not tell both cheaply."""
-    shape, dtype = known_layout(value)
+    return _nbytes(*known_layout(value))
+
+
+def _nbytes(shape: Any, dtype: Any) -> int | None:
     try:
         return int(math.prod(shape)) * int(dtype.itemsize)
-    except (AttributeError, TypeError):
+    except (AttributeError, TypeError, ValueError):  # ValueError: a length that is not known is NaN
         return None
+
+
+def _check_shape(function: str, to_dense: Callable[..., Any], name: str, declared: Sequence[Any], dense: Any) -> None:
+    """Check that a dense form has the shape that the instance has; a length that is not known may be any."""
+    shape = getattr(dense, "shape", ())
+    # What `vmap` puts in the place of an array lacks the axis of the batch, which a shape from before still has.
+    if declared == shape or getattr(dense, "is_tracer", False):
+        return
+    declared, shape = tuple(declared), tuple(shape)
+    if len(declared) == len(shape) and all(map(_may_be, declared, shape)):
+        return
+    problem = f"returned an array of shape {shape}, but the shape of the {name} is {declared}; correct one of them"
+    raise AnswerError(function, maker_text(to_dense, name), problem)
+
+
+def _may_be(length: Any, other: Any) -> bool:
+    """Return whether two lengths may be the same; one that is not known is None, or NaN."""
+    return length == other or None in (length, other) or length != length or other != other  # noqa: PLR0124
 
 
 def _parse_size(limit: Any) -> int:

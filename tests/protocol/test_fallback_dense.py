@@ -291,7 +291,7 @@ def test_the_warning_names_operation_type_and_size(protocol: DispatchProtocol) -
             return self
 
         def to_dense(self) -> Any:
-            return memoryview(bytes(1600))
+            return memoryview(bytes(1600)).cast("d", (10, 20))
 
     protocol.register_type(Sized, fallback=fallback.dense)
     with pytest.warns(DensifyWarning, match=r"^'lib\.combine' made .*Sized dense \((1\.6 kB|unknown size)\)$"):
