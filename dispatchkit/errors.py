@@ -20,6 +20,7 @@
     │   ├── GradcheckError                                derivatives that disagree
     │   ├── InplaceError                                  a change that would spoil a gradient
     │   └── TransformError                                what vmap or jvp cannot transform
+    │       ├── LostDerivativeError                       ... because a number has no derivative
     │       └── RandomnessError                           ... because of random numbers
     ├── CompileError                       (TypeError)    a step that cannot be compiled
     ├── DataLoaderError                    (RuntimeError) a batch that could not be made
@@ -58,6 +59,7 @@ __all__ = [
     "InplaceError",
     "LoadError",
     "LoopWarning",
+    "LostDerivativeError",
     "MixedArraysError",
     "ModeError",
     "NoImplementationError",
@@ -356,6 +358,28 @@ class AnomalyError(AutogradError):
 
 class TransformError(AutogradError):
     """A transformed function does something that the transformation does not support."""
+
+
+@dataclass(eq=False)
+class LostDerivativeError(TransformError):
+    """A function asks for the Python number of what a transformation differentiates.
+
+    Attributes
+    ----------
+    called : the function or method that was asked, such as ``"float"``
+    transformation : such as ``"grad"``
+    """
+
+    called: str
+    transformation: str
+
+    def __str__(self) -> str:
+        is_method = self.called in ("item", "tolist")
+        constant = f"x.detach().{self.called}()" if is_method else f"{self.called}(x.detach())"
+        return (
+            f"{self.called}() on a tensor that {self.transformation} differentiates would lose the derivative; compute "
+            f"with the tensor, or use {constant} where a constant is meant"
+        )
 
 
 class RandomnessError(TransformError):

@@ -17,6 +17,7 @@ from dispatchkit.func.reverse import Recording
 from dispatchkit.graph.node import CallNode, Output, snapshot_versions
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage, version_of, vertex_of
+from dispatchkit.graph.sweep import follower_of
 from dispatchkit.ops.random.generator import current_generator
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.modes import Mode
@@ -191,6 +192,8 @@ class _Again:
         n = CallNode()
         n.operation = self
         n.edges = tuple([vertex_of(x) for x in sources])
+        # The second call is made once what differentiates the first has ended.
+        self.follower = next(filter(None, map(follower_of, n.edges)), "")
         n.saved, n.keywords = tuple(sources), {}
         n.extras = None
         n.shape, n.dtype = (), None
@@ -202,7 +205,8 @@ class _Again:
     def pull_live(self, node: Any, g: Sequence[Any]) -> list[Any]:
         """Return the cotangents of the sources, tensors."""
         node.check_versions()
-        recording = Recording("checkpoint", functools.partial(self._called, node.saved), node.saved)
+        again = functools.partial(self._called, node.saved)
+        recording = Recording("checkpoint", again, node.saved, follower=self.follower)
         outputs = list(arrays_of(recording.output))
         found = [(tuple(y.shape), y.dtype) for y in outputs]
         if found != node.outputs:

@@ -29,7 +29,7 @@ from dispatchkit.func.containers import (
 from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled, set_grad_enabled
 from dispatchkit.graph.storage import Storage, Vertex, memory_of, vertex_of
-from dispatchkit.graph.sweep import reachable, sweep
+from dispatchkit.graph.sweep import differentiated, reachable, sweep
 from dispatchkit.tensor.gradients import plain
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.transforms import Batched, Dual, Tracer
@@ -60,6 +60,8 @@ class Recording:
     func : the function
     primals : its arguments, containers of arrays; floating arrays are differentiated
     has_aux : whether it gives a pair, the second part of which is passed on
+    follower : the transformation for which a number of what depends on the arguments would lose a derivative: `name`,
+        unless another is given; "" for none
 
     Attributes
     ----------
@@ -67,8 +69,17 @@ class Recording:
     aux : the second part of the pair, None without `has_aux`
     """
 
-    def __init__(self, name: str, func: Callable[..., Any], primals: tuple[Any, ...], *, has_aux: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        func: Callable[..., Any],
+        primals: tuple[Any, ...],
+        *,
+        has_aux: bool = False,
+        follower: str | None = None,
+    ) -> None:
         self.name = name
+        self._follower = name if follower is None else follower
         outer = is_grad_enabled()
         self._primals = with_variables(_entered, with_floats(primals))
         # The function may change its arguments in place; the gradients are those of what they were.
@@ -83,8 +94,13 @@ class Recording:
 
     def _record(self, func: Callable[..., Any], has_aux: bool, outer: bool, changed: Mapping[int, Any]) -> None:
         name = self.name
-        with enable_grad():
-            output = func(*self._primals)
+        followed = [vertex for x in self._inputs for vertex in _vertices(x)] if self._follower else []
+        token = differentiated.set({**differentiated.get(), **dict.fromkeys(followed, self._follower)})
+        try:
+            with enable_grad():
+                output = func(*self._primals)
+        finally:
+            differentiated.reset(token)
         if has_aux and not (isinstance(output, tuple) and len(output) == 2):
             raise TypeError(f"{name}: with has_aux the function must return a pair (output, aux)")
         result, aux = output if has_aux else (output, None)

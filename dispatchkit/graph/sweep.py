@@ -7,8 +7,10 @@ again. Nothing is recursive, so depth is bounded by memory alone.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,11 +20,11 @@ from dispatchkit.backends.cotangents import project
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import CallNode, Output
 from dispatchkit.graph.ownership import Ownership, copied, let_go, owned, separate
-from dispatchkit.graph.recording import no_grad
+from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage, Vertex, VertexExtras, memory_of
 from dispatchkit.protocol.observers import live, notify_backward
 
-__all__ = ["FREED", "reachable", "sweep"]
+__all__ = ["FREED", "differentiated", "follower_of", "reachable", "sweep"]
 
 # Reentrant: adding gradients of array types calls handlers, which may go backwards themselves.
 accumulating = threading.RLock()
@@ -136,6 +138,20 @@ def reachable(roots: Iterable[Vertex]) -> dict[Vertex, int]:
                     pending[edge] = 1
                     stack.append(edge)
     return pending
+
+
+# The vertices of the arguments of functions under way, with the names of what differentiates by them.
+differentiated: ContextVar[Mapping[Vertex, str]] = ContextVar(
+    "dispatchkit.differentiated", default=MappingProxyType({})
+)
+
+
+def follower_of(vertex: Vertex | None) -> str:
+    """Return the name of a transformation that differentiates what a vertex stands for, "" if there is none."""
+    arguments = differentiated.get()
+    if vertex is None or not arguments or not is_grad_enabled():
+        return ""
+    return next((arguments[one] for one in reachable([vertex]) if one in arguments), "")
 
 
 def _on_a_path(pending: dict[Vertex, int], wanted: set[Vertex]) -> set[Vertex]:

@@ -22,11 +22,12 @@ from dispatchkit.backends.libraries import brought_to, is_device, namespace_for_
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.typing import Array as Tensor
 from dispatchkit.declare.wrapping import wrapped
-from dispatchkit.errors import AutogradError
+from dispatchkit.errors import AutogradError, LostDerivativeError
 from dispatchkit.graph.recording import is_grad_enabled
-from dispatchkit.graph.storage import Storage
+from dispatchkit.graph.storage import Storage, vertex_of
+from dispatchkit.graph.sweep import follower_of
 
-__all__ = ["ConversionMethods", "parse_to"]
+__all__ = ["ConversionMethods", "number_for", "parse_to"]
 
 
 CPU = 1  # DLPack's number of main memory
@@ -55,6 +56,21 @@ def _in_library(x: Any, xp: Any) -> Any:
     if x._node is not None and is_grad_enabled():
         raise AutogradError(f"to: a gradient does not flow from {xp.__name__} to {own.__name__}; give x.detach()")
     return wrapped(type(x), brought_to(xp, x.array))
+
+
+def number_for(called: str, x: Any) -> Any:
+    """Return the one element of an array as a Python number; an error says which function asked for it."""
+    try:
+        return x.item()
+    except LostDerivativeError as error:
+        error.called = called
+        raise
+
+
+def _require_constant(called: str, x: Storage) -> None:
+    """Check that no transformation differentiates a tensor; outside of them, its graph may be left."""
+    if x._node is not None and (follower := follower_of(vertex_of(x))):
+        raise LostDerivativeError(called, follower)
 
 
 class ConversionMethods(Storage):
@@ -86,7 +102,9 @@ class ConversionMethods(Storage):
         Raises
         ------
         ValueError : if there are several elements, or none
+        LostDerivativeError : if a transformation differentiates it
         """
+        _require_constant("item", self)
         array = self.array
         if math.prod(array.shape) != 1:
             raise ValueError(f"item() needs a tensor of one element; this one has shape {tuple(array.shape)}")
@@ -95,17 +113,23 @@ class ConversionMethods(Storage):
         return PYTHON[numpy_dtype(array).kind](namespace_of(array).reshape(without_graph(array), ()))
 
     def tolist(self) -> Any:
-        """Return the elements as nested lists of Python numbers."""
+        """Return the elements as nested lists of Python numbers.
+
+        Raises
+        ------
+        LostDerivativeError : if a transformation differentiates it
+        """
+        _require_constant("tolist", self)
         return as_numpy("tolist()", without_graph(self.array)).tolist()
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(number_for("float", self))
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(number_for("int", self))
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(number_for("complex", self))
 
     def __bool__(self) -> bool:
         this: Any = self
@@ -113,7 +137,7 @@ class ConversionMethods(Storage):
             raise ValueError(
                 f"the truth value of a tensor of shape {tuple(this.shape)} is ambiguous; use any() or all()"
             )
-        return bool(self.item())
+        return bool(number_for("bool", self))
 
     def __index__(self) -> int:
         this: Any = self

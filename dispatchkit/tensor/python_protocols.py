@@ -17,7 +17,7 @@ from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.outcome import DEFAULT, METHOD
-from dispatchkit.tensor.conversion import parse_to
+from dispatchkit.tensor.conversion import number_for, parse_to
 from dispatchkit.tensor.gradients import run_backward
 
 __all__: list[str] = []
@@ -74,15 +74,15 @@ def element(self: Any) -> Any:
 
 
 def as_float(self: Any) -> float:
-    return float(self.item())
+    return float(number_for("float", self))
 
 
 def as_int(self: Any) -> int:
-    return int(self.item())
+    return int(number_for("int", self))
 
 
 def as_complex(self: Any) -> complex:
-    return complex(self.item())
+    return complex(number_for("complex", self))
 
 
 def as_index(self: Any) -> int:
@@ -98,12 +98,12 @@ def truth(self: Any) -> bool:
         raise ValueError(
             f"the truth value of a {type(self).__name__} of shape {tuple(self.shape)} is ambiguous; use any() or all()"
         )
-    return bool(self.item())
+    return bool(number_for("bool", self))
 
 
 def truncated(self: Any) -> int:
     """Return the one element without its fraction."""
-    return int(self.item())
+    return int(number_for("math.trunc", self))
 
 
 def elements(self: Any) -> Iterator[Any]:

@@ -198,7 +198,7 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
         return f"<pre>{escape(repr(self))}</pre>" if is_lazy(self.array) else html_of(repr(self), self.array)
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec and self.ndim == 0 else str(self)
+        return format(self.detach().item(), spec) if spec and self.ndim == 0 else str(self)
 
     def __copy__(self) -> Self:
         made = twin(self, vertex_of(self))

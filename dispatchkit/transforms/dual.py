@@ -13,7 +13,7 @@ from dispatchkit.declare.jvp import apply_jvp
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.wrapping import wrapped
-from dispatchkit.errors import TransformError
+from dispatchkit.errors import LostDerivativeError, TransformError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
@@ -70,12 +70,22 @@ class Dual(Tracer):
         return self.value.detach()
 
     def item(self) -> Any:
-        """Return the one element as a Python number, without derivative."""
-        return self.value.item()
+        """Return the one element as a Python number, which has no tangent.
+
+        Raises
+        ------
+        LostDerivativeError : if the tensor has one
+        """
+        return self._without_tangent("item").item()
 
     def tolist(self) -> Any:
-        """Return the elements as nested lists of Python numbers, without derivative."""
-        return self.value.tolist()
+        """Return the elements as nested lists of Python numbers; raise as `item` does."""
+        return self._without_tangent("tolist").tolist()
+
+    def _without_tangent(self, called: str) -> Any:
+        if self.tangent is not None:
+            raise LostDerivativeError(called, self.transformation)
+        return self.value
 
     def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute a call on the values, and the tangent of its result by the operation's rules."""
