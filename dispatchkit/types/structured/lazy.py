@@ -105,12 +105,14 @@ class SumTensor(StructuredTensor):
 
 
 def _sum_of(terms: Sequence[Any]) -> Any:
-    """Return the sum of terms, of which none may be a decline."""
-    return NotImplemented if any(term is NotImplemented for term in terms) else SumTensor(*terms)
+    """Return the sum of terms, a tensor where one of them is; a decline where one is a decline."""
+    if len(terms) > 1 and all(isinstance(term, StructuredTensor) for term in terms):
+        return SumTensor(*terms)
+    return _total(terms)
 
 
 def _total(values: Sequence[Any]) -> Any:
-    return NotImplemented if any(value is NotImplemented for value in values) else sum(values[1:], values[0])
+    return NotImplemented if any(value is NotImplemented for value in values) else functools.reduce(ops.add, values)
 
 
 @tensor_protocol.converts(cost=100)
@@ -133,12 +135,12 @@ def add_sums(x1: SumTensor, x2: SumTensor, /) -> Any:
                 break
         else:
             terms.append(term)
-    return SumTensor(*terms) if len(terms) > 1 else terms[0]
+    return _sum_of(terms)
 
 
 @implements(ops.matrix_transpose)
 def matrix_transpose_sum(x: SumTensor, /) -> Any:
-    return SumTensor(*(ops.matrix_transpose(term) for term in x.terms))
+    return _sum_of([ops.matrix_transpose(term) for term in x.terms])
 
 
 @tensor_protocol.array_type(fields=("factors",))

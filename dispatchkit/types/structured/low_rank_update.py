@@ -129,8 +129,8 @@ class LowRankUpdateTensor(StructuredTensor):
 
     @override
     def principal(self, start: int, stop: int) -> Any:
-        base = self.base[..., start:stop, start:stop]
-        return base + self.update.principal(start, stop)
+        base = self.base.principal(start, stop)
+        return base if base is NotImplemented else LowRankUpdateTensor(base, self.update.principal(start, stop))
 
     def __repr__(self) -> str:
         return f"LowRankUpdateTensor(base={self.base!r}, update={self.update!r})"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from dispatchkit import linalg, ops
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
@@ -132,9 +134,10 @@ def getitem_structured(x: StructuredTensor, key: Any, /) -> Any:
         return x
     row, column = (range(length)[i] for i, length in zip(matrix, x.shape[-2:], strict=True))
     if isinstance(row, int) or isinstance(column, int):
-        return x.elements_at(*ops.broadcast_arrays(ops.asarray(row), ops.asarray(column)))
+        places = (ops.asarray(np.asarray(i, dtype=np.int64)) for i in (row, column))
+        return x.elements_at(*ops.broadcast_arrays(*places))
     if row == column and row.step == 1:
-        return x.principal(row.start, row.stop)
+        return x.principal(row.start, row.start + len(row))
     return decline("only single rows, single columns and square blocks on the diagonal are read")
 
 

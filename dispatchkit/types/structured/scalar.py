@@ -127,7 +127,7 @@ class ScalarTensor(StructuredTensor):
 
     def principal(self, start: int, stop: int) -> ScalarTensor:
         """Return the matrix of some of the rows and columns."""
-        return ScalarTensor(max(stop - start, 0), self.value)
+        return ScalarTensor(stop - start, self.value)
 
     def __repr__(self) -> str:
         return f"ScalarTensor(n={self.n}, value={_shown(self.value)})"
