@@ -1,7 +1,7 @@
 """Modes: what is asked before the types, kept in a context variable.
 
 Their stack is an immutable linked list held by a context variable, so threads and tasks do not see each other's. While
-`live`, which counts its cells, is empty, a call need not even read the variable.
+`live`, which refers to its cells, is empty, a call need not even read the variable.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from dispatchkit.errors import ModeError
 from dispatchkit.protocol.decline import pop_decline_reason, pop_mode_declines, record_mode_decline
-from dispatchkit.protocol.observers import UNSEEN, CallEvent, here, is_observed, live, note_asked, observe
+from dispatchkit.protocol.observers import UNSEEN, CallEvent, here, is_observed, live, note_asked, note_live, observe
 from dispatchkit.protocol.overridable import Overridable
 
 __all__ = ["Cell", "Mode", "answer_by_modes", "ask_modes", "current", "is_asked", "live", "wait_again", "without_modes"]
@@ -37,10 +37,7 @@ class Cell:
         self.off: tuple[Any, ...] = below.off if below is not None else ()
         if below is not None and type(below.mode).switches_off:
             self.off += (below.protocol,)
-        live.append(None)
-
-    def __del__(self) -> None:
-        live.pop()
+        note_live(self)
 
     def asks(self, operation: Overridable) -> bool:
         """Return whether calls of an operation ask the mode."""

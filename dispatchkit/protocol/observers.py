@@ -1,8 +1,9 @@
 """Observers: they see every call and every backward pass of a context, and change neither.
 
 The observers are kept in a context variable, so threads and tasks have their own. The time of a call excludes what
-observers do with it. `live` has an entry for each stack of modes and each tuple of observers in the
-process: while it is empty, a call need not read the context variables.
+observers do with it. `live` refers to each entry of a stack of modes and each tuple of observers in the
+process: while it is empty, a call need not read the context variables. The interpreter itself takes out those that are
+freed, so that it never lacks one that is in use, whatever error comes when.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from contextvars import ContextVar
 from time import perf_counter_ns
 from types import MappingProxyType
 from typing import Any, TypeVar
+from weakref import ref
 
 from dispatchkit.protocol.overridable import Overridable
 
@@ -26,6 +28,7 @@ __all__ = [
     "live",
     "note_asked",
     "note_dense",
+    "note_live",
     "notify_backward",
     "observe",
     "observed_by",
@@ -36,8 +39,13 @@ __all__ = [
 ObserverT = TypeVar("ObserverT", bound="Observer")
 T = TypeVar("T")
 
-live: list[None] = []
+live: set[ref[Any]] = set()
 NO_KEYWORDS: Mapping[str, Any] = MappingProxyType({})
+
+
+def note_live(entry: object) -> None:
+    """Have calls read the context variables as long as an entry lives."""
+    live.add(ref(entry, live.discard))
 
 
 class CallEvent:
@@ -121,10 +129,7 @@ class _Watch:
         self.observers = observers
         # Observers of results go the general way.
         self.silent = all(one.is_silent and type(one).on_result is Observer.on_result for one in observers)
-        live.append(None)
-
-    def __del__(self) -> None:
-        live.pop()
+        note_live(self)
 
 
 _watch: ContextVar[_Watch | None] = ContextVar("dispatchkit.observers", default=None)
