@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -18,6 +19,7 @@ from dispatchkit.graph.storage import Storage, Vertex, share_memory, vertex_of
 from dispatchkit.ops.creation.conversion import to_raw
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.resolution import answer_by_rules
+from dispatchkit.tensor.construction import check_subclass, refuse_arguments
 from dispatchkit.tensor.conversion import ConversionMethods
 from dispatchkit.tensor.gradients import GradientMethods
 from dispatchkit.tensor.inplace import with_inplace
@@ -26,7 +28,7 @@ from dispatchkit.tensor.printing import format_tensor, html_of
 from dispatchkit.tensor.weak import weak_dtype
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Never, Self
 
 __all__ = ["Tensor", "attributes_of", "twin"]
 
@@ -70,12 +72,21 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
     __slots__ = ()
     __dispatch_results__: ClassVar[type[Tensor] | None] = None
 
-    def __init__(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> None:
+    def __init__(
+        self, data: Any, *more: Never, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    ) -> None:
+        if more:
+            refuse_arguments(type(self), (data, *more))
         self.array = to_raw("Tensor", "data", data, dtype, device=device)
         self._memory = None
         self._node = make_leaf(self.array) if requires_grad else None
         if isinstance(data, Storage) and may_share_memory(self.array, data.array):
             share_memory(self, data, family=False)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not cls.is_tracer:
+            check_subclass(cls)
 
     @classmethod
     def __tensor_function__(
@@ -269,6 +280,11 @@ def _as_base(value: Any, others: Sequence[Any] = ()) -> Any:
     return wrapped(Tensor, to_raw("asarray", "obj", value, dtype))
 
 
+# What signatures show: the elements come first, all else by name.
+_shown = inspect.signature(Tensor.__init__)
+Tensor.__init__.__signature__ = _shown.replace(  # type: ignore[attr-defined]
+    parameters=[p for p in _shown.parameters.values() if p.name != "more"]
+)
 Tensor.__tensor_function__.__func__.__generated__ = True  # type: ignore[attr-defined]  # the default, not an override
 tensor_protocol.set_base(
     Tensor, (np.ndarray, np.generic), (np.generic,), _as_base, "convert it with dispatchkit.asarray"

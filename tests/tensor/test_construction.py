@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -328,3 +329,21 @@ def test_a_subclass_that_means_no_more_is_taken(tmp_path: Any) -> None:
     x = dk.asarray(a)
     assert np.shares_memory(x.array, a)
     assert (x + a).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("args", "advice"),
+    [
+        ((3, 4), "write Tensor([3, 4]) for these elements, or dk.empty((3, 4)) for a tensor of this shape"),
+        ((1.5, 2.5, 3.5), "write Tensor([1.5, 2.5, 3.5]) for these elements"),
+    ],
+)
+def test_tensor_says_how_several_arguments_are_written(args: tuple[Any, ...], advice: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        dk.Tensor(*args)
+    assert str(caught.value) == f"Tensor takes one positional argument, data, found {len(args)}; {advice}"
+
+
+def test_the_signature_of_tensor_shows_one_positional_argument() -> None:
+    for cls in (dk.Tensor, type("Sub", (dk.Tensor,), {})):
+        assert list(inspect.signature(cls).parameters) == ["data", "dtype", "device", "requires_grad"]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 from dispatchkit.declare.axes import Axes, unit_axes
 from dispatchkit.declare.decorators import manipulation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace, Shape
+from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.shared.axes import Axis, normal_axis
 
 __all__ = [
@@ -91,6 +93,9 @@ def view(xp: Namespace, x: Array, /, shape: Shape) -> Array:
     >>> dk.zeros((2, 3)).view(-1, 2).shape
     (3, 2)
     """
+    cls: Any = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape
+    if isinstance(cls, type) and issubclass(cls, Storage):
+        raise TypeError(f"view: {cls.__name__} is a class, not a shape; write x.as_subclass({cls.__name__})")
     return xp.reshape(x, shape, copy=False)
 
 
