@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.random_state import Drawer, drawer, drawing_by
@@ -12,15 +13,33 @@ from dispatchkit.errors import RandomnessError
 from dispatchkit.func.containers import arrays_of, as_array, described, with_numbers, zipped
 from dispatchkit.ops.shared.axes import normal_axis
 from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import call_meant
 from dispatchkit.transforms import Batched
 from dispatchkit.transforms.batched import ActiveBatch, active, in_batch, in_element, in_front
 from dispatchkit.transforms.tracer import new_level
 
 __all__ = ["vmap"]
 
+F = TypeVar("F", bound=Callable[..., Any])
 Randomness: TypeAlias = Literal["error", "same", "different"]
 
 
+def _with_hints(function: F) -> F:
+    """Return a function that says what a keyword of another library is called here."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def hinting(*args: Any, **kwargs: Any) -> Any:
+        for name in kwargs.keys() - signature.parameters.keys():
+            meant = call_meant(function.__name__, signature, args, {name: None})
+            text = f"{function.__name__}: got an unexpected keyword argument '{name}'"
+            raise TypeError(f"{text}; {meant}" if meant else text)
+        return function(*args, **kwargs)
+
+    return cast("F", hinting)
+
+
+@_with_hints
 def vmap(
     func: Callable[..., Any],
     in_dims: Any = 0,

@@ -95,7 +95,12 @@ class DispatchProtocol:
         return self.types.method
 
     def set_base(
-        self, base: type, arrays: tuple[type, ...], scalars: tuple[type, ...], wrap: Callable[..., Any], advice: str
+        self,
+        base: type,
+        arrays: tuple[type, ...],
+        scalars: tuple[type, ...],
+        wrap: Callable[..., Any],
+        advice: str | Callable[[type], str],
     ) -> None:
         """Name the plain array type of the protocol, which other types meet and fall back to.
 
@@ -104,7 +109,7 @@ class DispatchProtocol:
         base : the class of the plain arrays
         arrays, scalars : raw array types, which reach handlers wrapped, and further types of scalars
         wrap : makes a plain array of a raw array or a scalar; for a Python number it also takes the other arrays
-        advice : what messages advise people who pass something else
+        advice : what messages advise people who pass something else, or a function of its class
         """
         self.types.set_base(base, arrays, scalars, wrap, advice)
         self.operations.refresh()

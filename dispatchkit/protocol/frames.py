@@ -10,6 +10,8 @@ from functools import lru_cache
 from types import CodeType, FrameType, TracebackType
 from typing import Any, cast
 
+from dispatchkit.protocol.handlers import written
+
 __all__ = [
     "caller_frame",
     "frame_outside",
@@ -26,6 +28,10 @@ PACKAGE = __file__.rpartition(f"protocol{os.sep}")[0]
 ENGINE = tuple(f"{PACKAGE}{folder}{os.sep}" for folder in ("protocol", "declare"))
 # Whether tracebacks show the library's frames, too.
 FULL = os.environ.get("DISPATCHKIT_TRACEBACK") == "full"
+# Frames between a function and where recursion went too deep; calls of one rule inside of each other that have no end.
+FAR, SEVERAL = 60, 20
+# Marks an error that says already what the rule that raised it should do.
+NOTED = "__dispatchkit_advised__"
 # Errors that the library never raises on purpose: a traceback of one keeps the library's frames.
 UNINTENDED = (AssertionError, AttributeError, KeyError, NameError)
 # Whether a file is the library's, of those that were asked about.
@@ -43,6 +49,14 @@ def hide_frames(error: BaseException) -> None:
     The function must raise the error again by a bare ``raise``, which does not add its frame. Frames of users, of
     their handlers and bodies, stay.
     """
+    if type(error) is RecursionError:
+        trace, depth = error.__traceback__, 0
+        while trace is not None:
+            trace, depth = trace.tb_next, depth + 1
+        if depth < FAR:
+            return  # near the limit there is no room for calls; a function further out does it
+    if isinstance(error, (RecursionError, NotImplementedError, TypeError)):
+        _advise(error)
     if FULL or (isinstance(error, UNINTENDED) and _is_own(_innermost(error))):
         return
     error.__traceback__ = _outside(error.__traceback__)
@@ -51,6 +65,42 @@ def hide_frames(error: BaseException) -> None:
             earlier.__traceback__ = _outside(earlier.__traceback__)
     if error.__context__ is not None and error.__context__.__traceback__ is None:
         error.__suppress_context__ = True
+
+
+def _advise(error: BaseException) -> None:
+    """Note on what a rule raised how rules decline, and on a recursion which rule calls its own operation."""
+    endless = isinstance(error, RecursionError)
+    if isinstance(error, TypeError) and str(error) != "exceptions must derive from BaseException":
+        return
+    operation: Any = None
+    codes: list[CodeType] = []  # of the rule, and of what it called
+    trace = error.__traceback__
+    while trace is not None:
+        frame = trace.tb_frame
+        if not codes and _is_own(frame):
+            operation = operation or frame.f_locals.get("operation") or frame.f_globals.get("_operation")
+        else:
+            codes.append(frame.f_code)
+        trace = trace.tb_next
+    if not codes or not hasattr(operation, "rules_for_calls") or hasattr(error, NOTED):
+        return
+    if codes.count(codes[0]) < SEVERAL if endless else len(codes) > 1:
+        return
+    code = codes[0]
+    rules = (rule for rule in operation.rules_for_calls() if getattr(written(rule.handler), "__code__", None) is code)
+    rule = next(rules, None)
+    if rule is None and code.co_name != operation.types.method:
+        return
+    who = str(rule or f"{code.co_qualname} at {code.co_filename}:{code.co_firstlineno}")
+    if endless:
+        advice = (
+            f"calls {operation.qualified_name} on its own type again, without end; call it on the fields, or pass the "
+            f"call on with redispatch(func, args, kwargs, without=Type)"
+        )
+    else:
+        advice = 'declines by return NotImplemented, or return decline("reason"); it raises neither'
+    setattr(error, NOTED, True)
+    error.add_note(f"{who} {advice}")
 
 
 def _innermost(error: BaseException) -> FrameType:

@@ -31,9 +31,13 @@ ELSEWHERE = {
     "unbiased": ("correction",),
     "ddof": ("correction",),
     "size": ("shape",),
+    "in_axes": ("in_dims",),
+    "out_axes": ("out_dims",),
 }
 # Parameters that take a tuple of ints.
 TUPLES = frozenset({"shape", "axes", "repetitions"})
+# Parameters that take a list of arrays.
+LISTS = frozenset({"arrays", "tensors"})
 
 
 def _never(cls: type) -> bool:
@@ -272,10 +276,14 @@ def call_meant(name: str, signature: inspect.Signature, args: Sequence[Any], kwa
     for keyword in kwargs:
         if keyword not in named and (near := _keyword_meant(keyword, [one for one in named if one not in kwargs])):
             return f"did you mean '{near}'?"
+    if "out" in kwargs:
+        return f"there is no out; assign the result, as in out[...] = {name}(...)"
     places = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
     several = len(args) - len(places) + 1
     for start, place in enumerate(places):
         spread = args[start : start + several]
+        if place in LISTS and several > 1 and not isinstance(spread[0], (list, tuple)):
+            return f"give the {place} in a list: {name}([x1, x2])"
         if place in TUPLES and several > 1 and all(isinstance(one, int) for one in spread):
             shown = [*places[:start], str(tuple(spread)), *places[start + 1 :]]
             return f"give the {place} as a tuple: {name}({', '.join(shown)})"

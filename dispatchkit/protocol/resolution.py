@@ -247,6 +247,8 @@ def _refusal(operation: Overridable, parameter: str, cls: type, member: bool) ->
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
         operation.check_call(args, kwargs)
-        raise ForeignArgumentError(operation.qualified_name, parameter, found, operation.types.advice, member=member)
+        raise ForeignArgumentError(
+            operation.qualified_name, parameter, found, operation.types.advice_for(cls), member=member
+        )
 
     return refuse

@@ -28,6 +28,7 @@ from dispatchkit.graph.storage import (
     vertex_of,
 )
 from dispatchkit.graph.sweep import sweep
+from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.wording import class_name
 
@@ -114,10 +115,10 @@ class GradientMethods(Storage):
     @property
     def grad(self) -> Tensor | None:
         """The gradient that backward passes have accumulated, None before the first."""
-        node = self._node
-        if node is None:
-            return getattr(self, "_grad", None)
-        found: Tensor | None = None if node.extras is None else node.extras.grad
+        found: Tensor | None = gradient_of(self)
+        if found is None and self._node is not None and not self._node.is_leaf and not self.retains_grad:
+            text = "grad is None: a tensor that is no leaf keeps no gradient; call retain_grad() before backward()"
+            warn_at(caller_frame(), text, UserWarning)
         return found
 
     @grad.setter
@@ -276,6 +277,14 @@ class GradientMethods(Storage):
         return version_of(self)
 
 
+def gradient_of(tensor: Storage) -> Any:
+    """Return the gradient that a tensor has, None where it has none."""
+    node = tensor._node
+    if node is None:
+        return getattr(tensor, "_grad", None)
+    return None if node.extras is None else node.extras.grad
+
+
 def keep_gradient(tensor: Any, value: Any) -> None:
     """Make a tensor of the same shape, or None, the gradient of a tensor."""
     node = tensor._node
@@ -351,7 +360,8 @@ def _vertex(tensor: Any, what: str) -> Vertex:
     vertex = vertex_of(tensor)
     if vertex is None:
         raise AutogradError(
-            f"{what} does not require grad and has no grad_fn: nothing it depends on requires a gradient"
+            f"{what} does not require grad and has no grad_fn: nothing it depends on requires a gradient; to "
+            f"differentiate a gradient, compute it with create_graph=True"
         )
     return vertex
 

@@ -74,7 +74,7 @@ def _numpy_options(values: Any) -> AbstractContextManager[Any]:
     )
 
 
-def format_tensor(name: str, array: Any, notes: list[str]) -> str:
+def format_tensor(name: str, array: Any, notes: list[str], spec: str = "") -> str:
     """Return ``name(elements, notes)``, long arrays summarised.
 
     Parameters
@@ -82,14 +82,22 @@ def format_tensor(name: str, array: Any, notes: list[str]) -> str:
     name : such as ``"tensor"``
     array : the raw array
     notes : what is printed after the elements
+    spec : format of each element, as `format` takes it
+
+    Raises
+    ------
+    ValueError : if the elements cannot be formatted by `spec`
     """
     try:
         values = as_numpy("printing", without_graph(array))
     except TypeError:
         body = f"shape={tuple(array.shape)}, on {device_of(array)}"
     else:
+        formatter: Any = {"all": lambda element: format(element.item(), spec)} if spec else None
+        if spec:
+            format(values.dtype.type(0).item(), spec)  # which a tensor without elements would not try
         with _numpy_options(values):
-            body = np.array2string(values, separator=", ", prefix=f"{name}(")
+            body = np.array2string(values, separator=", ", prefix=f"{name}(", formatter=formatter)
         if values.size == 0 and values.shape != (0,):
             notes = [f"size={values.shape}", *notes]
     dtype = dtype_name(array.dtype)

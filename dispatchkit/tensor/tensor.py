@@ -21,14 +21,22 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.resolution import answer_by_rules
 from dispatchkit.tensor.construction import check_subclass, refuse_arguments
 from dispatchkit.tensor.conversion import ConversionMethods
-from dispatchkit.tensor.gradients import GradientMethods
+from dispatchkit.tensor.gradients import GradientMethods, gradient_of
 from dispatchkit.tensor.inplace import with_inplace
 from dispatchkit.tensor.methods import TensorMethods
 from dispatchkit.tensor.printing import format_tensor, html_of
 from dispatchkit.tensor.weak import weak_dtype
+from dispatchkit.wording import class_name
 
 if TYPE_CHECKING:
     from typing import Never, Self
+
+# How arrays of other libraries are taken in.
+ADVICE = {
+    "torch": "convert it with dispatchkit.interop.torch.from_torch, which keeps its graph, and bring the others to it "
+    "with x.to(like=y)",
+    "jax": "import dispatchkit.interop.jax, with which it mixes, or convert it with dispatchkit.asarray",
+}
 
 __all__ = ["Tensor", "attributes_of", "twin"]
 
@@ -197,19 +205,26 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
+        return self._text()
+
+    def _text(self, spec: str = "") -> str:
+        """Return the tensor as it prints, with a format for each element."""
         name = "tensor" if type(self) is Tensor else type(self).__name__
         notes = []
         if self._node is not None:
             notes = ["requires_grad=True"] if self._node.is_leaf else [f"grad_fn={self._node!r}"]
         if is_lazy(self.array):
             return f"{name}({', '.join([repr(self.array), *notes])})"
-        return format_tensor(name, self.array, notes)
+        return format_tensor(name, self.array, notes, spec)
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>" if is_lazy(self.array) else html_of(repr(self), self.array)
 
     def __format__(self, spec: str) -> str:
-        return format(self.detach().item(), spec) if spec and self.ndim == 0 else str(self)
+        """Return the tensor with a format for each element; one without axes as its number."""
+        if not spec or (self.ndim and self.is_tracer):
+            return str(self)
+        return format(self.detach().item(), spec) if self.ndim == 0 else self._text(spec)
 
     def __copy__(self) -> Self:
         made = twin(self, vertex_of(self))
@@ -221,8 +236,8 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
         memo[id(self)] = made
         if self._node is not None:
             made._node = make_leaf(made.array)
-        if self.grad is not None:
-            made.grad = copy.deepcopy(self.grad, memo)
+        if (gradient := gradient_of(self)) is not None:
+            made.grad = copy.deepcopy(gradient, memo)
         _restore(made, copy.deepcopy(attributes_of(self), memo))
         return made  # type: ignore[no-any-return]
 
@@ -286,8 +301,14 @@ Tensor.__init__.__signature__ = _shown.replace(  # type: ignore[attr-defined]
     parameters=[p for p in _shown.parameters.values() if p.name != "more"]
 )
 Tensor.__tensor_function__.__func__.__generated__ = True  # type: ignore[attr-defined]  # the default, not an override
-tensor_protocol.set_base(
-    Tensor, (np.ndarray, np.generic), (np.generic,), _as_base, "convert it with dispatchkit.asarray"
-)
+
+
+def _advice(cls: type) -> str:
+    """Return how to convert an instance of a class that is no array."""
+    library = class_name(cls).partition(".")[0]
+    return ADVICE.get(library, "convert it with dispatchkit.asarray")
+
+
+tensor_protocol.set_base(Tensor, (np.ndarray, np.generic), (np.generic,), _as_base, _advice)
 tensor_protocol.surface.install(Tensor)
 enter("Tensor", Tensor)

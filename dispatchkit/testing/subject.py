@@ -119,6 +119,10 @@ class Subject:
 
     def samples(self) -> list[Any]:
         """Return the samples, made anew."""
+        if isinstance(self._samples, self.cls):
+            raise TypeError(
+                f"check_type: samples is one instance of {self.name}; write a list, [{self.cls.__name__}(...)]"
+            )
         found = list(self._samples() if callable(self._samples) else map(anew, self._samples))
         if not found:
             raise ValueError(f"check_type: there are no samples of {self.name}; give one instance at least")

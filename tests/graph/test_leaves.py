@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -76,8 +77,12 @@ def test_only_leaves_keep_their_gradients() -> None:
     x = leaf(1.0)
     y = x * 2
     (y * 3).sum().backward()
-    assert y.grad is None
+    message = r"^grad is None: a tensor that is no leaf keeps no gradient; call retain_grad\(\) before backward\(\)$"
+    with pytest.warns(UserWarning, match=message) as caught:
+        assert y.grad is None
+    assert caught[0].filename == __file__
     assert x.grad is not None
+    copy.deepcopy(y)  # reads no gradient in the program's name
 
 
 @pytest.mark.parametrize("dtype", ["int64", "bool", "uint8"])

@@ -13,6 +13,7 @@ from dispatchkit.errors import CompileError
 from dispatchkit.graph.storage import Storage
 from dispatchkit.nn import Module
 from dispatchkit.optim import Optimizer
+from dispatchkit.tensor.gradients import gradient_of
 from dispatchkit.tree import leaves_with_paths
 
 __all__ = ["State"]
@@ -167,7 +168,7 @@ class State:
     def restored(self) -> Iterator[None]:
         """Have everything as it was after a `with` block: arrays, gradients, attributes and what optimisers keep."""
         held = [(holder, dict(holder)) for holder in self._changing]
-        tensors = [(one, one.array, one._node, one.grad) for one in self.tensors]
+        tensors = [(one, one.array, one._node, gradient_of(one)) for one in self.tensors]
         try:
             yield
         finally:

@@ -8,15 +8,17 @@ from typing import Any, TypeAlias
 
 from typing_extensions import override
 
+from dispatchkit.errors import AnswerError
 from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.fallbacks.base import RUNNING, FallbackStrategy, Followed, Follower, replaced
-from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.handlers import function_name, location_of, type_name
 from dispatchkit.protocol.outcome import Colours, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 from dispatchkit.protocol.specificity import rule_steps
 from dispatchkit.protocol.types.conversions import Conversion
+from dispatchkit.wording import with_article
 
 __all__ = ["LOSSY", "Convert"]
 
@@ -99,9 +101,17 @@ def _answers(operation: Overridable, key: Key, target: type, before: Key) -> boo
 
 
 def _converting(operation: Overridable, key: Key, paths: Paths) -> Callable[..., Any]:
+    types = operation.types
+
     def converted(name: str, value: Any) -> Any:
         for edge in paths.get(type(value), ()):
             value = edge.function(value)
+            raw = edge.target is types.base and types.wrapped_always(type(value))
+            if not (raw or isinstance(value, edge.target)):
+                giver = f"the conversion {function_name(edge.function)} at {location_of(edge.function)}"
+                result, wanted = (with_article(type_name(cls)) for cls in (type(value), edge.target))
+                problem = f"returned {result}, not {wanted}"
+                raise AnswerError(operation.qualified_name, giver, problem)
         return value
 
     def convert_fallback(*args: Any, **kwargs: Any) -> Any:

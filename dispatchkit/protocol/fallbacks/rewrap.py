@@ -13,6 +13,7 @@ from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.outcome import Colours, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
+from dispatchkit.protocol.types.array_types import undeclared_fields
 from dispatchkit.tree import with_attributes
 
 __all__ = ["Rewrap", "wrapped_field"]
@@ -37,6 +38,8 @@ class Rewrap(FallbackStrategy):
     def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:
         types = operation.types
         names = types.field_names(cls)
+        if not names and types.declared(cls, "fields") is None:
+            raise undeclared_fields(cls)
         if not names:
             return "cannot be rewrapped: it has no fields"
 

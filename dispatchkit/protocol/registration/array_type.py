@@ -23,7 +23,7 @@ from dispatchkit.protocol.resolution import answer_by_rules
 from dispatchkit.protocol.types.declaration import Declaration
 from dispatchkit.protocol.types.records import ATTRIBUTE
 
-__all__ = ["array_type", "register_type"]
+__all__ = ["array_type", "check_operators", "register_type"]
 
 T = TypeVar("T", bound=type)
 
@@ -53,7 +53,7 @@ def _decorate(protocol: Registering, cls: type, declaration: Declaration) -> Non
     """
     types = protocol.types
     declaration = checked_declaration(types, cls, declaration, "array_type")
-    _check_operators("array_type", protocol, cls)
+    check_operators("array_type", protocol, cls)
     before = set(cls.__dict__)
     if types.own_method(cls) is None:
         try:
@@ -87,7 +87,7 @@ def register_type(protocol: Registering, cls: type, declaration: Declaration) ->
         raise RegistrationError(f"register_type takes a class, not {cls!r}")
     if cls in (types.base, type(None)) or types.is_raw(cls):
         raise RegistrationError(f"register_type: {cls.__name__} mixes with arrays as it is")
-    _check_operators("register_type", protocol, cls, foreign=True)
+    check_operators("register_type", protocol, cls, foreign=True)
     declaration = checked_declaration(types, cls, declaration, "register_type")
     protocol.journal.record(types.records.declare(cls, declaration))
     take_in(protocol, cls)
@@ -121,7 +121,7 @@ def _compare_elementwise(protocol: Registering, cls: type) -> None:
         setattr(cls, name, value)
 
 
-def _check_operators(use: str, protocol: Registering, cls: type, *, foreign: bool = False) -> None:
+def check_operators(use: str, protocol: Registering, cls: type, *, foreign: bool = False) -> None:
     """Raise if Python would use operators of a class written in C, such as `float`, in place of the protocol's.
 
     Parameters

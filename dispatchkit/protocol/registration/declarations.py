@@ -14,6 +14,7 @@ from typing import Any
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.fallbacks import STRATEGIES, Fallback, fallback
 from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.registration.mismatches import not_at_once
 from dispatchkit.protocol.types.array_types import DENSE, ArrayTypes
 from dispatchkit.protocol.types.declaration import Declaration
 from dispatchkit.protocol.types.fields import FieldRule, rule_of
@@ -102,6 +103,9 @@ def _checked_fields(cls: type, found: Any, by: str) -> tuple[str, ...]:
 
 def _check_dense(types: ArrayTypes, cls: type, declaration: Declaration, by: str) -> None:
     found, name = declaration.dense, type_name(cls)
+    made = getattr(cls, found or DENSE, None) if found is None or isinstance(found, str) else found
+    if callable(made) and (fault := not_at_once(made)):
+        raise RegistrationError(f"{by}: {getattr(made, '__qualname__', name)} {fault}")
     if callable(found):
         return
     if found is not None and not isinstance(found, str):

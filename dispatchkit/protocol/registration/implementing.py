@@ -13,6 +13,7 @@ from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Form, Parameters, signature_of
 from dispatchkit.protocol.registration.annotations import annotated_signatures, classes_of, resolved_hints
+from dispatchkit.protocol.registration.array_type import check_operators
 from dispatchkit.protocol.registration.mismatches import (
     departures,
     is_structural,
@@ -20,9 +21,11 @@ from dispatchkit.protocol.registration.mismatches import (
     never_found,
     no_arrays,
     no_own_type,
+    not_at_once,
     stands_for_nothing,
     wrong_count,
 )
+from dispatchkit.protocol.registration.targets import Registering
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.conversions import Conversion
 
@@ -32,12 +35,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def implements(
-    protocol: Dispatcher, target: Overridable | Kind, types: tuple[type, ...], declines: bool | None
+    protocol: Registering, target: Overridable | Kind, types: tuple[type, ...], declines: bool | None
 ) -> Callable[[F], F]:
     """Return the decorator of `DispatchProtocol.implements`."""
 
     def register(handler: F) -> F:
         rules = _make_rules(protocol.types, target, handler, types)
+        for cls in {cls for rule in rules for cls in protocol.types.named_own(rule.types)}:
+            if not protocol.types.participates(cls):
+                check_operators("implements", protocol, cls, foreign=True)
         for rule in rules:
             rule.declines, rule.registration = declines, rules[0].registration
         for rule in rules:
@@ -60,6 +66,8 @@ def _make_rules(
     known: ArrayTypes, target: Overridable | Kind, handler: Callable[..., Any], types: tuple[type, ...]
 ) -> list[Rule]:
     takes, name = signature_of(handler, "implements"), function_name(handler)
+    if fault := not_at_once(handler, target.source if isinstance(target, Overridable) else None):
+        raise RegistrationError(f"implements: {name} {fault}")
     if isinstance(target, Kind):
         parameters = list(takes.parameters.values())
         if _lacks_operation(known, handler, parameters):
@@ -151,6 +159,8 @@ def converts(protocol: Dispatcher, cost: float, lossy: bool) -> Callable[[F], F]
 
     def register(function: F) -> F:
         source, target = _conversion_types(function)
+        if fault := not_at_once(function):
+            raise RegistrationError(f"converts: {function_name(function)} {fault}")
         protocol.journal.record(protocol.conversions.add(Conversion(source, target, function, cost, lossy)))
         return function
 

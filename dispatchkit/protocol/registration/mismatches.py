@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 import inspect
 from abc import ABC, ABCMeta
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.handlers import type_name, written
 from dispatchkit.protocol.parameters import ELSEWHERE, Parameters
 
 __all__ = [
@@ -18,10 +18,19 @@ __all__ = [
     "never_found",
     "no_arrays",
     "no_own_type",
+    "not_at_once",
     "stands_for_nothing",
     "wrong_count",
 ]
 
+# Names that handlers of kinds give their first parameter.
+OPERATION = ("op", "operation", "func", "function")
+# What is called without computing anything yet.
+LATER: dict[str, Callable[[Any], bool]] = {
+    "generator": inspect.isgeneratorfunction,
+    "coroutine": inspect.iscoroutinefunction,
+    "asynchronous generator": inspect.isasyncgenfunction,
+}
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -57,6 +66,14 @@ def no_own_type(handler: str, found: Sequence[str]) -> str:
         f"{handler} names no type of its own (found: {', '.join(found) or 'nothing'}); annotate the array parameters, "
         f"as in def handler(x: MyType), or pass the type: implements(operation, MyType)"
     )
+
+
+def not_at_once(function: Callable[..., Any], original: Any = None) -> str:
+    """Say why a function computes nothing when it is called, where the original does so; "" where it does, too."""
+    for result, is_one in LATER.items():
+        if is_one(written(function)) and not is_one(original):
+            return f"would answer with a {result}, since it is a {result} function; return the result instead"
+    return ""
 
 
 def stands_for_nothing(cls: type) -> bool:
@@ -118,6 +135,9 @@ def _remarks(takes: inspect.Signature, theirs: Sequence[inspect.Parameter]) -> l
         p.name for p in takes.parameters.values() if p.default is not p.empty and p.name not in {t.name for t in theirs}
     ]
     remarks: list[str] = []
+    first = next(iter(takes.parameters.values()), None)
+    if first is not None and first.name in OPERATION and first.name not in {their.name for their in theirs}:
+        remarks.append(f"'{first.name}' receives the first argument; only handlers of kinds receive the operation")
     for their in theirs:
         elsewhere = [one for one in spare if their.name in ELSEWHERE.get(one, ())]
         if their.default is their.empty and not elsewhere:

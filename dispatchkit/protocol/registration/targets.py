@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from types import FunctionType
 from typing import Any, Protocol
@@ -51,6 +52,11 @@ def _mistake(protocol: Registering, given: Any) -> str:
     if isinstance(given, str):
         namesake = _namesake(protocol, given)
         return f"{given!r} is a name; give the function itself" + (f", {public_path(namesake)}" if namesake else "")
+    cls = given if isinstance(given, type) else type(given)
+    if callable(getattr(cls, "forward", None)) and not protocol.types.participates(cls):
+        called = _function_of(protocol, cls)
+        advice = f"give the function that it calls, {called}" if called else "give the functions that its forward calls"
+        return f"{type_name(cls)} is a module, not a function; {advice}"
     if isinstance(given, type):
         return f"{type_name(given)} is a type; the operation goes first: implements(operation, {type_name(given)})"
     if not callable(given):
@@ -68,6 +74,20 @@ def _mistake(protocol: Registering, given: Any) -> str:
     library = module.partition(".")[0]
     shown = name if library in ("", "builtins", "__main__") else f"{library}.{name}"
     return f"{shown} is not overridable; use {public_path(namesake)}"
+
+
+def _function_of(protocol: Registering, module: type) -> str:
+    """Return the path of the function that a module class is named after: ``linear`` of `Linear`; "" for none."""
+    protocol.journal.load_all()
+    # Functions of the same name as one for modules come first, to be replaced.
+    known = sorted(protocol.operations.values(), key=lambda one: one.namespace.endswith("functional"))
+    named = {one.name.replace("_", ""): one for one in known}
+    for cls in module.__mro__:
+        name = cls.__name__.lower()
+        for spelling in (name, re.sub(r"[123]d$", "", name)):
+            if spelling in named:
+                return public_path(named[spelling])
+    return ""
 
 
 def _is_being_defined(function: FunctionType) -> bool:

@@ -14,7 +14,7 @@ from dispatchkit.protocol.types.fields import DROPPED, FieldRule, rule_of
 from dispatchkit.protocol.types.records import Records
 from dispatchkit.tree import Item, container_items, map_leaves, sequence_items, with_attributes
 
-__all__ = ["DENSE", "RESULTS", "ArrayTypes"]
+__all__ = ["DENSE", "RESULTS", "ArrayTypes", "undeclared_fields"]
 
 DENSE = "to_dense"  # the method that makes a plain array, where a type names no other
 # Of the base type's family: the class of what is computed with a type by default, None for the type itself.
@@ -47,7 +47,7 @@ class ArrayTypes:
         self.records = Records()
         self.base: type | None = None
         self.wrap: Callable[..., Any] = _same
-        self.advice = ""
+        self.advice: str | Callable[[type], str] = ""
         self._arrays: tuple[type, ...] = ()
         self._raw: tuple[type, ...] = (int, float, complex)
 
@@ -57,7 +57,7 @@ class ArrayTypes:
         arrays: tuple[type, ...],
         scalars: tuple[type, ...],
         wrap: Callable[..., Any],
-        advice: str,
+        advice: str | Callable[[type], str],
     ) -> None:
         """Name the plain array type: the last that is asked, and the default of its subclasses.
 
@@ -68,7 +68,7 @@ class ArrayTypes:
         scalars : further scalar types that mix with arrays
         wrap : makes an instance of the base type of a raw array or scalar; of a Python number with the arrays that it
             is promoted with as a second argument
-        advice : what messages advise people who pass something else
+        advice : what messages advise people who pass something else, or a function of its class
         """
         self.base, self.wrap, self.advice = base, wrap, advice
         self._arrays = arrays
@@ -154,12 +154,11 @@ class ArrayTypes:
         dataclass_fields = getattr(cls, "__dataclass_fields__", None)
         if dataclass_fields is not None:
             return tuple(dataclass_fields)
+        if _has_no_constructor(cls):
+            return ()
         code = getattr(getattr(cls, "__init__"), "__code__", None)  # noqa: B009  # of the class, not of an instance
         if code is None:
-            raise RegistrationError(
-                f"{cls.__qualname__} has neither dataclass fields nor a constructor to read them from; "
-                f"declare them: array_type(fields=('value', ...))"
-            )
+            raise undeclared_fields(cls)
         count = code.co_argcount + code.co_kwonlyargcount
         return tuple(code.co_varnames[1:count])
 
@@ -172,6 +171,9 @@ class ArrayTypes:
         """
         cls = type(value)
         names = self.field_names(cls)
+        bare = not self.declared(cls, "fields") and _has_no_constructor(cls)
+        if bare and not names and getattr(value, "__dict__", None):
+            raise undeclared_fields(cls)
         found = tuple(name for name in names if hasattr(value, name))
         if len(found) < len(names) and self.declared(cls, "fields") is not None:
             missing = next(name for name in names if name not in found)
@@ -272,6 +274,10 @@ class ArrayTypes:
         """Return whether values of a type mix with arrays without taking part: scalars and raw arrays."""
         return issubclass(cls, self._raw) and not self.participates(cls)
 
+    def advice_for(self, cls: type) -> str:
+        """Return what messages advise people who pass an instance of a class that is no array."""
+        return self.advice(cls) if callable(self.advice) else self.advice
+
     def accepts(self, cls: type) -> bool:
         """Return whether an array argument may be of this type."""
         return self.is_raw(cls) or self.participates(cls)
@@ -332,3 +338,15 @@ class ArrayTypes:
 
 def _same(value: Any, others: Any = ()) -> Any:
     return value
+
+
+def _has_no_constructor(cls: Any) -> bool:
+    return cls.__init__ is object.__init__ and cls.__new__ is object.__new__
+
+
+def undeclared_fields(cls: type) -> RegistrationError:
+    """Return the error of a class whose fields are not known."""
+    return RegistrationError(
+        f"{cls.__qualname__} has neither dataclass fields nor a constructor to read them from; "
+        f"declare them: array_type(fields=('value', ...))"
+    )

@@ -164,6 +164,10 @@ class QuantityTensor(Wrapper):
     def __repr__(self) -> str:
         return f"QuantityTensor({self.data!r}, {str(self.unit)!r})"
 
+    def __format__(self, spec: str) -> str:
+        """Return the number, or the elements, in a format, and the unit."""
+        return f"{format(self.data, spec)} {self.unit}".rstrip() if spec else str(self)
+
 
 def _is_unit(value: Any) -> bool:
     if isinstance(value, str):
