@@ -16,6 +16,7 @@ from dispatchkit.errors import AnswerError, DensifyError, DensifyWarning
 from dispatchkit.protocol.frames import caller_frame, line_of, operation_frames, warn_at
 from dispatchkit.protocol.handlers import location_of
 from dispatchkit.protocol.observers import note_dense
+from dispatchkit.protocol.reminders import Reminding
 from dispatchkit.wording import format_bytes
 
 __all__ = [
@@ -154,7 +155,7 @@ def densify(on: Policy | None = None, limit: str | int | None = None) -> Abstrac
     Returns
     -------
     context manager
-        To use in a `with` statement.
+        To use in a `with` statement, without which it has no effect, and a `RuntimeWarning` says so.
 
     Raises
     ------
@@ -181,7 +182,7 @@ def densify(on: Policy | None = None, limit: str | int | None = None) -> Abstrac
     """
     if on not in (None, "allow", "warn", "error"):
         raise ValueError(f"densify: on must be 'allow', 'warn' or 'error', not {on!r}")
-    return _bounded(on, None if limit is None else _parse_size(limit))
+    return Reminding("densify", _bounded(on, None if limit is None else _parse_size(limit)))
 
 
 def without_warnings() -> AbstractContextManager[None]:

@@ -14,6 +14,7 @@ from dispatchkit.graph.node import Node
 from dispatchkit.graph.node_wrapper import NodeWrapper, is_wrapped_by
 from dispatchkit.graph.storage import Vertex
 from dispatchkit.protocol.observers import CallEvent, Observer, active_observer, observe, observers, set_observers
+from dispatchkit.protocol.reminders import remind
 from dispatchkit.report.coverage.advice import Advice
 from dispatchkit.report.operations import Named
 from dispatchkit.report.record.advice import recorded_advice
@@ -41,6 +42,8 @@ class Trace(Observer):
 
     is_silent = True
 
+    _awaited = False  # whether a `with` statement has to enter it
+
     def __init__(self, max_calls: int = MAX_CALLS) -> None:
         if max_calls < 1:
             raise ValueError(f"record_calls: max_calls must be at least 1, found {max_calls}")
@@ -54,6 +57,10 @@ class Trace(Observer):
         self.dropped = 0
         self._origin = self._left = 0
         self._blocks = 0
+
+    def __del__(self) -> None:
+        if self._awaited and not self._origin:
+            remind("record_calls")
 
     def __enter__(self) -> Trace:
         if self in observers():
@@ -244,4 +251,6 @@ def record_calls(*, max_calls: int = MAX_CALLS) -> Trace:
     >>> [(call.name, call.types, call.how) for call in t.calls]
     [('ones', (), 'plain'), ('exp', ('Tensor',), 'plain'), ('sum', ('Tensor',), 'plain')]
     """
-    return Trace(max_calls)
+    record = Trace(max_calls)
+    record._awaited = True
+    return record
