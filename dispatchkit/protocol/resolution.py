@@ -229,12 +229,14 @@ def _foreign(operation: Overridable, key: Key) -> Step | None:
         optional = parameters.signature.parameters[p.name].default is None
         for cls in flatten((entry,)):
             if not types.accepts(cls) and not (optional and cls is type(None)):
-                refusal = _refusal(operation, p.name, cls, isinstance(entry, tuple))
+                one_by_one = p.form is Form.STAR and cls in (list, tuple)
+                advice = f"give them one by one: {operation.name}(x1, x2)" if one_by_one else types.advice_for(cls)
+                refusal = _refusal(operation, p.name, cls, isinstance(entry, tuple), advice)
                 return Step(FOREIGN, cls, refusal, f"{cls.__name__} is no array")
     return None
 
 
-def _refusal(operation: Overridable, parameter: str, cls: type, member: bool) -> Callable[..., Any]:
+def _refusal(operation: Overridable, parameter: str, cls: type, member: bool, advice: str) -> Callable[..., Any]:
     """Return an answer that raises for an argument that is no array.
 
     Parameters
@@ -242,13 +244,12 @@ def _refusal(operation: Overridable, parameter: str, cls: type, member: bool) ->
     operation, parameter : the operation that was called, and the name of the argument
     cls : its type
     member : whether it is one of several in a sequence
+    advice : what the message says to write instead
     """
     found = class_name(cls)
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
         operation.check_call(args, kwargs)
-        raise ForeignArgumentError(
-            operation.qualified_name, parameter, found, operation.types.advice_for(cls), member=member
-        )
+        raise ForeignArgumentError(operation.qualified_name, parameter, found, advice, member=member)
 
     return refuse

@@ -48,6 +48,16 @@ def test_arrays_given_one_by_one_are_to_be_a_list(name: str) -> None:
     assert str(caught.value).startswith(f"{text}its signature is {name}(arrays: ")
 
 
+@pytest.mark.parametrize("name", ["meshgrid", "broadcast_arrays"])
+def test_arrays_given_as_a_list_are_to_be_given_one_by_one(name: str) -> None:
+    function: Any = getattr(dk, name)
+    for given, found in (([dk.ones(2)], "list"), ((dk.ones(2),), "tuple")):
+        with pytest.raises(dk.ForeignArgumentError) as caught:
+            function(given)
+        text = f"dispatchkit.{name}: argument 'arrays' holds a {found}, not an array; give them one by one"
+        assert str(caught.value) == f"{text}: {name}(x1, x2)"
+
+
 def test_a_result_is_assigned_rather_than_given_by_out() -> None:
     total: Any = dk.sum
     with pytest.raises(TypeError) as caught:
@@ -113,6 +123,10 @@ def test_one_sample_says_to_write_a_list() -> None:
     with pytest.raises(TypeError) as caught:
         check(Sampled, Sampled())
     assert str(caught.value) == f"check_type: samples is one instance of {name}; write a list, [Sampled(...)]"
+    coverage: Any = dk.coverage
+    with pytest.raises(TypeError) as caught:
+        coverage(Sampled, samples=Sampled())
+    assert str(caught.value) == f"coverage: samples is one instance of {name}; write a list, [Sampled(...)]"
 
 
 @dk.array_type(fallback=dk.fallback.dense)

@@ -355,6 +355,10 @@ def coverage(
         with without_collection():
             reports = list(map(_dry, surveys))
     else:
+        for survey in surveys:
+            if isinstance(samples, survey.cls):
+                advice = f"write a list, [{survey.cls.__name__}(...)]"
+                raise TypeError(f"coverage: samples is one instance of {type_name(survey.cls)}; {advice}")
         given = [samples] if is_strategy(samples) else list(samples)
         reports = _measured(protocol, surveys, given, list(companions), progress)
     return CoverageSet(tuple(reports)) if isinstance(cls, (list, tuple)) else reports[0]
