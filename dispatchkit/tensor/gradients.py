@@ -253,7 +253,7 @@ class GradientMethods(Storage):
         """
         if self._node is not None and self._memory is not None and self._memory.root is not self:
             raise AutogradError("detach_: a view cannot be taken out of the graph in place; use detach()")
-        self._grad, self._node = self.grad, None
+        self._grad, self._node = gradient_of(self), None
         return self
 
     @property
