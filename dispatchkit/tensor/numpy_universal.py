@@ -66,7 +66,7 @@ def float_power(x1: Any, x2: Any) -> Any:
 def fmod(x1: Any, x2: Any) -> Any:
     x1, x2 = as_array(x1), as_array(x2)
     rest = xp.remainder(xp.abs(x1), xp.abs(x2))
-    return xp.where(x1 < 0, -rest, rest)
+    return xp.where(xp.sign(x1) < 0, -rest, rest)
 
 
 def heaviside(x1: Any, x2: Any) -> Any:

@@ -300,6 +300,117 @@ def test_changes_in_place() -> None:
     agree(x, "m", [1000.0, 1002.0])
 
 
+def put_item(x: Any, value: Any) -> Any:
+    x[0] = value
+    return x
+
+
+def put_masked(x: Any, value: Any) -> Any:
+    x[np.array([True, False])] = value
+    return x
+
+
+ASSIGNMENTS: dict[str, Callable[[Any, Any], Any]] = {
+    "item": put_item,
+    "mask": put_masked,
+    "index_put": lambda x, value: dk.index_put(x, 0, value),
+    "out": lambda x, value: np.multiply(value[None], np.ones(2, int), out=x),
+}
+WHOLE = ["int8", "uint8", "int16", "int32", "int64", "uint64"]
+
+
+@pytest.mark.parametrize("assign", ASSIGNMENTS.values(), ids=ASSIGNMENTS)
+@pytest.mark.parametrize("dtype", WHOLE)
+@pytest.mark.parametrize("value", [1500, 1500.0, 10**9, 2.0**80, math.nan], ids=str)
+def test_whole_numbers_do_not_hold_what_is_no_whole_number_in_their_unit(assign: Any, dtype: str, value: Any) -> None:
+    x = QuantityTensor(np.array([1, 2], dtype), "km" if value in (1500, 1500.0) else "nm")
+    before = str(x)
+    with pytest.raises(UnitError) as caught:
+        assign(x, QuantityTensor(np.asarray(value) * np.float64(10**9 if value == 10**9 else 1), "m"))
+    unit = x.unit
+    name = "index_put" if assign is ASSIGNMENTS["index_put"] else "setitem"
+    assert str(caught.value) == (
+        f"{name}: an array of {dtype} in '{unit}' cannot hold the value in 'm' exactly; make it one of floating-point "
+        f"numbers first, x = x.astype('float64'), or round the value, dk.round(value.to('{unit}'))"
+    )
+    assert str(x) == before
+
+
+@pytest.mark.parametrize("assign", ASSIGNMENTS.values(), ids=ASSIGNMENTS)
+@pytest.mark.parametrize("dtype", WHOLE)
+@pytest.mark.parametrize("value", [3000, 3000.0])
+def test_whole_numbers_hold_what_is_a_whole_number_in_their_unit(assign: Any, dtype: str, value: Any) -> None:
+    found = assign(QuantityTensor(np.array([1, 2], dtype), "km"), QuantityTensor(value, "m"))
+    assert found.magnitude[0].item() == 3
+    assert found.dtype == np.dtype(dtype)
+
+
+def test_large_whole_numbers_are_assigned_exactly() -> None:
+    x = QuantityTensor(np.zeros(2, np.int64), "mm")
+    x[0] = QuantityTensor(2**53 + 1, "m")
+    x[1] = QuantityTensor((2**53 + 1) * 1000, "um")
+    assert x.magnitude.tolist() == [(2**53 + 1) * 1000, 2**53 + 1]
+    with pytest.raises(UnitError, match="cannot hold"):
+        x[0] = QuantityTensor(2**60, "m")
+
+
+def test_whole_degrees_are_assigned_across_scales() -> None:
+    x = QuantityTensor([1, 2], "degC")
+    x[0] = QuantityTensor(68, "degF")
+    assert x.magnitude.tolist() == [20, 2]
+    with pytest.raises(UnitError, match="cannot hold the value in 'degF' exactly"):
+        x[1] = QuantityTensor(69, "degF")
+
+
+def test_what_a_mask_hides_need_not_fit_when_it_is_assigned() -> None:
+    x = QuantityTensor(dk.types.MaskedTensor(dk.asarray([1, 2]), np.array([True, True])), "km")
+    x[...] = QuantityTensor(dk.types.MaskedTensor(dk.asarray([1500, 3000]), np.array([False, True])), "m")
+    assert x[1].magnitude.data.item() == 3
+
+
+WAYS_TO_DIVIDE: dict[str, Callable[[Any, Any], Any]] = {
+    "operators": lambda x, y: (x // y, x % y),
+    "divmod": divmod,
+    "NumPy": lambda x, y: (np.floor_divide(x, y), np.remainder(x, y)),
+    "fmod": lambda x, y: (x // y, dk.copysign(np.fmod(dk.abs(x), y), x)),
+}
+
+
+@pytest.mark.parametrize("divide", WAYS_TO_DIVIDE.values(), ids=WAYS_TO_DIVIDE)
+@pytest.mark.parametrize(
+    ("one", "other", "times", "rest"),
+    [
+        *(((1, "km"), (4, "m"), 250, 0), ((6, "km"), (3, "m"), 2000, 0), ((7, "km"), (4000, "m"), 1, 3)),
+        *(((254, "cm"), (1, "inch"), 100, 0), ((7, "m"), (2, "km"), 0, 7), ((36, "km/h"), (5, "m/s"), 2, 0)),
+        *(((-7, "h"), (7, "min"), -60, 0), ((1, "N"), (1, "g*cm/s**2"), 100000, 0)),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+def test_quotients_and_rests_are_exact_whatever_units_they_are_in(
+    divide: Any, one: Any, other: Any, times: float, rest: float, dtype: str
+) -> None:
+    x, y = (QuantityTensor(np.array([n], dtype), unit) for n, unit in (one, other))
+    quotient, remainder = divide(x, y)
+    assert quotient.tolist() == [times]
+    agree(remainder, one[1], [rest])
+
+
+@pytest.mark.parametrize(("coarse", "fine", "ratio"), [("m", "cm", 100), ("km", "m", 1000), ("h", "s", 3600)])
+def test_equality_is_that_of_the_decimal_fractions_in_either_order(coarse: str, fine: str, ratio: int) -> None:
+    numbers = np.arange(1.0, 2000.0)
+    one, other = QuantityTensor(numbers / ratio, coarse), QuantityTensor(numbers, fine)
+    assert dk.all(one == other)
+    assert dk.all(other == one)
+    assert dk.all(dk.isin(other, one))
+    assert not dk.any(one < other)
+    assert not dk.any(other < one)
+
+
+def test_equality_is_exact_where_units_are_whole_multiples_of_a_third() -> None:
+    inches = QuantityTensor(np.arange(0.0, 1270.0, 50.0), "inch")
+    assert dk.all(inches == QuantityTensor(inches.magnitude * 127 / 50, "cm"))
+
+
 def test_printing() -> None:
     assert repr(way) == "QuantityTensor(tensor([3., 5.]), 'km')"
     assert str(Unit("m") / Unit("s") ** 2) == "m/s**2"

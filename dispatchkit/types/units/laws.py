@@ -1,8 +1,8 @@
 """The laws of units: what each operation asks of the units of its arguments, and which one its result has.
 
 A law is a function of a `Call`. It gives the units that arguments are converted to first, by the names of their
-parameters (`KEPT` is as they are; what is not named must be a plain number), and the unit of the result: None for plain
-arrays, a list for results of several units.
+parameters (`KEPT` is as they are, a factor is multiplied with; what is not named must be a plain number), and the unit
+of the result: None for plain arrays, a list for results of several units, a unit and what the numbers are divided by.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.types.units.unit import ONE, Unit
 
-__all__ = ["BY_ARGUMENTS", "KEPT", "Call", "Law", "law_of"]
+__all__ = ["ASSIGNING", "BY_ARGUMENTS", "KEPT", "Call", "Law", "law_of"]
 
 KEPT = object()
+# Up to here every whole number is a floating-point number.
+WHOLE = 2**53
 
 
 class Call(NamedTuple):
@@ -68,6 +70,47 @@ def same(*names: str, gives: Callable[[Unit], Any] = lambda unit: unit, points: 
         return dict.fromkeys(names, unit), gives(unit)
 
     return law
+
+
+def in_parts(gives: Callable[[Unit], Any]) -> Law:
+    """Return the law of two arrays that are counted in parts of which both units are whole numbers.
+
+    Parameters
+    ----------
+    gives : the unit of the result, of that of the first array
+    """
+    in_one_unit = same("x1", "x2", gives=gives)
+
+    def law(call: Call) -> Plan:
+        targets, unit = in_one_unit(call)
+        factors = _parts(*call.units["x1"], *call.units["x2"])
+        if factors is None or factors == (1, 1):
+            return targets, unit
+        return dict(zip(("x1", "x2"), factors, strict=True)), unit and (unit, factors[0])
+
+    return law
+
+
+def compared(call: Call) -> Plan:
+    """Take two arrays in the coarser unit, of which the other is a whole part, or counted in parts of both.
+
+    A quotient by a whole number is the floating-point number that its decimal fraction is written for, so that 0.57 m
+    are 57 cm in either order.
+    """
+    targets, _ = _asked_of_two(call)
+    factors = _parts(*call.units["x1"], *call.units["x2"])
+    if factors is None or factors[0] == 1:
+        (unit,) = call.units["x2"] if factors is not None else call.units["x1"]
+        return dict.fromkeys(targets, unit), None
+    return targets if factors[1] == 1 else dict(zip(("x1", "x2"), factors, strict=True)), None
+
+
+def _parts(one: Unit, other: Unit) -> tuple[int, int] | None:
+    """Return of how many equal parts two units are; None where they have no such parts, or too many of them."""
+    ratio = one.ratio(other)
+    if ratio is None or max(ratio.numerator, ratio.denominator) > WHOLE:
+        return None
+    return ratio.numerator, ratio.denominator
 
 
 def power(**exponents: float) -> Law:
@@ -198,7 +241,7 @@ def _squared(unit: Unit) -> Unit:
 
 
 _kept, _points, _plain = same("x"), same("x", points=True), same("x", gives=_nothing)
-_asked, _compared = same("x", gives=_nothing, points=True), same("x1", "x2", gives=_nothing, points=True)
+_asked, _asked_of_two = same("x", gives=_nothing, points=True), same("x1", "x2", gives=_nothing, points=True)
 _product = power(x1=1, x2=1)
 
 BY_KIND: dict[Any, Law] = {
@@ -207,7 +250,7 @@ BY_KIND: dict[Any, Law] = {
     kinds.bounds: same("x", "x1", "x2", "min", "max", points=True),
     kinds.rounding: _points,
     kinds.complex_parts: _kept,
-    kinds.comparison: _compared,
+    kinds.comparison: compared,
     kinds.predicate: _asked,
     kinds.elementwise: number,  # exp, sin, ..., activations, bits
     kinds.manipulation: same("x", "arrays", points=True),
@@ -229,7 +272,8 @@ BY_NAME: dict[str, Law] = {
     "copysign": power(x1=1, x2=0),
     "multiply": _product,
     "divide": power(x1=1, x2=-1),
-    "floor_divide": same("x1", "x2", gives=_nothing),
+    "floor_divide": in_parts(_nothing),
+    "remainder": in_parts(lambda unit: unit),
     "pow": raised,
     "square": power(x=2),
     "reciprocal": power(x=-1),
@@ -251,9 +295,9 @@ BY_NAME: dict[str, Law] = {
     "argmin": _asked,
     "topk": same("x", gives=lambda u: [u, None], points=True),
     "bincount": power(weights=1),
-    "searchsorted": _compared,
+    "searchsorted": compared,
     "where": same("x1", "x2", points=True),
-    "isin": _compared,
+    "isin": compared,
     "unique_all": same("x", gives=lambda u: [u, None, None, None], points=True),
     "unique_values": _points,
     **dict.fromkeys(("unique_counts", "unique_inverse"), same("x", gives=lambda u: [u, None], points=True)),
@@ -312,6 +356,9 @@ BY_NAME: dict[str, Law] = {
 
 # Laws that read more of a call than its units.
 BY_ARGUMENTS = frozenset((raised, product_of_all, determinant, matrix_power, averaged, norm, interpolated, padded))
+
+# Operations that write `value` among the elements of `x`, whose dtype stays.
+ASSIGNING = frozenset(("setitem", "index_put"))
 
 
 @cache

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from contextvars import ContextVar
 from typing import Any
 
+import numpy as np
+
+from dispatchkit import ops
 from dispatchkit.errors import UnitError
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.fallbacks import fallback
@@ -14,7 +18,7 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.types.fields import field
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
-from dispatchkit.types.units.laws import BY_ARGUMENTS, KEPT, Call, Law, law_of
+from dispatchkit.types.units.laws import ASSIGNING, BY_ARGUMENTS, KEPT, Call, Law, law_of
 from dispatchkit.types.units.unit import ONE, Conversion, Unit
 
 __all__ = ["QuantityTensor"]
@@ -207,16 +211,28 @@ def compute_on_quantities(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 def _computed(op: Any, law: Law, units: dict[str, list[Unit]], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the result of a call whose law is known, and remember what was done where the units alone decide it."""
     targets, unit = law(Call(op, units, args, kwargs))
+    assigning = op.__name__ in ASSIGNING
     steps: list[Any] = []
 
     def numbers(name: str, value: Any) -> Any:
         target, own = targets.get(name, ONE), value.unit if isinstance(value, QuantityTensor) else ONE
-        steps.append(None if value is None or target is KEPT else _conversion(op.__name__, own, target))
+        if type(target) is int:
+            steps.append((float(target), 1.0, 0.0))
+        else:
+            steps.append(None if value is None or target is KEPT else _conversion(op.__name__, own, target))
+        if assigning and name == "value" and isinstance(value, QuantityTensor):
+            return _assignable(op.__name__, value, target, args[0].dtype, steps[-1])
         return _by_step(value, steps[-1])
 
     opened, options = tensor_protocol.map_arguments(op, args, kwargs, numbers)
     result = op(*opened, **options)
-    if law not in BY_ARGUMENTS and not kwargs and len(steps) == len(args) and all(type(v) in SIMPLE for v in args):
+    if (
+        law not in BY_ARGUMENTS
+        and not assigning
+        and not kwargs
+        and len(steps) == len(args)
+        and all(type(v) in SIMPLE for v in args)
+    ):
         _plans[op, *[id(v.unit) if type(v) is QuantityTensor else None for v in args]] = tuple(steps), unit
     return _with_units(result, unit)
 
@@ -264,13 +280,59 @@ def _by_step(value: Any, step: Conversion | None) -> Any:
     return value + shift if shift else value
 
 
-def _with_units(result: Any, unit: Unit | list[Unit | None] | None) -> Any:
+def _assignable(name: str, value: QuantityTensor, target: Unit, dtype: Any, step: Conversion | None) -> Any:
+    """Return the numbers of a value in the unit of what it is assigned to, where its dtype holds each as it is.
+
+    Raises
+    ------
+    UnitError : if whole numbers are to hold a fraction, or what is beyond their range
+    """
+    number = _by_step(value, step)
+    kind = np.dtype(dtype).kind
+    if kind not in "biu" or number.dtype.kind == "c" or (step is None and np.can_cast(number.dtype, dtype)):
+        return number
+    lowest, highest = (0, 1) if kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    if value.dtype.kind in "biu":  # by whole numbers, which are exact beyond 2**53, too
+        number, fits = _whole(value, target, lowest, highest)
+    else:
+        number, fits = _fitting(number, lowest, highest)
+    if not ops.all(fits):
+        raise UnitError(
+            f"{name}: an array of {dtype} in '{target}' cannot hold the value in '{value.unit}' exactly; make it one "
+            f"of floating-point numbers first, x = x.astype('float64'), or round the value, "
+            f"dk.round(value.to({str(target)!r}))"
+        )
+    return ops.astype(number, dtype)
+
+
+def _fitting(number: Any, lowest: int, highest: int) -> tuple[Any, Any]:
+    """Return floating-point numbers, and which of them are whole and within a range."""
+    return number, (number >= float(lowest)) & (number < float(highest + 1)) & (number == ops.trunc(number))
+
+
+def _whole(value: QuantityTensor, target: Unit, lowest: int, highest: int) -> tuple[Any, Any]:
+    """Return whole numbers in another unit, and which of them are exact and within a range."""
+    found = value.data if value.dtype == np.uint64 else ops.astype(value.data, np.int64)
+    limits = np.iinfo(found.dtype)
+    ratio = value.unit.ratio(target)
+    factor, divisor = (ratio.numerator, ratio.denominator) if ratio is not None else (math.inf, 1)
+    if max(factor, divisor) > limits.max:
+        return _fitting(_by_step(value, _conversion("to", value.unit, target)), lowest, highest)
+    least, most = max(-(-lowest // factor), limits.min), min(highest // factor, limits.max)
+    number = found // divisor
+    fits = (found % divisor == 0) & (number >= least) & (number <= most)
+    return ops.where(fits, number, ops.zeros_like(number)) * factor, fits
+
+
+def _with_units(result: Any, unit: Any) -> Any:
     if type(result) is Tensor and type(unit) is Unit:
         made = object.__new__(QuantityTensor)
         made.data, made.unit = result, unit
         return made
     if unit is None:
         return result
+    if isinstance(unit, tuple):  # counted in parts
+        return map_results(result, lambda one: QuantityTensor(one / unit[1], unit[0]))
     if isinstance(unit, list):
         given = iter(unit)
         return map_results(result, lambda one: one if (own := next(given)) is None else QuantityTensor(one, own))

@@ -123,6 +123,16 @@ class Unit:
     def __repr__(self) -> str:
         return f"Unit({str(self)!r})"
 
+    def ratio(self, other: Unit) -> Fraction | None:
+        """Return how many of another unit this one is, None where numbers are not only multiplied to convert.
+
+        Parameters
+        ----------
+        other : the other unit
+        """
+        (size, bases), (other_size, other_bases) = self._base, other._base
+        return size / other_size if bases == other_bases and self.origin == other.origin == 0 else None
+
     def conversion(self, target: Unit) -> Conversion:
         """Return what numbers in this unit are multiplied with, divided by and moved by to be in another.
 
