@@ -67,20 +67,67 @@ def test_a_step_of_rmsprop_by_hand_and_its_state() -> None:
         dk.optim.RMSprop([x], alpha=-1.0)
 
 
+# By name: an optimiser's options, and which one the cycle changes.
+WITH_MOMENTUM: dict[str, tuple[dict[str, Any], str]] = {
+    "SGD": ({"momentum": 0.5}, "momentum"),
+    "RMSprop": ({"momentum": 0.5}, "momentum"),
+    "Adam": ({}, "betas"),
+    "AdamW": ({"betas": (0.8, 0.99)}, "betas"),
+}
+
+
+def cycled(library: Any, name: str, steps: int = 30, **options: Any) -> list[Any]:
+    """Return what a cycle sets in each step, of two groups."""
+    given, changed = WITH_MOMENTUM[name]
+    groups = [{"params": [library.ones(1, requires_grad=True)]} for _ in range(2)]
+    optimizer = getattr(library.optim, name)(groups, lr=1.0, **given)
+    schedule = library.optim.lr_scheduler.OneCycleLR(optimizer, [0.5, 2.0], **options)
+    seen = []
+    for step in range(steps):
+        if step:
+            optimizer.step()
+            schedule.step()
+        seen.append([(*np.atleast_1d(group[changed]), group["lr"]) for group in optimizer.param_groups])
+    return seen
+
+
+@pytest.mark.parametrize("name", WITH_MOMENTUM)
+@pytest.mark.parametrize("further", [{}, {"cycle_momentum": False}, {"base_momentum": [0.7, 0.8], "max_momentum": 0.9}])
 @pytest.mark.parametrize("options", CYCLES, ids=str)
-def test_one_cycle_has_pytorchs_rates(options: dict[str, Any]) -> None:
+def test_one_cycle_has_pytorchs_rates_and_momentum(options: Any, further: Any, name: str) -> None:
     torch: Any = pytest.importorskip("torch")
-    rates = []
-    for library in (dk, torch):
-        schedule_of = library.optim.lr_scheduler.OneCycleLR
-        schedule = schedule_of(sgd(library), 0.5, **options, **({} if library is dk else {"cycle_momentum": False}))
-        seen = schedule.get_last_lr()
-        for _ in range(29):
+    found, expected = (cycled(library, name, **options, **further) for library in (dk, torch))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", WITH_MOMENTUM)
+def test_one_cycle_lowers_the_momentum_while_it_raises_the_rates(name: str) -> None:
+    found = cycled(dk, name, 5, total_steps=5, pct_start=0.6, anneal_strategy="linear", div_factor=10)
+    momentum = [step[0][0] for step in found]
+    np.testing.assert_allclose(momentum, [0.95, 0.9, 0.85, 0.9, 0.95])
+    np.testing.assert_allclose([step[1][-1] for step in found][:3], [0.2, 1.1, 2.0])
+
+
+@pytest.mark.parametrize("name", WITH_MOMENTUM)
+def test_a_cycle_goes_on_from_a_saved_state(name: str) -> None:
+    def start(**options: Any) -> Any:
+        optimizer = getattr(dk.optim, name)([dk.ones(1, requires_grad=True)], lr=1.0, **WITH_MOMENTUM[name][0])
+        return OneCycleLR(optimizer, 0.5, 10, **options)
+
+    def go_on(schedule: Any, steps: int) -> list[Any]:
+        seen = []
+        for _ in range(steps):
             schedule.optimizer.step()
             schedule.step()
-            seen = seen + schedule.get_last_lr()
-        rates.append(seen)
-    np.testing.assert_allclose(rates[0], rates[1], rtol=1e-12)
+            seen.append({k: v for k, v in schedule.optimizer.param_groups[0].items() if k != "params"})
+        return seen
+
+    whole, first, second = start(three_phase=True), start(three_phase=True), start()
+    expected = go_on(whole, 9)
+    assert go_on(first, 4) == expected[:4]
+    second.optimizer.load_state_dict(first.optimizer.state_dict())
+    second.load_state_dict(first.state_dict())
+    assert go_on(second, 5) == expected[4:]
 
 
 @pytest.mark.parametrize("options", PLATEAUS, ids=str)
@@ -122,6 +169,11 @@ def test_rates_of_a_plateau_by_hand_and_from_a_saved_state() -> None:
         (lambda: OneCycleLR(sgd(), 1.0), "OneCycleLR: give total_steps, or epochs and steps_per_epoch"),
         (lambda: OneCycleLR(sgd(), 1.0, 5, pct_start=2.0), "pct_start must be from 0 to 1, found 2.0"),
         (lambda: OneCycleLR(sgd(), [1.0, 2.0], 5), "expected 1 values for max_lr, found 2"),
+        (lambda: OneCycleLR(sgd(), 1.0, 5, base_momentum=[0.8, 0.8]), "expected 1 values for base_momentum, found 2"),
+        (
+            lambda: OneCycleLR(dk.optim.LBFGS([dk.ones(1, requires_grad=True)]), 1.0, 5),
+            "OneCycleLR: LBFGS has neither momentum nor betas to change; give cycle_momentum=False",
+        ),
         (lambda: OneCycleLR(sgd(), 1.0, 5, anneal_strategy="poly"), "must be 'cos' or 'linear', found 'poly'"),  # type: ignore[arg-type]
         (lambda: ReduceLROnPlateau(sgd(), factor=1.0), r"factor must be below 1\.0, found 1\.0"),
         (lambda: ReduceLROnPlateau(sgd(), mode="up"), "mode must be 'min' or 'max' and threshold_mode"),  # type: ignore[arg-type]

@@ -12,7 +12,9 @@ __all__ = ["OneCycleLR", "ReduceLROnPlateau"]
 
 
 class OneCycleLR(LRScheduler):
-    """Raise the rates to a maximum, then lower them far below where they began; a step for each batch.
+    """Raise the rates to a maximum, then lower them far below where they began, and the momentum the other way round.
+
+    Call `step` after each batch.
 
     Parameters
     ----------
@@ -22,6 +24,8 @@ class OneCycleLR(LRScheduler):
     epochs, steps_per_epoch : needed where `total_steps` is not given
     pct_start : share of the steps that raise the rates
     anneal_strategy : ``"cos"`` or ``"linear"``
+    cycle_momentum : whether the momentum falls while the rates rise; that of an optimiser with ``"betas"`` is the first
+    base_momentum, max_momentum : where it falls to and where it begins, one number or a list of one for each group
     div_factor : the rates begin at the maximum over this
     final_div_factor : and end at where they began over this
     three_phase : whether the rates fall as they rose, and then to the end
@@ -30,12 +34,11 @@ class OneCycleLR(LRScheduler):
     Raises
     ------
     ValueError : if the number of steps is not given or not positive, or another argument is not possible; from `step`,
-        past the last step
+        past the last step; if the optimiser has no momentum to change
 
     Notes
     -----
-    The momentum of the optimiser is left alone, as by PyTorch with ``cycle_momentum=False``. Source: Smith and Topin,
-    2017; PyTorch, `torch.optim.lr_scheduler.OneCycleLR`.
+    Source: Smith and Topin, 2017; PyTorch, `torch.optim.lr_scheduler.OneCycleLR`.
 
     Examples
     --------
@@ -61,6 +64,9 @@ class OneCycleLR(LRScheduler):
         steps_per_epoch: int | None = None,
         pct_start: float = 0.3,
         anneal_strategy: Literal["cos", "linear"] = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.85,
+        max_momentum: Any = 0.95,
         div_factor: float = 25.0,
         final_div_factor: float = 1e4,
         three_phase: bool = False,
@@ -73,26 +79,47 @@ class OneCycleLR(LRScheduler):
             raise ValueError(f"OneCycleLR: pct_start must be from 0 to 1, found {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"OneCycleLR: anneal_strategy must be 'cos' or 'linear', found {anneal_strategy!r}")
-        groups = getattr(optimizer, "param_groups", [])
-        largest = list(max_lr) if isinstance(max_lr, (list, tuple)) else [max_lr] * len(groups)
-        if len(largest) != len(groups):
-            raise ValueError(f"OneCycleLR: expected {len(groups)} values for max_lr, found {len(largest)}")
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        if cycle_momentum and not {"momentum", "betas"} & optimizer.defaults.keys():
+            raise ValueError(
+                f"OneCycleLR: {type(optimizer).__name__} has neither momentum nor betas to change; give "
+                f"cycle_momentum=False"
+            )
+        groups = optimizer.param_groups
         self.total_steps, self.anneal_strategy = steps, anneal_strategy
         share = float(pct_start * steps)
         self.ends = [share - 1, 2 * share - 2, steps - 1] if three_phase else [share - 1, steps - 1]
-        # The rates of each group at the beginning and at the end of each phase.
-        self.levels = []
-        for top in largest:
+        # The rates, and the momentum, of each group at the beginning and at the end of each phase.
+        self.levels, self.momentums = [], []
+        for top in _of_each_group("max_lr", max_lr, groups):
             first = top / div_factor
             last = first / final_div_factor
             self.levels.append([first, top, first, last] if three_phase else [first, top, last])
-        if last_epoch == -1 and isinstance(optimizer, Optimizer):
+        if cycle_momentum:
+            most = _of_each_group("max_momentum", max_momentum, groups)
+            for high, low in zip(most, _of_each_group("base_momentum", base_momentum, groups), strict=True):
+                self.momentums.append([high, low, high, high] if three_phase else [high, low, high])
+        if last_epoch == -1:
             for group, levels in zip(groups, self.levels, strict=True):
                 group["initial_lr"] = group["lr"] = levels[0]
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
         """Return the rate of each group in the present step."""
+        return self._now(self.levels)
+
+    def step(self) -> None:
+        """Go on to the next batch; call it after the optimiser's `step`."""
+        super().step()
+        for group, momentum in zip(self.optimizer.param_groups, self._now(self.momentums), strict=False):
+            if "betas" in self.optimizer.defaults:
+                group["betas"] = (momentum, *group["betas"][1:])
+            else:
+                group["momentum"] = momentum
+
+    def _now(self, levels_of_groups: list[list[Any]]) -> list[Any]:
+        """Return where the present step is between the levels of each group."""
         step = self.last_epoch
         if step >= self.total_steps:
             raise ValueError(f"OneCycleLR: tried to step {step} times, the total number of steps is {self.total_steps}")
@@ -100,7 +127,7 @@ class OneCycleLR(LRScheduler):
         for phase, end in enumerate(self.ends):
             if step <= end or phase == len(self.ends) - 1:
                 share = (step - start) / (end - start) if end > start else 1.0
-                return [self._between(levels[phase], levels[phase + 1], share) for levels in self.levels]
+                return [self._between(levels[phase], levels[phase + 1], share) for levels in levels_of_groups]
             start = end
         raise AssertionError("the last phase has no end")
 
@@ -108,6 +135,14 @@ class OneCycleLR(LRScheduler):
         if self.anneal_strategy == "linear":
             return (last - first) * share + first
         return last + (first - last) / 2.0 * (math.cos(math.pi * share) + 1)
+
+
+def _of_each_group(name: str, value: Any, groups: list[Any]) -> list[Any]:
+    """Return the value for each group, of one number or a list."""
+    values = list(value) if isinstance(value, (list, tuple)) else [value] * len(groups)
+    if len(values) != len(groups):
+        raise ValueError(f"OneCycleLR: expected {len(groups)} values for {name}, found {len(values)}")
+    return values
 
 
 class ReduceLROnPlateau(LRScheduler):
