@@ -14,7 +14,7 @@ from dispatchkit.declare.wrapping import make_leaf, wrapped
 from dispatchkit.errors import AutogradError, LoadError
 from dispatchkit.nn.parameter import Parameter
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.saving.encoding import DEPTH, KINDS, type_key
+from dispatchkit.saving.encoding import DEPTH, KINDS, is_savable, type_key
 from dispatchkit.tensor import Tensor
 
 __all__ = ["decoded"]
@@ -63,6 +63,7 @@ class _Decoder:
             "array": lambda node, depth: self._entry(node["array"]),
             "scalar": lambda node, depth: self._entry(node["scalar"])[()],
             "instance": self._instance,
+            "object": self._object,
             "list": lambda node, depth: [self.value(part, depth) for part in node["list"]],
             "tuple": lambda node, depth: tuple(self.value(part, depth) for part in node["tuple"]),
             "dict": lambda node, depth: self._pairs(node["dict"], depth),
@@ -125,6 +126,17 @@ class _Decoder:
             raise self.error("", f"its {cls.__qualname__} lacks the field '{missing[0]}'")
         return made
 
+    def _object(self, node: dict[str, Any], depth: int) -> Any:
+        name = node["object"]
+        cls: Any = self._type(name, "")
+        if not is_savable(cls):
+            raise self.error("", f"its structure says that {cls.__qualname__} defines __loaded__, which it does not")
+        saved = self.value(node["saved"], depth)
+        try:
+            return cls.__loaded__(saved)
+        except Exception as error:  # whatever a file makes it raise
+            raise self.error("", f"its {cls.__qualname__} cannot be made: {error!r}") from error
+
     def _attributes(self, node: dict[str, Any], cls: type, depth: int) -> list[tuple[str, Any]]:
         pairs = node.get("attributes", {}).items()
         for key, _ in pairs:
@@ -143,7 +155,7 @@ class _Decoder:
             for name in qualname.split("."):
                 # Not by getattr, since the functions that a module or class may have for it are code.
                 found = getattr(found, "__dict__", {}).get(name)
-        if isinstance(found, type) and tensor_protocol.types.participates(found):
+        if isinstance(found, type) and (tensor_protocol.types.participates(found) or is_savable(found)):
             return found
         raise self.error(
             entry,

@@ -6,6 +6,7 @@ with one of these keys:
 - ``"tensor"``, ``"array"``, ``"scalar"``: name of the entry that holds a tensor, NumPy's array, a number of NumPy's;
   a tensor may have ``"requires_grad"``, and those of subclasses ``"type"`` and ``"attributes"``
 - ``"instance"``: name of an array type, with ``"attributes"``
+- ``"object"``: name of a class that defines ``__saved__`` and ``__loaded__``, with the node ``"saved"``
 - ``"list"``, ``"tuple"``: nodes
 - ``"dict"``, ``"ordered"``: pairs of key and node; the latter may have ``"_metadata"``, that of a module's state
 - ``"float"``, ``"complex"``: numbers that JSON lacks, as text
@@ -29,7 +30,7 @@ from dispatchkit.tensor.tensor import attributes_of
 from dispatchkit.tree import place
 from dispatchkit.wording import class_name
 
-__all__ = ["DEPTH", "KINDS", "encoded", "type_key"]
+__all__ = ["DEPTH", "KINDS", "encoded", "is_savable", "type_key"]
 
 KINDS = "biufc"
 DEPTH = 100
@@ -39,6 +40,12 @@ LONGEST = 1000
 def type_key(cls: type) -> str:
     """Return the name that stands for a class in a file."""
     return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def is_savable(cls: type) -> bool:
+    """Return whether a class says what is saved of its instances, and makes them of it again."""
+    defined = {name for base in cls.__mro__ for name in vars(base)}
+    return {"__saved__", "__loaded__"} <= defined
 
 
 def encoded(value: Any) -> tuple[Any, dict[str, Any]]:
@@ -84,11 +91,14 @@ class _Encoder:
             return self._dict(value, path)
         if isinstance(value, np.dtype) and value.kind in KINDS:
             return {"dtype": value.name}
+        if is_savable(cls):
+            return {"object": type_key(cls), "saved": self.node(value.__saved__(), (*path, "saved"))}
         if not isinstance(value, type) and tensor_protocol.types.participates(cls):
             return {"instance": type_key(cls), "attributes": self._attributes(value, path)}
         raise TypeError(
             f"save: value{place(path)} is a {class_name(cls)}; what can be saved is tensors, NumPy arrays, array "
-            f"types, dict, OrderedDict, list, tuple, numbers, text, None and dtypes"
+            f"types, dict, OrderedDict, list, tuple, numbers, text, None, dtypes and classes that define __saved__ and "
+            f"__loaded__"
         )
 
     def _tensor(self, value: Any, path: tuple[Any, ...]) -> dict[str, Any]:

@@ -162,6 +162,13 @@ class LazyTensor(ArrayMethods):
     def __getstate__(self) -> dict[str, Any]:
         return {"_data": self.data, "_call": None}
 
+    def __saved__(self) -> Any:
+        return self.data
+
+    @classmethod
+    def __loaded__(cls, saved: Any) -> LazyTensor:
+        return cls(saved)
+
     def __repr__(self) -> str:
         if self._call is None:
             return f"LazyTensor({self._data!r})"

@@ -32,6 +32,15 @@ class Sources:
     def __init__(self, ids: Any) -> None:
         self.ids = ids
 
+    def __saved__(self) -> Any:
+        return self.ids
+
+    @classmethod
+    def __loaded__(cls, saved: Any) -> Sources:
+        if not isinstance(saved, np.ndarray) or saved.dtype.kind not in "iu":
+            raise TypeError("ids are an array of integers")
+        return cls(saved)
+
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Sources) and np.array_equal(self.ids, other.ids))
 

@@ -333,3 +333,48 @@ def test_the_constructor_is_not_called(tmp_path: Path) -> None:
     found = dk.load(tmp_path / "x.npz", types=[Trapped])
     assert found.value.tolist() == [1.0, 1.0]
     assert not Trap.sprung
+
+
+UNIT, PATTERN, SOURCES = (
+    *("dispatchkit.types:Unit", "dispatchkit.types:SparsePattern"),
+    "dispatchkit.types.uncertain_sources:Sources",
+)
+
+
+def pattern(first: Any, second: Any, shape: Any, format: str) -> Any:
+    return {"list": [*({"list": list(part)} for part in (first, second, shape)), format]}
+
+
+@pytest.mark.parametrize(
+    ("node", "message"),
+    [
+        ({"object": UNIT, "saved": {"list": [{"list": ["m", 10**9, 1]}]}}, "its Unit cannot be made: UnitError"),
+        ({"object": UNIT, "saved": {"list": [{"list": ["m", 1, 0]}]}}, "is no power of a named unit"),
+        ({"object": UNIT, "saved": {"list": [{"list": ["m" * 10**5, 1, 1]}]}}, "is no power of a named unit"),
+        ({"object": UNIT, "saved": {"list": [{"list": ["m**9**9**9", 1, 1]}]}}, "is no power of a named unit"),
+        ({"object": UNIT, "saved": {"list": [{"list": ["__import__('os')", 1, 1]}]}}, "is no power of a named unit"),
+        ({"object": UNIT, "saved": {"list": [{"list": ["m", 0.5, 1]}]}}, "its Unit cannot be made: TypeError"),
+        ({"object": UNIT, "saved": 3}, "its Unit cannot be made: TypeError"),
+        ({"object": UNIT}, "its structure cannot be read: KeyError"),
+        ({"object": SOURCES, "saved": "ids"}, "its Sources cannot be made: TypeError"),
+        (
+            {"object": PATTERN, "saved": {"list": [{"list": [5]}, {"list": [0]}, {"list": [1, 1]}, "coo"]}},
+            "out of range",
+        ),
+        (
+            {"object": PATTERN, "saved": {"list": [0, 0, {"list": [2**62, 2**62]}, "csr"]}},
+            "must be vectors of integers",
+        ),
+        ({"object": "dispatchkit.types:LazyTensor", "saved": None}, "its LazyTensor cannot be made"),
+        ({"object": "dispatchkit.types:ScalarTensor", "saved": 1}, "says that ScalarTensor defines __loaded__"),
+        ({"object": "pathlib:Path", "saved": "/"}, "no array type that is known here"),
+        ({"object": f"{__name__}:Trap", "saved": None}, "no array type that is known here"),
+        ({"instance": UNIT, "attributes": {}}, "says that Unit is an array type, which it is not"),
+        ({"tensor": "x", "type": UNIT}, "Unit is no subclass of Tensor"),
+    ],
+)
+def test_fields_that_say_how_they_are_made_refuse_what_does_not_fit(tmp_path: Path, node: Any, message: str) -> None:
+    assert dk.types.UncertainTensor  # whose module is imported: in imported modules alone a class is looked for
+    structure = json.dumps({"list": [node]}).encode()
+    refused(archive(tmp_path / "x.npz", structure=structure, x=npy(np.ones(1))), re.escape(message))
+    assert not Trap.sprung

@@ -1,5 +1,7 @@
+import copy
 import dataclasses
 import importlib.util
+import pickle
 import re
 from collections import OrderedDict
 from pathlib import Path
@@ -9,6 +11,8 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.tensor.tensor import attributes_of
+from tests.report.shipped import samples
 
 needs_safetensors = pytest.mark.skipif(
     importlib.util.find_spec("safetensors") is None, reason="safetensors is not installed"
@@ -263,3 +267,114 @@ def test_tensors_of_a_transformation(tmp_path: Path) -> None:
     with pytest.raises(dk.errors.TransformError, match=r"save: value\['x'\] is a tensor inside vmap"):
         dk.func.vmap(saving)(dk.ones(2))
     assert not list(tmp_path.iterdir())
+
+
+def shipped() -> dict[str, Any]:
+    """Return instances of every shipped type, some around each other, with metadata that is not the default."""
+    t, matrix = dk.types, dk.asarray([[2.0, 0.5], [0.25, 1.0]], dtype=dk.float32)
+    uncertain = t.UncertainTensor([1.0, 2.0], [0.1, 0.2])
+    found: dict[str, Any] = {
+        **{f"{type(x).__name__} {index}": x for index, x in enumerate(samples())},
+        "recorded": t.LazyTensor(matrix) * 2 + 1,
+        "csr": t.SparseTensor.csr(np.asarray([1, 2], "f4"), [1, 0], [0, 1, 2], shape=(2, 2)),
+        "transposed": t.SparseTensor.coo([2.0, 3.0], [0, 1], [1, 2], shape=(2, 3)).T,
+        "masked": t.MaskedTensor(matrix, np.asarray([[True, False], [True, True]])),
+        "named": t.NamedTensor(matrix, ("row", "column")),
+        "uncertain": uncertain,
+        "correlated": uncertain * uncertain + uncertain[0],
+        **{f"in {unit!r}": t.QuantityTensor(matrix, unit) for unit in ("", "km/h", "degC", "m**(1/2)*kg/s**2", "deg")},
+        "whole": t.QuantityTensor(np.asarray([1, 2], "i2"), "m"),
+        "nested": t.NamedTensor(t.QuantityTensor(t.MaskedTensor(matrix, matrix > 0.4), "m"), ("a", "b")),
+        "uncertain quantity": t.QuantityTensor(uncertain, "s"),
+        "metadata": t.MetadataTensor(matrix, {"unit": t.Unit("m"), "of": t.DiagonalTensor([1.0])}),
+        "unit": t.Unit("kg*m/s**2"),
+        "pattern": t.SparsePattern([0, 1], [1, 0], (2, 2)),
+    }
+    return found
+
+
+SHIPPED = shipped()
+
+
+def assert_same(found: Any, expected: Any) -> None:
+    """Assert that two values are equal in type, dtype, and all that they hold."""
+    assert type(found) is type(expected)
+    if isinstance(expected, (dk.Tensor, np.ndarray)):
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(np.asarray(found), np.asarray(expected))
+    elif isinstance(expected, dk.types.LazyTensor):
+        assert_same(found.data, expected.data)
+    elif isinstance(expected, (list, tuple, dict)):
+        assert len(found) == len(expected)
+        pairs = expected.items() if isinstance(expected, dict) else enumerate(expected)
+        for key, part in pairs:
+            assert_same(found[key], part)
+    elif isinstance(expected, dk.types.Unit):
+        assert found is expected
+    elif attributes := attributes_of(expected):
+        assert_same(attributes_of(found), attributes)
+    else:
+        assert found == expected
+
+
+def test_the_samples_are_of_all_shipped_types() -> None:
+    missing = set(dk.types.__all__) - {type(value).__name__ for value in SHIPPED.values()}
+    assert missing == {"StructuredTensor"}  # the base of others
+
+
+@suffixes
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_shipped_type_is_loaded_as_it_was_saved(tmp_path: Path, suffix: str, name: str) -> None:
+    assert_same(through({"value": [SHIPPED[name]]}, tmp_path, suffix)["value"][0], SHIPPED[name])
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_shipped_type_is_pickled_and_copied(name: str) -> None:
+    assert_same(pickle.loads(pickle.dumps(SHIPPED[name])), SHIPPED[name])
+    assert_same(copy.deepcopy(SHIPPED[name]), SHIPPED[name])
+
+
+def test_numbers_are_correlated_with_themselves_in_a_file(tmp_path: Path) -> None:
+    x = dk.types.UncertainTensor([1.0, 2.0], 0.1)
+    found = through((x, x * 2), tmp_path, ".npz")
+    assert (found[1] - 2 * x).std.tolist() == [0.0, 0.0]
+
+
+class Calendar:
+    """What an array type of one's own keeps in a field, and says how to save."""
+
+    def __init__(self, days: int) -> None:
+        if not 360 <= days <= 366:
+            raise ValueError(f"a year has no {days} days")
+        self.days = days
+
+    def __saved__(self) -> Any:
+        return {"days": self.days}
+
+    @classmethod
+    def __loaded__(cls, saved: Any) -> Any:
+        return cls(saved["days"])
+
+
+@dk.array_type(fallback=dk.fallback.rewrap)
+class Dated:
+    def __init__(self, data: Any, calendar: Any) -> None:
+        self.data, self.calendar = data, calendar
+
+    shape, dtype = (2,), np.dtype("f8")
+
+
+@suffixes
+def test_a_field_that_says_what_is_saved_of_it_is_loaded(tmp_path: Path, suffix: str) -> None:
+    found = through(Dated(dk.ones(2), Calendar(365)), tmp_path, suffix)
+    assert (type(found), type(found.calendar), found.calendar.days) == (Dated, Calendar, 365)
+
+
+def test_a_local_class_that_says_what_is_saved_of_it_is_given_to_load(tmp_path: Path) -> None:
+    class Local(Calendar):
+        pass
+
+    dk.save(Local(365), tmp_path / "x.npz")
+    with pytest.raises(dk.errors.LoadError, match=r"load\(\.\.\., types=\[Local\]\)"):
+        dk.load(tmp_path / "x.npz")
+    assert type(dk.load(tmp_path / "x.npz", types=[Local])) is Local

@@ -110,6 +110,14 @@ class SparsePattern:
             return known_pattern(rows, columns, shape, "coo")
         return known_pattern(np.searchsorted(rows, np.arange(shape[0] + 1)), columns, shape, "csr")
 
+    def __saved__(self) -> list[Any]:
+        return [self.first, self.second, list(self.shape), self.format]
+
+    @classmethod
+    def __loaded__(cls, saved: Any) -> SparsePattern:
+        first, second, shape, format = saved
+        return cls(first, second, shape, format)
+
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True

@@ -23,6 +23,8 @@ from dispatchkit.types.units.definitions import (
 __all__ = ["ONE", "Conversion", "Unit"]
 
 Exponents = tuple[tuple[str, Fraction], ...]
+# Of names, and of powers, in saved units.
+LONGEST, LARGEST = 100, 1000
 
 
 class Unit:
@@ -107,6 +109,21 @@ class Unit:
 
     def __reduce__(self) -> Any:
         return Unit, (str(self),)
+
+    def __saved__(self) -> list[Any]:
+        return [[name, power.numerator, power.denominator] for name, power in self.parts]
+
+    @classmethod
+    def __loaded__(cls, saved: Any) -> Unit:
+        """Return the unit of saved parts, which may come from anybody."""
+        exponents = {}
+        for name, numerator, denominator in saved:
+            known = isinstance(name, str) and name.isidentifier() and len(name) <= LONGEST
+            if not known or not (abs(numerator) <= LARGEST and 0 < denominator <= LARGEST):
+                raise UnitError(f"{[name, numerator, denominator]!r:.80} is no power of a named unit")
+            _defined(name)
+            exponents[name] = Fraction(numerator, denominator)
+        return _made(exponents)
 
     def __copy__(self) -> Unit:
         return self
