@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import math
-import re
+import tokenize
 import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,11 +23,12 @@ __all__ = ["read", "write"]
 STRUCTURE = "dispatchkit.json"
 SUFFIX = ".npy"
 PIECE = 2**20
-MAGIC = b"\x93NUMPY"
-# Number of bytes that tell a header's length, by version.
-LENGTHS = {b"\x01\x00": 2, b"\x02\x00": 4}
-LONGEST = 10_000
-HEADER = re.compile(r"\{'descr': '([<>|=][biufc]\d+)', 'fortran_order': (True|False), 'shape': \(([\d, ]*)\),? ?\}\s*")
+# What reads the headers of plain arrays, by version of the format.
+READERS: dict[tuple[int, int], Callable[..., Any]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+LONGEST = 2_000
 COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
@@ -173,20 +175,14 @@ def _checked_header(entry: IO[bytes], size: int) -> tuple[tuple[int, ...], bool,
 
 
 def _header(entry: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, whether it is in Fortran's order, and dtype of an array.
-
-    It is read by a pattern, which knows plain arrays only, where NumPy would evaluate a dictionary.
-    """
-    width = LENGTHS.get(entry.read(8).removeprefix(MAGIC), 0)
-    length = int.from_bytes(entry.read(width), "little")
-    if not width or length > LONGEST:
-        raise ValueError("it does not begin as an array does")
-    text = entry.read(length).decode("latin-1")
-    found = HEADER.fullmatch(text)
-    if found is None:
-        raise ValueError(f"its header is not one of a plain array, {text[:80].strip()!r}; objects are never loaded")
+    """Return shape, whether it is in Fortran's order, and dtype of a plain array, as NumPy reads them."""
     try:
-        dtype = np.dtype(found[1])
-    except TypeError as error:
-        raise ValueError(f"it has dtype {found[1]}, which NumPy lacks") from error
-    return tuple(int(length) for length in re.findall(r"\d+", found[3])), found[2] == "True", dtype
+        read = READERS.get(np.lib.format.read_magic(entry))
+        if read is None:
+            raise ValueError("it does not begin as an array does")
+        shape, fortran, dtype = read(entry, max_header_size=LONGEST)
+    except (MemoryError, RecursionError, SyntaxError, TypeError, tokenize.TokenError) as error:
+        raise ValueError(f"its header cannot be read: {error}") from error
+    if dtype.kind not in "biufc" or not all(type(length) is int and length >= 0 for length in shape):
+        raise ValueError(f"its header is not one of a plain array, {dtype} of {shape}; objects are never loaded")
+    return shape, fortran, dtype

@@ -34,6 +34,10 @@ class Trap:
 
 def header(shape: Any, descr: Any = "<f8", fortran: bool = False) -> bytes:
     text = repr({"descr": descr, "fortran_order": fortran, "shape": shape}).encode() + b"\n"
+    return begun(text)
+
+
+def begun(text: bytes) -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text
 
 
@@ -66,15 +70,18 @@ def refused(path: Path, message: str, **options: Any) -> None:
         (header((True,)) + bytes(8), "not one of a plain array"),
         (header((0, 2**62, 2**62)), "cannot be read"),
         (header((1,) * 100) + bytes(8), "cannot be read"),
-        (header("shape"), "not one of a plain array"),
-        (header((1,), "<f3") + bytes(3), "it has dtype <f3, which NumPy lacks"),
-        (header((2,), "<f8")[:-20], "not one of a plain array"),
+        (header("shape"), "shape is not valid"),
+        (header((1,), "<f3") + bytes(3), "descr is not a valid dtype descriptor: '<f3'"),
+        (header((2,), "<f8")[:-20], "EOF: reading array header"),
         (header((1,), "<U2") + bytes(8), "not one of a plain array, .*; objects are never loaded"),
         (header((1,), [("a", "<f8")]) + bytes(8), "not one of a plain array"),
         (header((1,), "|O") + pickle.dumps(Trap), "not one of a plain array, .*; objects are never loaded"),
         (b"\x93NUMPY\x01\x00\xff\xff{", "cannot be read"),
         (b"\x93NUMPY\x03\x00" + header((1,))[8:] + bytes(8), "does not begin as an array does"),
         (b"\x93NUMPY\x01\x00\x10\x00" + b"(" * 16, "cannot be read"),
+        *((begun(sign * 1900), "cannot be read") for sign in (b"(", b"-", b"[", b"\xff", b"'", b"{0:", b"1+")),
+        (begun(b"-" * 1900 + b"1"), "cannot be read"),
+        (begun(b" " * 3000), "Header info length .* is large"),
         (b"PK", "cannot be read"),
         (b"", "cannot be read"),
     ],

@@ -27,7 +27,8 @@ def diagonally_dominant(*shape: int) -> Any:
 
 def banded(batch: tuple[int, ...], n: int) -> Any:
     """Return tridiagonal matrices."""
-    return types.BandedTensor(numbers(*batch, 3, n) + [[0.0], [9.0], [0.0]], lower=1, upper=1)
+    bands = numbers(*batch, 3, n) + np.asarray([[0.0], [9.0], [0.0]])
+    return types.BandedTensor(bands, lower=1, upper=1)
 
 
 def permutations(batch: tuple[int, ...], n: int) -> Any:
