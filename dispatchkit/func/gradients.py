@@ -34,6 +34,7 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     ------
     ValueError : when called, if `func` does not give a single real number
     TypeError : if an argument holds no floating-point array
+    LostDerivativeError : when called, if `func` reads a Python number of what depends on the argument
 
     Notes
     -----

@@ -94,8 +94,8 @@ class Recording:
 
     def _record(self, func: Callable[..., Any], has_aux: bool, outer: bool, changed: Mapping[int, Any]) -> None:
         name = self.name
-        followed = [vertex for x in self._inputs for vertex in _vertices(x)] if self._follower else []
-        token = differentiated.set({**differentiated.get(), **dict.fromkeys(followed, self._follower)})
+        followed = (vertex for x in self._inputs for vertex in _vertices(x)) if self._follower else ()
+        token = differentiated.set({**dict.fromkeys(followed, self._follower), **differentiated.get()})
         try:
             with enable_grad():
                 output = func(*self._primals)

@@ -316,14 +316,16 @@ def counted(
     AnswerError : where the dense form has another shape than the instance
     """
     budget = _budget.get()
-    declared = _declared(value, "shape")
-    expected = _nbytes(declared, _declared(value, "dtype"))
+    declared, dtype = known_layout(value)
+    expected = _nbytes(declared, dtype)
+    if declared is None and not _reads_dense(value, "shape"):
+        declared = getattr(value, "shape", None)  # of a type whose dtype is that of the dense form
     name = type_text(cls)
     if budget.policy == "error":
         raise DensifyError(function, name, expected, inside=inside)
     _check_limit(budget, function, name, expected, inside)
     dense = make()
-    if isinstance(declared, Sequence):
+    if declared is not None and declared != getattr(dense, "shape", ()):
         _check_shape(function, to_dense, name, declared, dense)
     nbytes = densified_nbytes(dense)
     if expected is None:
@@ -451,11 +453,6 @@ class FromDense:
     """An attribute that is read off the dense form, where the type does not supply it."""
 
 
-def _declared(value: Any, name: str) -> Any:
-    """Return an attribute of a value; None where it has none, or would have to become dense for it."""
-    return None if _reads_dense(value, name) else getattr(value, name, None)
-
-
 def known_layout(value: Any) -> tuple[Any, Any]:
     """Return shape and dtype of a value; None for what it does not have, or would have to become dense for."""
     if _reads_dense(value, "shape") or _reads_dense(value, "dtype"):
@@ -464,6 +461,7 @@ def known_layout(value: Any) -> tuple[Any, Any]:
 
 
 def _reads_dense(value: Any, name: str) -> bool:
+    """Return whether an attribute of a value is read off its dense form."""
     return isinstance(getattr(type(value), name, None), FromDense) and name not in getattr(value, "__dict__", ())
 
 
@@ -479,13 +477,12 @@ def _nbytes(shape: Any, dtype: Any) -> int | None:
         return None
 
 
-def _check_shape(function: str, to_dense: Callable[..., Any], name: str, declared: Sequence[Any], dense: Any) -> None:
+def _check_shape(function: str, to_dense: Callable[..., Any], name: str, declared: Any, dense: Any) -> None:
     """Check that a dense form has the shape that the instance has; a length that is not known may be any."""
-    shape = getattr(dense, "shape", ())
     # What `vmap` puts in the place of an array lacks the axis of the batch, which a shape from before still has.
-    if declared == shape or getattr(dense, "is_tracer", False):
+    if not isinstance(declared, Sequence) or getattr(dense, "is_tracer", False):
         return
-    declared, shape = tuple(declared), tuple(shape)
+    declared, shape = tuple(declared), tuple(getattr(dense, "shape", ()))
     if len(declared) == len(shape) and all(map(_may_be, declared, shape)):
         return
     problem = f"returned an array of shape {shape}, but the shape of the {name} is {declared}; correct one of them"

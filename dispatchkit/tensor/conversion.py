@@ -25,7 +25,7 @@ from dispatchkit.declare.wrapping import wrapped
 from dispatchkit.errors import AutogradError, LostDerivativeError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, vertex_of
-from dispatchkit.graph.sweep import follower_of
+from dispatchkit.graph.sweep import differentiated, follower_of
 
 __all__ = ["ConversionMethods", "number_for", "parse_to"]
 
@@ -69,7 +69,7 @@ def number_for(called: str, x: Any) -> Any:
 
 def _require_constant(called: str, x: Storage) -> None:
     """Check that no transformation differentiates a tensor; outside of them, its graph may be left."""
-    if x._node is not None and (follower := follower_of(vertex_of(x))):
+    if follower := follower_of(vertex_of(x)):
         raise LostDerivativeError(called, follower)
 
 
@@ -104,7 +104,8 @@ class ConversionMethods(Storage):
         ValueError : if there are several elements, or none
         LostDerivativeError : if a transformation differentiates it
         """
-        _require_constant("item", self)
+        if self._node is not None and differentiated.get():
+            _require_constant("item", self)
         array = self.array
         if math.prod(array.shape) != 1:
             raise ValueError(f"item() needs a tensor of one element; this one has shape {tuple(array.shape)}")
@@ -119,7 +120,8 @@ class ConversionMethods(Storage):
         ------
         LostDerivativeError : if a transformation differentiates it
         """
-        _require_constant("tolist", self)
+        if self._node is not None and differentiated.get():
+            _require_constant("tolist", self)
         return as_numpy("tolist()", without_graph(self.array)).tolist()
 
     def __float__(self) -> float:

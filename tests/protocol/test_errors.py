@@ -155,6 +155,13 @@ register (S, S) to resolve it""",
     ),
     (GradcheckError("backward is not repeatable"), "backward is not repeatable"),
     (
+        LostDerivativeError("float", "grad"),
+        (
+            "float() on a tensor that grad differentiates would lose the derivative; compute with the tensor, or use "
+            "float(x.detach()) where a constant is meant"
+        ),
+    ),
+    (
         MixedArraysError("lib.add", "torch on cpu", "numpy on cpu"),
         (
             "lib.add: one array is of torch on cpu, another of numpy on cpu; bring both to one library and device "
