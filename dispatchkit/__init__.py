@@ -56,6 +56,7 @@ from dispatchkit.protocol.instance import redispatch as redispatch
 from dispatchkit.protocol.instance import register_type as register_type
 from dispatchkit.protocol.instance import tensor_protocol as tensor_protocol
 from dispatchkit.protocol.kinds import kinds as kinds
+from dispatchkit.protocol.modes import reset_modes as reset_modes
 from dispatchkit.protocol.types.fields import field as field
 from dispatchkit.random import Generator as Generator
 from dispatchkit.random import manual_seed as manual_seed
@@ -161,6 +162,7 @@ vars()["__all__"] = [
     "record_calls",
     "redispatch",
     "register_type",
+    "reset_modes",
     "rules",
     "save",
     "set_grad_enabled",

@@ -46,7 +46,7 @@ def is_grad_enabled() -> bool:
     ...     dk.is_grad_enabled()
     False
     """
-    return _is_grad_enabled()
+    return bool(_is_grad_enabled())
 
 
 make_home(__name__)

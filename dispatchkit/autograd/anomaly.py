@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import ContextDecorator
-from types import TracebackType
-
 from dispatchkit.graph.anomaly import Anomaly
-from dispatchkit.protocol.observers import Observer, active_observer, observed_by, observers, set_observers
+from dispatchkit.protocol.blocks import Block, Setting
+from dispatchkit.protocol.observers import active_observer, watch_state
 
 __all__ = ["detect_anomaly", "is_anomaly_enabled", "set_detect_anomaly"]
 
@@ -29,12 +27,7 @@ def is_anomaly_enabled() -> bool:
     return active_observer(Anomaly) is not None
 
 
-def _set(mode: bool, check_nan: bool) -> None:
-    others = [one for one in observers() if not isinstance(one, Anomaly)]
-    set_observers(observed_by(Anomaly(check_nan)) if mode else others)
-
-
-class set_detect_anomaly:  # noqa: N801  # PyTorch's name
+class set_detect_anomaly(Setting):  # noqa: N801  # PyTorch's name
     """Switch `detect_anomaly` on or off at once; `with` switches it back on leaving.
 
     Parameters
@@ -53,19 +46,10 @@ class set_detect_anomaly:  # noqa: N801  # PyTorch's name
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self._outer = observers()
-        _set(mode, check_nan)
-
-    def __enter__(self) -> None:
-        """Do nothing: the mode was set when the object was made."""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        set_observers(self._outer)
+        super().__init__(watch_state, Anomaly(check_nan, is_on=mode))
 
 
-class detect_anomaly(ContextDecorator):  # noqa: N801  # PyTorch's name
+class detect_anomaly(Block):  # noqa: N801  # PyTorch's name
     """Show where the operation was recorded whose backward fails, inside a `with` block or a decorated function.
 
     Each operation that is recorded inside remembers the lines it was called from. In a backward pass inside, a rule
@@ -105,17 +89,4 @@ class detect_anomaly(ContextDecorator):  # noqa: N801  # PyTorch's name
     """
 
     def __init__(self, check_nan: bool = True) -> None:
-        self._check_nan = check_nan
-        self._outer: list[tuple[Observer, ...]] = []
-
-    def _recreate_cm(self) -> detect_anomaly:
-        return type(self)(self._check_nan)
-
-    def __enter__(self) -> None:
-        self._outer.append(observers())
-        _set(True, self._check_nan)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        set_observers(self._outer.pop())
+        super().__init__(watch_state, Anomaly(check_nan))

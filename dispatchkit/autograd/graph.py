@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextvars import ContextVar
-from types import TracebackType
 from typing import Any
 
 from dispatchkit.autograd.saving import Packing
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import Node
-from dispatchkit.protocol.observers import Observer, active_observer, observed_by, observers, set_observers
+from dispatchkit.protocol.blocks import Block, ContextState, Innermost, innermost_state
+from dispatchkit.protocol.observers import active_observer, watch_state
 from dispatchkit.tensor import Tensor
 
 __all__ = ["Node", "disable_saved_tensors_hooks", "saved_tensors_hooks"]
 
-_refusal: ContextVar[str | None] = ContextVar("dispatchkit.saved_tensors", default=None)
+_refusal: ContextState[Innermost[str | None]] = innermost_state("saved tensors hooks", None)
 
 
-class saved_tensors_hooks:  # noqa: N801  # PyTorch's name
+class saved_tensors_hooks(Block):  # noqa: N801  # PyTorch's name
     """Set how tensors saved for the backward pass are kept, inside a `with` block.
 
     Parameters
@@ -58,23 +57,16 @@ class saved_tensors_hooks:  # noqa: N801  # PyTorch's name
     """
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
-        self._packing = Packing(pack_hook, unpack_hook)
-        self._outer: list[tuple[Observer, ...]] = []
+        super().__init__(watch_state, Packing(pack_hook, unpack_hook))
 
     def __enter__(self) -> None:
-        refusal = _refusal.get()
+        refusal = _refusal.get().value
         if refusal is not None:
             raise AutogradError(refusal)
-        self._outer.append(observers())
-        set_observers(observed_by(self._packing))
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        set_observers(self._outer.pop())
+        super().__enter__()
 
 
-class disable_saved_tensors_hooks:  # noqa: N801  # PyTorch's name
+class disable_saved_tensors_hooks(Block):  # noqa: N801  # PyTorch's name
     """Have `saved_tensors_hooks` raise inside a `with` block.
 
     Parameters
@@ -97,16 +89,9 @@ class disable_saved_tensors_hooks:  # noqa: N801  # PyTorch's name
     """
 
     def __init__(self, error_message: str) -> None:
-        self._message = error_message
-        self._outer: list[str | None] = []
+        super().__init__(_refusal, error_message)
 
     def __enter__(self) -> None:
         if active_observer(Packing) is not None:
-            raise AutogradError(self._message)
-        self._outer.append(_refusal.get())
-        _refusal.set(self._message)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        _refusal.set(self._outer.pop())
+            raise AutogradError(self._value)
+        super().__enter__()

@@ -12,7 +12,7 @@ from dispatchkit.graph.node import CallNode, Node
 from dispatchkit.graph.node_wrapper import NodeWrapper, is_wrapped_by, recorded
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage, Vertex, version_of, vertex_of
-from dispatchkit.protocol.observers import Observer, active_observer, observers, set_observers
+from dispatchkit.protocol.observers import Observer, active_observer, unobserved
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.tree import container_items, leaves, map_leaves
@@ -189,13 +189,8 @@ def unpacked(value: Any) -> Any:
 
 def _called(hook: Callable[[Any], Any], value: Any) -> Any:
     """Call a hook; its own computations are neither recorded nor packed."""
-    outer = observers()
-    set_observers(())
-    try:
-        with no_grad():
-            return hook(value)
-    finally:
-        set_observers(outer)
+    with no_grad():
+        return unobserved(hook, value)
 
 
 def _mapped(cls: type | tuple[type, ...], change: Callable[[Any], Any], value: Any) -> Any:

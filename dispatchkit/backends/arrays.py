@@ -6,9 +6,6 @@ the hot paths need not look.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
@@ -17,6 +14,7 @@ import numpy as np
 from dispatchkit.backends.foreign import ForeignNamespace
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.backends.traced import UnsaidDevice, is_traced
+from dispatchkit.protocol.blocks import Block, ContextState, Innermost, innermost_state
 
 __all__ = [
     "DTYPES",
@@ -56,7 +54,7 @@ _placed: dict[type, dict[Any, ForeignNamespace]] = {}
 _uncommitted: dict[type, ForeignNamespace] = {}
 # Classes of PyTorch's, whose storage says what memory they show.
 _stored: set[type] = set()
-_making: ContextVar[Any] = ContextVar("dispatchkit.making", default=numpy_namespace)
+_making: ContextState[Innermost[Any]] = innermost_state("library of new arrays", numpy_namespace)
 SCALARS = frozenset(np.dtype(code).type for code in np.typecodes["All"] if code not in "SUVMmaO") | {
     bool,
     int,
@@ -334,17 +332,12 @@ def namespace_of_device(device: Any) -> Any:
         for adapter in _adapters.values():
             if type(adapter.device) is type(device):
                 return adapter
-    return _making.get()
+    return _making.get().value
 
 
-@contextmanager
-def making_with(xp: Any) -> Iterator[None]:
-    """Set the namespace that makes new arrays; within a body or a rule it is that of its arrays."""
-    token = _making.set(xp)
-    try:
-        yield
-    finally:
-        _making.reset(token)
+def making_with(xp: Any) -> Block:
+    """Return a block with a namespace that makes new arrays; in a body or a rule it is that of its arrays."""
+    return Block(_making, xp, "arrays_of")
 
 
 def may_share_memory(first: Any, second: Any) -> bool:

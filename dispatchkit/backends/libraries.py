@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -21,6 +20,7 @@ from dispatchkit.backends.arrays import (
 )
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.backends.traced import UnsaidDevice
+from dispatchkit.protocol.blocks import Block
 
 __all__ = ["arrays_of", "brought_to", "is_device", "namespace_for_device", "namespace_named"]
 
@@ -68,8 +68,7 @@ def namespace_named(library: Any, device: Any = None) -> Any:
     return namespace_of(raw_array(module.zeros((), **({} if where is None else {"device": where}))))
 
 
-@contextmanager
-def arrays_of(library: Any, *, device: Any = None) -> Iterator[None]:
+def arrays_of(library: Any, *, device: Any = None) -> Block:
     """Make creation functions use the arrays of a library inside a `with` block.
 
     Parameters
@@ -77,10 +76,10 @@ def arrays_of(library: Any, *, device: Any = None) -> Iterator[None]:
     library : ``"numpy"``, ``"torch"``, ``"jax"``, ``"cupy"`` or ``"dask"``; or a tensor or array of the library
     device : a device of the library; its default one if None
 
-    Yields
-    ------
-    None
-        The block gets no value.
+    Returns
+    -------
+    context manager
+        To use in a `with` statement.
 
     Raises
     ------
@@ -97,8 +96,7 @@ def arrays_of(library: Any, *, device: Any = None) -> Iterator[None]:
     ...     dk.zeros(2)
     tensor([0., 0.])
     """
-    with making_with(namespace_named(library, device)):
-        yield
+    return making_with(namespace_named(library, device))
 
 
 def is_device(value: Any) -> bool:

@@ -105,7 +105,7 @@ class _Worker:
         with self.busy:
             try:
                 # As `send` does, but for the buffer, which Python 3.13 finds in use where the pipe is broken.
-                self.connection.send_bytes(bytes(ForkingPickler.dumps((task, is_grad_enabled()))))
+                self.connection.send_bytes(bytes(ForkingPickler.dumps((task, bool(is_grad_enabled())))))
                 batch, failure, cause = self.connection.recv()
             except (EOFError, OSError) as error:
                 self.process.join(GRACE)

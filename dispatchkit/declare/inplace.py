@@ -23,6 +23,7 @@ from dispatchkit.declare.wrapping import wrapped
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, Vertex, extras_of, memory_of, vertex_of
+from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.modes import live
 
@@ -42,7 +43,7 @@ __all__ = [
 
 APART = 4096
 # The tensors that changes in place have given a vertex, by id, while a function is recorded; not to keep them alive.
-_changed: ContextVar[dict[int, ref[Storage]] | None] = ContextVar("dispatchkit.changed", default=None)
+_changed: ContextVar[dict[int, ref[Storage]] | None] = state_variable("changes in place", None)
 LEAF = (
     "{name}: a leaf tensor that requires grad cannot be changed in place while a graph is recorded; change it inside "
     "no_grad(), or work on a copy"
@@ -179,11 +180,11 @@ def changes_noted() -> Iterator[dict[int, ref[Storage]]]:
     """Collect the tensors that changes in place put into the graph inside a `with` block, for those around it, too."""
     outer = _changed.get()
     found: dict[int, ref[Storage]] = {}
-    token = _changed.set(found)
     try:
+        _changed.set(found)
         yield found
     finally:
-        _changed.reset(token)
+        _changed.set(outer)
         if outer is not None:
             outer.update(found)
 

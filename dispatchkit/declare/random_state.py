@@ -7,23 +7,25 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.overridable import Overridable
 
 __all__ = ["Drawer", "drawer", "drawing_by", "overseen"]
 
 # Is given the operation, what draws, and the call's arguments.
 Drawer = Callable[[Overridable, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
-drawer: ContextVar[Drawer | None] = ContextVar("dispatchkit.drawer", default=None)
+drawer: ContextVar[Drawer | None] = state_variable("drawer", None)
 
 
 @contextmanager
 def drawing_by(answer: Drawer | None) -> Iterator[None]:
     """Let a drawer answer random operations inside a `with` block."""
-    token = drawer.set(answer)
+    outer = drawer.get()
     try:
+        drawer.set(answer)
         yield
     finally:
-        drawer.reset(token)
+        drawer.set(outer)
 
 
 def overseen(operation: Overridable, handler: Callable[..., Any]) -> Callable[..., Any]:

@@ -149,15 +149,16 @@ def _computed(
         return x if dim is None else Batched(x if x.shape[0] == size else x[part], level)
 
     args, kwargs = _with_dims(entered, fronted, dims)
-    token = active.set((*active.get(), ActiveBatch(level, size, randomness)))
+    outer = active.get()
     try:
+        active.set((*outer, ActiveBatch(level, size, randomness)))
         with drawing_by(_drawer(randomness, level, size)):
             output = with_numbers(func(*args, **kwargs))
     except BaseException:
         level.ended = True
         raise
     finally:
-        active.reset(token)
+        active.set(outer)
     if not list(arrays_of(output)):
         raise TypeError(f"vmap: the function must return tensors, found {described(output)}")
 

@@ -19,6 +19,7 @@ from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage, version_of, vertex_of
 from dispatchkit.graph.sweep import follower_of
 from dispatchkit.ops.random.generator import current_generator
+from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.modes import Mode
 from dispatchkit.protocol.overridable import Overridable
@@ -79,7 +80,7 @@ def checkpoint(func: Callable[..., Any]) -> Callable[..., Any]:
 
 
 # What stands for tensors while a function is called again, by their ids.
-_places: ContextVar[Mapping[int, Any]] = ContextVar("dispatchkit.places", default=MappingProxyType({}))
+_places: ContextVar[Mapping[int, Any]] = state_variable("checkpoint", MappingProxyType({}))
 
 
 class _Seen(Mode):
@@ -231,8 +232,9 @@ class _Again:
         generator = current_generator().source.bit_generator
         state = generator.state
         generator.state = self.random_state
-        token = _places.set(places)
+        outer = _places.get()
         try:
+            _places.set(places)
             with _Replaced(places, self.constants):
                 output = list(arrays_of(mapped(as_array, self.func(*args, **kwargs))))
             # The function may itself change a tensor that it reads, such as a running mean.
@@ -240,7 +242,7 @@ class _Again:
                 if (x := other()) is not None:
                     self.constants[key] = other, version_of(x)
         finally:
-            _places.reset(token)
+            _places.set(outer)
             generator.state = state
         if len(output) != len(self.wanted):
             return tuple(output)

@@ -13,6 +13,7 @@ from dispatchkit.errors import AnomalyError
 from dispatchkit.graph.node import Differentiable, Node
 from dispatchkit.graph.node_wrapper import NodeWrapper, is_wrapped_by, recorded
 from dispatchkit.graph.storage import Storage, Vertex
+from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.frames import stack
 from dispatchkit.protocol.observers import Observer, active_observer
 
@@ -28,10 +29,12 @@ class Anomaly(Observer):
     Parameters
     ----------
     check_nan : whether gradients that are no numbers count as failures
+    is_on : whether it is to record anything
     """
 
-    def __init__(self, check_nan: bool) -> None:
+    def __init__(self, check_nan: bool, *, is_on: bool = True) -> None:
         self.check_nan = check_nan
+        self.is_on = bool(is_on)
 
     def on_result(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
         """Record the calling lines on the nodes of a call."""
@@ -94,11 +97,12 @@ class Traced(NodeWrapper):
         anomaly = active_observer(Anomaly)
         if anomaly is None:
             return self.inner.pull_live(node, g)
-        token = _running.set(self)
+        outer = _running.get()
         try:
+            _running.set(self)
             return self._checked(anomaly, self.inner.pull_live, node, g)
         finally:
-            _running.reset(token)
+            _running.set(outer)
 
     def _checked(self, anomaly: Anomaly, pull: Callable[[Any, Any], Sequence[Any]], node: Any, g: Any) -> Sequence[Any]:
         try:
@@ -126,7 +130,7 @@ class Traced(NodeWrapper):
 
 
 # The node whose backward pass is being recorded.
-_running: ContextVar[Traced | None] = ContextVar("dispatchkit.anomaly", default=None)
+_running: ContextVar[Traced | None] = state_variable("node of a backward pass", None)
 
 
 def _has_nan(value: Any) -> bool:

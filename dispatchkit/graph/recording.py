@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
-from contextlib import ContextDecorator
-from contextvars import ContextVar
-from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast, overload
+
+from dispatchkit.protocol.blocks import Block, ContextState, Entered, Setting
 
 __all__ = ["enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-_enabled: ContextVar[bool] = ContextVar("dispatchkit.grad", default=True)
-
-is_grad_enabled = _enabled.get
 
 
-class set_grad_enabled:  # noqa: N801  # PyTorch's name
+class _GradMode(int):
+    """Whether a graph is recorded, as a number, and the blocks that say so."""
+
+    entered: Entered
+
+    def __new__(cls, entered: Entered) -> _GradMode:
+        mode = super().__new__(cls, entered[-1][1])
+        mode.entered = entered
+        return mode
+
+
+_mode: ContextState[int] = ContextState("grad mode", True, _GradMode)
+# What it returns is false where no graph is recorded, and need not be a bool: to make one would take longer.
+is_grad_enabled = cast("Callable[[], bool]", _mode.get)
+
+
+class set_grad_enabled(Setting):  # noqa: N801  # PyTorch's name
     """Switch recording on or off at once; `with` and a decorated function switch it back on leaving.
 
     Parameters
     ----------
     mode : whether operations record a graph from here on
+
+    Raises
+    ------
+    TypeError : if `mode` is a function, as in ``@dk.set_grad_enabled``
 
     Examples
     --------
@@ -34,34 +49,37 @@ class set_grad_enabled:  # noqa: N801  # PyTorch's name
     """
 
     def __init__(self, mode: bool) -> None:
-        self.mode = mode
-        self._outer = [_enabled.get()]
-        _enabled.set(mode)
-
-    def __call__(self, func: F) -> F:
-        """Decorate a function: the mode holds inside it, and no longer outside."""
-        _enabled.set(self._outer[0])
-        mode = self.mode
-
-        @functools.wraps(func)
-        def inner(*args: Any, **kwargs: Any) -> Any:
-            with set_grad_enabled(mode):
-                return func(*args, **kwargs)
-
-        return inner  # type: ignore[return-value]  # of the same signature
-
-    def __enter__(self) -> None:
-        self._outer.append(self._outer[0] if len(self._outer) == 1 else _enabled.get())
-        _enabled.set(self.mode)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        _enabled.set(self._outer.pop())
+        if callable(mode):
+            raise TypeError(
+                f"set_grad_enabled: mode must be True or False, found {getattr(mode, '__name__', mode)!r}; "
+                "write @set_grad_enabled(False)"
+            )
+        super().__init__(_mode, bool(mode))
 
 
-class no_grad(ContextDecorator):  # noqa: N801  # PyTorch's name
+@overload
+def no_grad() -> Block: ...
+@overload
+def no_grad(func: F) -> F: ...
+def no_grad(func: Any = None) -> Any:
     """Record no graph inside a `with` block, or inside a decorated function.
+
+    Parameters
+    ----------
+    func : the function to decorate, where ``@dk.no_grad`` stands without parentheses
+
+    Returns
+    -------
+    context manager
+        To use in a `with` statement, or as a decorator; with `func` the decorated function.
+
+    Raises
+    ------
+    TypeError : if a class is decorated
+
+    Notes
+    -----
+    In a generator or coroutine that is decorated it holds while that runs, not while it is suspended.
 
     Examples
     --------
@@ -70,28 +88,35 @@ class no_grad(ContextDecorator):  # noqa: N801  # PyTorch's name
     >>> with dk.no_grad():
     ...     (x * 2).requires_grad
     False
+    >>> @dk.no_grad()
+    ... def doubled():
+    ...     yield (x * 2).requires_grad
+    >>> list(doubled())
+    [False]
     """
-
-    mode = False
-
-    def __init__(self) -> None:
-        self._outer: list[bool] = []
-
-    def _recreate_cm(self) -> no_grad:
-        return type(self)()
-
-    def __enter__(self) -> None:
-        self._outer.append(_enabled.get())
-        _enabled.set(self.mode)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        _enabled.set(self._outer.pop())
+    block = Block(_mode, False, "no_grad")
+    return block if func is None else block(func)
 
 
-class enable_grad(no_grad):  # noqa: N801  # PyTorch's name
-    """Record a graph inside a `with` block, even where recording is off outside.
+@overload
+def enable_grad() -> Block: ...
+@overload
+def enable_grad(func: F) -> F: ...
+def enable_grad(func: Any = None) -> Any:
+    """Record a graph inside a `with` block or a decorated function, even where recording is off outside.
+
+    Parameters
+    ----------
+    func : the function to decorate, where ``@dk.enable_grad`` stands without parentheses
+
+    Returns
+    -------
+    context manager
+        To use in a `with` statement, or as a decorator; with `func` the decorated function.
+
+    Raises
+    ------
+    TypeError : if a class is decorated
 
     Examples
     --------
@@ -101,5 +126,5 @@ class enable_grad(no_grad):  # noqa: N801  # PyTorch's name
     ...     (x * 2).requires_grad
     True
     """
-
-    mode = True
+    block = Block(_mode, True, "enable_grad")
+    return block if func is None else block(func)

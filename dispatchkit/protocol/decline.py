@@ -11,6 +11,8 @@ from contextvars import ContextVar, Token
 from types import NotImplementedType
 from typing import Any
 
+from dispatchkit.protocol.blocks import state_variable
+
 __all__ = [
     "decline",
     "declined_of",
@@ -21,7 +23,7 @@ __all__ = [
     "record_mode_decline",
 ]
 
-_reason: ContextVar[str] = ContextVar("dispatchkit.decline", default="")
+_reason: ContextVar[str] = state_variable("reason of a decline", "")
 
 
 def decline(reason: str) -> NotImplementedType:
@@ -60,7 +62,7 @@ def pop_decline_reason() -> str:
     return reason
 
 
-_declined: ContextVar[tuple[Any, tuple[str, ...]]] = ContextVar("dispatchkit.declined", default=(None, ()))
+_declined: ContextVar[tuple[Any, tuple[str, ...]]] = state_variable("declines of a call", (None, ()))
 
 
 def note_declined(operation: Any, reasons: Iterable[str]) -> Token[Any]:
@@ -79,7 +81,7 @@ def declined_of(operation: Any) -> str:
     return "; ".join(reasons) if noted is operation else ""
 
 
-_mode_declines: ContextVar[tuple[str, ...]] = ContextVar("dispatchkit.mode_declines", default=())
+_mode_declines: ContextVar[tuple[str, ...]] = state_variable("declines of modes", ())
 
 
 def record_mode_decline(text: str) -> None:

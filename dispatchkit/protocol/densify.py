@@ -13,6 +13,7 @@ from types import FrameType, TracebackType
 from typing import Any, Literal, NamedTuple
 
 from dispatchkit.errors import AnswerError, DensifyError, DensifyWarning
+from dispatchkit.protocol.blocks import Block, ContextState, Entered, Innermost, innermost_state, state_variable
 from dispatchkit.protocol.frames import caller_frame, line_of, operation_frames, warn_at
 from dispatchkit.protocol.handlers import location_of
 from dispatchkit.protocol.observers import note_dense
@@ -45,12 +46,34 @@ Policy = Literal["allow", "warn", "error"]
 UNITS = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
-class _Budget(NamedTuple):
-    policy: Policy = "warn"
+class _Bounds(NamedTuple):
+    """What a block sets: a policy and a limit, None for as it was; whether it lifts what is set around it."""
+
+    policy: Policy | None = None
     limit: int | None = None
+    lifts: bool = False
 
 
-_budget: ContextVar[_Budget] = ContextVar("dispatchkit.densify", default=_Budget())  # noqa: B039  # frozen
+class _Budget:
+    """What the blocks of a context allow together."""
+
+    __slots__ = ("entered", "limit", "policy")
+
+    def __init__(self, entered: Entered = ()) -> None:
+        self.entered = entered
+        policy: str = "warn"
+        limits: list[int] = []
+        for _, bounds in entered:
+            if bounds.lifts:
+                policy, limits = "allow", []
+            elif bounds.policy is not None and policy != "error":
+                policy = bounds.policy
+            if bounds.limit is not None:
+                limits.append(bounds.limit)
+        self.policy, self.limit = policy, min(limits, default=None)
+
+
+_budget = ContextState("densify", _Budget(), _Budget)
 
 
 @dataclass(slots=True)
@@ -92,7 +115,7 @@ class LedgerEntry:
 Book = dict[tuple[str, int, str, str, str], LedgerEntry]
 _ledger: Book = {}
 _ledger_lock = threading.Lock()
-_separate: ContextVar[Book | None] = ContextVar("dispatchkit.separate_ledger", default=None)
+_separate: ContextState[Innermost[Book | None]] = innermost_state("separate ledger", None)
 
 
 def densify_ledger() -> list[LedgerEntry]:
@@ -136,11 +159,8 @@ def clear_densify_ledger() -> None:
 def separate_ledger() -> Iterator[Book]:
     """Count the densifications of a `with` block apart, and leave the ledger of the process as it is."""
     book: Book = {}
-    token = _separate.set(book)
-    try:
+    with Block(_separate, book):
         yield book
-    finally:
-        _separate.reset(token)
 
 
 def densify(on: Policy | None = None, limit: str | int | None = None) -> AbstractContextManager[None]:
@@ -182,35 +202,18 @@ def densify(on: Policy | None = None, limit: str | int | None = None) -> Abstrac
     """
     if on not in (None, "allow", "warn", "error"):
         raise ValueError(f"densify: on must be 'allow', 'warn' or 'error', not {on!r}")
-    return Reminding("densify", _bounded(on, None if limit is None else _parse_size(limit)))
+    bounds = _Bounds(on, None if limit is None else _parse_size(limit))
+    return Reminding("densify", Block(_budget, bounds, "densify"))
 
 
 def without_warnings() -> AbstractContextManager[None]:
     """Have dense copies that are warned of made silently; a limit, and ``on="error"``, stay."""
-    return _bounded("allow" if _budget.get().policy == "warn" else None, None)
-
-
-@contextmanager
-def _bounded(on: Policy | None, limit: int | None) -> Iterator[None]:
-    outer = _budget.get()
-    limits = [one for one in (outer.limit, limit) if one is not None]
-    policy = outer.policy if on is None or outer.policy == "error" else on
-    with _with_budget(_Budget(policy, min(limits, default=None))):
-        yield
+    return Block(_budget, _Bounds("allow"))
 
 
 def unbounded() -> AbstractContextManager[None]:
     """Have dense copies made silently, whatever bounds the caller has set: for measurements of the library's own."""
-    return _with_budget(_Budget("allow"))
-
-
-@contextmanager
-def _with_budget(budget: _Budget) -> Iterator[None]:
-    token = _budget.set(budget)
-    try:
-        yield
-    finally:
-        _budget.reset(token)
+    return Block(_budget, _Bounds(lifts=True))
 
 
 # Each makes a context for a dense form that needs one: arrays made in it are of the library of the instance's own.
@@ -238,7 +241,7 @@ def forbidden_copy(function: str, cls: type, shape: Any, dtype: Any) -> tuple[De
 
 
 # The ids of the instances of which a dense form is being made in this context, and with them the methods that make it.
-_under_way: ContextVar[frozenset[Any]] = ContextVar("dispatchkit.under_way", default=frozenset())
+_under_way: ContextVar[frozenset[Any]] = state_variable("dense forms being made", frozenset())
 is_making_dense = _under_way.get
 
 
@@ -364,7 +367,7 @@ def _enter(
     deliberate: bool = False,
 ) -> None:
     """Enter a dense copy in the ledger, with those that the same line made of the same type before."""
-    apart = _separate.get()
+    apart = _separate.get().value
     book = _ledger if apart is None else apart
     # Python counts the lines anew each time that a frame is asked for its own, which takes long in a long function.
     file, line = frame.f_code.co_filename, line_of(frame.f_code, frame.f_lasti)
@@ -381,22 +384,26 @@ def _enter(
 class _MakingDense:
     """What `making_dense` returns; a generator in its place takes as long as many a dense form."""
 
-    __slots__ = ("_around", "_marks", "_token", "_value")
+    __slots__ = ("_around", "_marks", "_outer", "_value")
 
     def __init__(self, value: Any, marks: tuple[Any, ...]) -> None:
         self._value, self._marks = value, {id(value), *marks}
         self._around: ExitStack | None = None
 
     def __enter__(self) -> None:
-        under_way = _under_way.get()
+        self._outer = under_way = _under_way.get()
         # What surrounds the dense form of an instance surrounds its parts, too.
         surround = () if id(self._value) in under_way else surroundings
         contexts = [context for one in surround if (context := one(self._value)) is not None]
-        self._token = _under_way.set(under_way | self._marks)
-        if contexts:
-            self._around = ExitStack()
-            for context in contexts:
-                self._around.enter_context(context)
+        try:
+            _under_way.set(under_way | self._marks)
+            if contexts:
+                self._around = ExitStack()
+                for context in contexts:
+                    self._around.enter_context(context)
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -405,7 +412,7 @@ class _MakingDense:
             if self._around is not None:
                 self._around.__exit__(kind, error, traceback)
         finally:
-            _under_way.reset(self._token)
+            _under_way.set(self._outer)
 
 
 def making_dense(value: Any, *marks: Any) -> AbstractContextManager[None]:

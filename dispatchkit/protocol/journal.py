@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
+from types import TracebackType
 from typing import Any, Protocol
+
+from dispatchkit.protocol.blocks import Block, ContextState, Entered
 
 __all__ = ["Journal"]
 
@@ -37,7 +38,7 @@ class Journal:
         self.loaders: list[Callable[[], None]] = []
         # The objects that hold decisions, which the next registration clears.
         self._caches: weakref.WeakSet[Caching] = weakref.WeakSet()
-        self._undos: ContextVar[list[Undo] | None] = ContextVar("dispatchkit.journal", default=None)
+        self._blocks = ContextState[Any]("local registrations", None, _Blocks, self._undo_all)
 
     def keep(self, cache: Caching, generation: int, memory: dict[Any, Any], path: tuple[Any, ...], found: Any) -> None:
         """Store a decision, unless something was registered since it began.
@@ -72,26 +73,65 @@ class Journal:
 
     def on_undo(self, undo: Undo) -> None:
         """Record what undoes a registration, if a block of local registrations is open."""
-        undos = self._undos.get()
-        if undos is not None:
-            undos.append(undo)
+        entered = self._blocks.entered()
+        if entered:
+            entered[-1][1].append(undo)
 
     def load_all(self) -> None:
         """Load what a library declares when it is first used."""
         for load in self.loaders:
             load()
 
-    @contextmanager
-    def local_registrations(self) -> Iterator[None]:
-        """Undo on leaving what is registered inside the block."""
+    def local_registrations(self) -> Block:
+        """Return a block; what is registered inside is undone when it is left."""
+        return _LocalRegistrations(self)
+
+    def enter(self, block: Block) -> None:
+        """Begin a block of local registrations."""
         self.load_all()  # what a library declares when it loads is not undone
-        undos: list[Undo] = []
-        token = self._undos.set(undos)
-        try:
-            yield
-        finally:
-            self._undos.reset(token)
-            with self.lock:
-                for undo in reversed(undos):
-                    undo()
-            self.changed()
+        self._blocks.enter(block, [])
+
+    def leave(self, block: Block) -> None:
+        """Undo what was registered in a block; if others were entered since, the next of them does when it is left."""
+        entered = self._blocks.entered()
+        place = max((i for i, (one, _) in enumerate(entered) if one is block), default=None)
+        if place is None:
+            return
+        undos = entered[place][1]
+        if place + 1 < len(entered):
+            entered[place + 1][1][:0] = undos
+        else:
+            self._undo(undos)
+        self._blocks.leave(block)
+
+    def _undo(self, undos: list[Undo]) -> None:
+        with self.lock:
+            while undos:
+                undos[-1]()
+                undos.pop()
+        self.changed()
+
+    def _undo_all(self, entered: Entered) -> None:
+        for _, undos in reversed(entered):
+            self._undo(undos)
+
+
+class _Blocks:
+    """The blocks of local registrations, each with what undoes its registrations."""
+
+    def __init__(self, entered: Entered) -> None:
+        self.entered = entered
+
+
+class _LocalRegistrations(Block):
+    def __init__(self, journal: Journal) -> None:
+        super().__init__(None, None, "local_registrations")  # type: ignore[arg-type]
+        self._journal = journal
+
+    def __enter__(self) -> None:
+        self._journal.enter(self)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._journal.leave(self)

@@ -11,11 +11,23 @@ from types import TracebackType
 from typing import Any
 
 from dispatchkit.errors import ModeError
+from dispatchkit.protocol.blocks import reset_states, state_variable
 from dispatchkit.protocol.decline import pop_decline_reason, pop_mode_declines, record_mode_decline
 from dispatchkit.protocol.observers import UNSEEN, CallEvent, here, is_observed, live, note_asked, note_live, observe
 from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Cell", "Mode", "answer_by_modes", "ask_modes", "current", "is_asked", "live", "wait_again", "without_modes"]
+__all__ = [
+    "Cell",
+    "Mode",
+    "answer_by_modes",
+    "ask_modes",
+    "current",
+    "is_asked",
+    "live",
+    "reset_modes",
+    "wait_again",
+    "without_modes",
+]
 
 
 class Cell:
@@ -45,7 +57,7 @@ class Cell:
         return self.protocol is operation.protocol and not off
 
 
-_stack: ContextVar[Cell | None] = ContextVar("dispatchkit.modes", default=None)
+_stack: ContextVar[Cell | None] = state_variable("modes", None)
 current = _stack.get
 
 
@@ -77,8 +89,13 @@ class Mode:
         return False
 
     def __enter__(self) -> Any:
-        _stack.set(Cell(self, _stack.get()))
-        return self
+        below = _stack.get()
+        try:
+            _stack.set(Cell(self, below))
+            return self
+        except BaseException:  # an interrupt, after which the block is not entered
+            _stack.set(below)
+            raise
 
     def __exit__(
         self,
@@ -87,11 +104,64 @@ class Mode:
         traceback: TracebackType | None,
     ) -> None:
         cell = _stack.get()
-        if cell is None or cell.mode is not self:
-            inner = "no mode is active here" if cell is None else f"{type(cell.mode).__name__} is innermost"
-            raise ModeError(f"{type(self).__name__} was left out of order: {inner}; leave modes innermost first")
-        _stack.set(cell.below)
+        if cell is not None and cell.mode is self:
+            _stack.set(cell.below)
+            pop_mode_declines()
+        else:
+            _leave_out_of_order(self, cell, value)
+
+
+def _leave_out_of_order(mode: Mode, innermost: Cell | None, error: BaseException | None) -> None:
+    """Take a mode away from below others, and say so: with the error that leaves its block, or by an error."""
+    name, where, inner = type(mode).__name__, "no mode is active here", []
+    cell = innermost
+    while cell is not None and cell.mode is not mode:
+        inner.append(cell.mode)
+        cell = cell.below
+    if innermost is not None:
+        where = f"{type(innermost.mode).__name__} is innermost"
+    if cell is not None:
+        rest = cell.below
+        for one in reversed(inner):
+            rest = Cell(one, rest)
+        _stack.set(rest)
         pop_mode_declines()
+    text = f"{name} was left out of order: {where}; leave modes innermost first"
+    if error is None or isinstance(error, GeneratorExit):
+        raise ModeError(text)
+    error.add_note(text)
+
+
+def reset_modes() -> list[str]:
+    """Put everything that `with` blocks set in this thread or asyncio task back to its default.
+
+    These are modes, `disable_dispatch`, `record_calls`, `no_grad` and `set_grad_enabled`, `densify`, `arrays_of`,
+    `detect_anomaly`, hooks of saved tensors, generators of `drawing_from`, and the registrations of
+    `local_registrations`.
+
+    Returns
+    -------
+    list of str
+        The names of what was not at its default.
+
+    Notes
+    -----
+    Call it outside of all blocks, when an interrupt has left something on: Python may raise `KeyboardInterrupt` after
+    the body of a `with` statement has ended, and before what it set is taken back. A mode that was taken away so cannot
+    be left any more, which raises `ModeError`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.disable_dispatch().__enter__()  # doctest: +ELLIPSIS
+    <dispatchkit.disable_dispatch object at ...>
+    >>> dk.reset_modes()
+    ['modes']
+    >>> dk.reset_modes()
+    []
+    """
+    here.call = None
+    return reset_states()
 
 
 def ask_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextvars import ContextVar
 from time import perf_counter_ns
 from types import MappingProxyType
 from typing import Any, TypeVar
 from weakref import ref
 
+from dispatchkit.protocol.blocks import Block, ContextState, Entered
 from dispatchkit.protocol.overridable import Overridable
 
 __all__ = [
@@ -31,9 +31,10 @@ __all__ = [
     "note_live",
     "notify_backward",
     "observe",
-    "observed_by",
     "observers",
-    "set_observers",
+    "observing",
+    "unobserved",
+    "watch_state",
 ]
 
 ObserverT = TypeVar("ObserverT", bound="Observer")
@@ -103,9 +104,13 @@ class Observer:
     Attributes
     ----------
     is_silent : whether `on_start` and `on_end` make no calls of operations but while `here.call` is `UNSEEN`
+    is_on : whether it sees anything; one that does not may still replace others
+    replaces : whether others of its class that entered before see nothing
     """
 
     is_silent = False
+    is_on = True
+    replaces = True
 
     def on_start(self, call: CallEvent) -> None:
         """Do something before a call is made."""
@@ -123,17 +128,22 @@ class Observer:
 class _Watch:
     """The observers of a context, the last to enter last."""
 
-    __slots__ = ("__weakref__", "observers", "silent")
+    __slots__ = ("__weakref__", "entered", "observers", "silent")
 
-    def __init__(self, observers: tuple[Observer, ...]) -> None:
-        self.observers = observers
+    def __init__(self, entered: Entered) -> None:
+        self.entered = entered
+        observers: list[Observer] = []
+        for _, new in entered:
+            observers = [one for one in observers if not new.replaces or type(one) is not type(new)]
+            observers += [new] if new.is_on else []
+        self.observers = tuple(observers)
         # Observers of results go the general way.
         self.silent = all(one.is_silent and type(one).on_result is Observer.on_result for one in observers)
         note_live(self)
 
 
-_watch: ContextVar[_Watch | None] = ContextVar("dispatchkit.observers", default=None)
-is_observed = _watch.get
+watch_state: ContextState[_Watch | None] = ContextState("observers", None, _Watch)
+is_observed = watch_state.get
 
 
 class _Here(threading.local):
@@ -149,18 +159,23 @@ UNSEEN = CallEvent(None)
 
 def observers() -> tuple[Observer, ...]:
     """Return the observers of this context, the last to enter last."""
-    watch = _watch.get()
+    watch = watch_state.get()
     return () if watch is None else watch.observers
 
 
-def set_observers(found: Sequence[Observer]) -> None:
-    """Make these the observers of this context."""
-    _watch.set(_Watch(tuple(found)) if found else None)
+def observing(observer: Observer, name: str = "") -> Block:
+    """Return a block in which calls are observed; it replaces observers of the same class."""
+    return Block(watch_state, observer, name)
 
 
-def observed_by(observer: Observer) -> tuple[Observer, ...]:
-    """Return the observers of this context with another one, which replaces any of its class."""
-    return (*(one for one in observers() if type(one) is not type(observer)), observer)
+def unobserved(function: Callable[..., T], *args: Any) -> T:
+    """Call a function; the calls that it makes are not observed."""
+    watch = watch_state.get()
+    try:
+        watch_state.set(None)
+        return function(*args)
+    finally:
+        watch_state.set(watch)
 
 
 def active_observer(cls: type[ObserverT]) -> ObserverT | None:
@@ -174,7 +189,7 @@ def observe(
     """Make a call, and notify the observers of this context."""
     call.entered = perf_counter_ns()
     call.outer = outer = here.call
-    watch = _watch.get()
+    watch = watch_state.get()
     # Those that are silent have nothing to be kept from, so they are notified without a further call.
     found = watch.observers if watch is not None and watch.silent else None
     if found is None:
@@ -183,9 +198,9 @@ def observe(
         for observer in found:
             observer.on_start(call)
     result = failure = None
-    here.call = call
-    call.started = perf_counter_ns()
     try:
+        here.call = call
+        call.started = perf_counter_ns()
         result = make(*args, **kwargs)
         return result
     except BaseException as error:
@@ -218,13 +233,12 @@ def _notify_of_end(call: CallEvent, result: Any, error: BaseException | None) ->
 
 def _notify(notify: Callable[[Observer], None], found: Sequence[Observer]) -> None:
     """Notify observers; the calls that they make meanwhile are not observed."""
-    watch = _watch.get()
-    _watch.set(None)
-    try:
+
+    def notify_all() -> None:
         for observer in found:
             notify(observer)
-    finally:
-        _watch.set(watch)
+
+    unobserved(notify_all)
 
 
 def notify_backward(vertices: Iterable[Any]) -> None:
@@ -235,13 +249,13 @@ def notify_backward(vertices: Iterable[Any]) -> None:
 def note_asked(operation: object, who: object) -> None:
     """Record which step or mode is asked to answer a call, unless it is the first step of its chain."""
     call = here.call
-    if call is not None and call.operation is operation and _watch.get() is not None:
+    if call is not None and call.operation is operation and watch_state.get() is not None:
         call.asked = who
 
 
 def note_dense(nbytes: int, reason: str) -> None:
     """Record that the current call made a dense copy, and why."""
     call = here.call
-    if call is not None and call is not UNSEEN and _watch.get() is not None:
+    if call is not None and call is not UNSEEN and watch_state.get() is not None:
         call.dense += nbytes
         call.reason = reason

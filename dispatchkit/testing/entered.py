@@ -9,7 +9,7 @@ from typing import Any
 from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.handlers import Rule
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.observers import CallEvent, Observer, observers, set_observers
+from dispatchkit.protocol.observers import CallEvent, Observer, observing
 from dispatchkit.testing.subject import Subject
 
 __all__ = ["Entered", "entering", "noting", "rules_of"]
@@ -17,6 +17,8 @@ __all__ = ["Entered", "entering", "noting", "rules_of"]
 
 class Entered(Observer):
     """Notes the rules that calls enter, those of the inner calls first."""
+
+    replaces = False
 
     def __init__(self) -> None:
         self.rules: dict[Rule, None] = {}
@@ -39,13 +41,9 @@ class Entered(Observer):
 @contextmanager
 def entering() -> Iterator[Entered]:
     """Note the rules that calls enter inside the block."""
-    before = observers()
     noted = Entered()
-    set_observers((*before, noted))
-    try:
+    with observing(noted):
         yield noted
-    finally:
-        set_observers(before)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.errors import LoopWarning, RandomnessError, TransformError
+from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.transforms.batching.rules import BY_KIND, BY_NAME, Batch, along_axes
 from dispatchkit.transforms.tracer import Tracer
@@ -40,7 +41,7 @@ class ActiveBatch(NamedTuple):
 
 
 # Outermost first.
-active: ContextVar[tuple[ActiveBatch, ...]] = ContextVar("dispatchkit.batches", default=())
+active: ContextVar[tuple[ActiveBatch, ...]] = state_variable("batches", ())
 
 
 class Batched(Tracer):

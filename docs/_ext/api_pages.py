@@ -39,7 +39,8 @@ TITLES = {
 SECTIONS = {
     "Array types and dispatch": (
         "array_type register_type field ArrayMethods implements converts overridable operation decline redispatch "
-        "local_registrations DispatchProtocol tensor_protocol TensorFunctionMode disable_dispatch kinds fallback holds"
+        "local_registrations DispatchProtocol tensor_protocol TensorFunctionMode disable_dispatch reset_modes kinds "
+        "fallback holds"
     ),
     "Dense copies": "densify densify_ledger clear_densify_ledger",
     "Insight": "explain rules which coverage audit record_calls draw",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import pytest
 
@@ -35,7 +37,7 @@ def test_enable_grad_records_inside_no_grad() -> None:
 
 
 @pytest.mark.parametrize("context", [dk.no_grad, lambda: dk.set_grad_enabled(False)], ids=["no_grad", "set"])
-def test_an_exception_restores_recording(context: type[dk.no_grad]) -> None:
+def test_an_exception_restores_recording(context: Callable[[], AbstractContextManager[None]]) -> None:
     with pytest.raises(LookupError), context():
         raise LookupError
     assert dk.is_grad_enabled()

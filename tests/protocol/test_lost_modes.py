@@ -1,5 +1,6 @@
 """What an error at a wrong moment, or blocks that are left in another order, leave of modes and settings."""
 
+import gc
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -81,6 +82,7 @@ def test_a_recursion_without_end_leaves_outer_modes_and_records_on() -> None:
             with Count(), dk.record_calls():
                 dk.sin(X)
 
+    gc.collect()  # what earlier tests left waiting
     before = len(live)
     depth = sys.getrecursionlimit()
     with Count() as count, dk.record_calls() as record:

@@ -15,9 +15,8 @@ from dispatchkit.protocol.observers import (
     Observer,
     active_observer,
     live,
-    observed_by,
     observers,
-    set_observers,
+    observing,
 )
 from dispatchkit.protocol.overridable import Overridable
 
@@ -38,12 +37,8 @@ class Notes(Observer):
 
 @contextmanager
 def observed(notes: Notes) -> Iterator[Notes]:
-    outer = observers()
-    set_observers(observed_by(notes))
-    try:
+    with observing(notes):
         yield notes
-    finally:
-        set_observers(outer)
 
 
 class Through(dk.TensorFunctionMode):
@@ -191,12 +186,9 @@ class Clock(Observer):
 
 @contextmanager
 def clocked() -> Iterator[Clock]:
-    outer, clock = observers(), Clock()
-    set_observers((*outer, clock))
-    try:
+    clock = Clock()
+    with observing(clock):
         yield clock
-    finally:
-        set_observers(outer)
 
 
 def test_calls_are_told_of_before_and_after_with_what_they_are_part_of() -> None:
@@ -256,12 +248,8 @@ def test_backward_passes_are_told_of() -> None:
             self.names += [vertex.name for vertex in vertices]
 
     x = dk.ones(2, requires_grad=True)
-    outer = observers()
-    set_observers((Sweeps(),))
-    try:
+    with observing(Sweeps()):
         dk.sum(x * 2).backward()
-    finally:
-        set_observers(outer)
     assert sorted(Sweeps.names)[-2:] == ["MultiplyBackward", "SumBackward"]
 
 

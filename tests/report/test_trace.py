@@ -15,7 +15,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.linalg import trace as sum_of_diagonal
 from dispatchkit.protocol.callers import continue_chain
-from dispatchkit.protocol.observers import Observer, live, observers, set_observers
+from dispatchkit.protocol.observers import Observer, live, observers, observing
 from dispatchkit.report import Trace
 
 
@@ -192,16 +192,12 @@ def test_a_call_inside_of_one_that_is_not_in_the_record_has_the_line_of_the_prog
     class Seen(Observer):
         """Has calls seen in another way than records alone."""
 
-    with dk.record_calls(max_calls=1) as first:
-        outer = observers()
-        set_observers((*outer, Seen()))
-        with dk.record_calls() as t:
-            dk.softmax(dk.types.ScalarTensor(2, 1.0))
-        set_observers(outer)
+    with dk.record_calls(max_calls=1) as first, observing(Seen()), dk.record_calls() as t:
+        dk.softmax(dk.types.ScalarTensor(2, 1.0))
     code = test_a_call_inside_of_one_that_is_not_in_the_record_has_the_line_of_the_program.__code__
     assert len(first.calls) == 1
     assert len(t.calls) > 1
-    assert {call.place for call in t.calls} == {f"{__file__}:{code.co_firstlineno + 8}"}
+    assert {call.place for call in t.calls} == {f"{__file__}:{code.co_firstlineno + 5}"}
 
 
 def test_a_shape_that_raises_does_no_harm() -> None:

@@ -261,7 +261,7 @@ def _general(operation: Declared, finalizes: bool, *, sequence: bool = False) ->
 def _any_tracked(tensors: Sequence[Storage]) -> bool:
     for t in tensors:
         if t._node is not None:
-            return is_grad_enabled()
+            return bool(is_grad_enabled())
     return False
 
 

@@ -86,7 +86,7 @@ class Program:
             inputs = self._inputs(state, state.arrays(), arrays, drawn=[draw.like() for draw in self._draws])
             self._run = self._traced(lambda: backend.compile(self._pure, inputs))
         self._layout = [(one.shape, one.dtype) for one in arrays]
-        self._recording = is_grad_enabled()
+        self._recording = bool(is_grad_enabled())
         self.repeats = (
             self.keeps_layout
             and not (self.numpy or backend.writes or self._draws or self._with_grad or self._after)
@@ -186,7 +186,7 @@ class Program:
             or [(one.shape, one.dtype) for one in arrays] != self._layout
             or not self._backend.known.issuperset(map(type, arrays))
             or any(one.grad is not None for one in tensors)
-            or is_grad_enabled() is not self._recording
+            or bool(is_grad_enabled()) is not self._recording
             or not state.is_current()
         ):
             return NotImplemented
@@ -301,7 +301,7 @@ class CompiledStep:
         outline = None if plain else outline_of((args, kwargs))
         given = [(one.shape, one.dtype) for one in arrays]
         held, without = state.arrays(), [one.grad is None for one in state.tensors]
-        key = (outline, *given, state.shapes, *without, is_grad_enabled())
+        key = (outline, *given, state.shapes, *without, bool(is_grad_enabled()))
         program = state.programs.get(key)
         if program is None:
             program = state.programs[key] = Program(self._step, self._backend, state, (args, kwargs), arrays)

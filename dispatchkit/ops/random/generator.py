@@ -6,13 +6,13 @@ import copy
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dispatchkit.backends.arrays import UNTRACKED
 from dispatchkit.declare.namespace import enter
+from dispatchkit.protocol.blocks import Block, ContextState, Innermost, innermost_state
 
 # What is public; the library itself uses more.
 __all__ = ["Generator", "current_generator", "default_generator", "drawing_from", "manual_seed"]
@@ -182,7 +182,7 @@ def manual_seed(seed: int, /) -> Generator:
     return current_generator().manual_seed(seed)
 
 
-_current: ContextVar[Generator] = ContextVar("dispatchkit.generator", default=default_generator)
+_current = innermost_state("generator", default_generator)
 
 
 def current_generator() -> Generator:
@@ -201,20 +201,20 @@ def current_generator() -> Generator:
     ...     dk.random.current_generator() is generator
     True
     """
-    return _current.get()
+    return _current.get().value
 
 
-@contextmanager
-def drawing_from(generator: Generator) -> Iterator[None]:
+def drawing_from(generator: Generator) -> Block:
     """Draw from a generator wherever none is given, in this thread or asyncio task alone.
 
     Parameters
     ----------
     generator : to draw from inside the `with` block
 
-    Yields
-    ------
-    nothing
+    Returns
+    -------
+    context manager
+        To use in a `with` statement.
 
     Examples
     --------
@@ -225,17 +225,13 @@ def drawing_from(generator: Generator) -> Iterator[None]:
     >>> drawn() == drawn()
     True
     """
-    token = _current.set(generator)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+    return Block(_current, generator, "drawing_from")
 
 
 def source_of(generator: Generator | None) -> Any:
     """Return what to draw from: a generator's source, that of the default one, or what stands for it in a replay."""
-    source = (_current.get() if generator is None else generator).source
-    replay = _replay.get()
+    source = (_current.get().value if generator is None else generator).source
+    replay = _replay.get().value
     return source if replay is None else _StandIn(source, replay)
 
 
@@ -281,7 +277,7 @@ class _StandIn:
         return lambda *args, **kwargs: self.replay.result(Draw(self.source, method, args, kwargs))
 
 
-_replay: ContextVar[_Replay | None] = ContextVar("dispatchkit.replay", default=None)
+_replay: ContextState[Innermost[_Replay | None]] = innermost_state("replay", None)
 
 
 @contextmanager
@@ -297,11 +293,8 @@ def replaying(given: Sequence[Any] | None) -> Iterator[list[Draw]]:
     list of the draws, which grows with them
     """
     replay = _Replay(given)
-    token = _replay.set(replay)
-    try:
+    with Block(_replay, replay):
         yield replay.draws
-    finally:
-        _replay.reset(token)
 
 
 for _name in ("Generator", "default_generator", "manual_seed"):

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from typing_extensions import override
 
+from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.outcome import Outcome
 from dispatchkit.protocol.overridable import Overridable
@@ -110,7 +111,7 @@ class FallbackStrategy:
 
 
 # The current decompositions and conversions of this context: one that reaches itself again would never end.
-RUNNING: ContextVar[frozenset[tuple[Overridable, Key]]] = ContextVar("dispatchkit.decomposing", default=frozenset())
+RUNNING: ContextVar[frozenset[tuple[Overridable, Key]]] = state_variable("decompositions", frozenset())
 
 
 def replaced(key: Key, classes: Container[type], target: type) -> Key:

@@ -119,11 +119,11 @@ def _converting(operation: Overridable, key: Key, paths: Paths) -> Callable[...,
         if (operation, key) in running:
             return decline("the conversion comes back to where it started")
         args, kwargs = operation.parameters.replace(args, kwargs, converted)
-        token = RUNNING.set(running | {(operation, key)})
         try:
+            RUNNING.set(running | {(operation, key)})
             return operation.function(*args, **kwargs)
         finally:
-            RUNNING.reset(token)
+            RUNNING.set(running)
 
     return convert_fallback
 

@@ -46,8 +46,8 @@ class Decompose(FallbackStrategy):
             if (operation, key) in running:
                 return decline("its body comes back to itself")
             mode = _Decomposing(operation)
-            token = RUNNING.set(running | {(operation, key)})
             try:
+                RUNNING.set(running | {(operation, key)})
                 with mode:
                     return body(*args, **kwargs)
             except Undecomposable as failure:
@@ -55,7 +55,7 @@ class Decompose(FallbackStrategy):
                     raise
                 needed = failure.operation.qualified_name
             finally:
-                RUNNING.reset(token)
+                RUNNING.set(running)
             return decline(f"it needs {needed}, which nobody answers")
 
         def follow(follower: Follower, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Followed:

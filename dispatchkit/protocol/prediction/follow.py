@@ -13,7 +13,7 @@ from dispatchkit.protocol.fallbacks.rewrap import wrapped_field
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.layout import Layout
 from dispatchkit.protocol.modes import Mode, without_modes
-from dispatchkit.protocol.observers import set_observers
+from dispatchkit.protocol.observers import watch_state
 from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, METHOD, PLAIN, REFUSED, RULE
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key, flatten
@@ -79,7 +79,7 @@ def _predicted(
 ) -> Prediction:
     """Follow a call in a context where neither modes nor observers see it."""
     without_modes()
-    set_observers(())
+    watch_state.set(None)
     walk = _Walk(operation, memory)
     # A mode sees a call before its arguments are looked at.
     asked, plainly = asked_modes(operation, modes)

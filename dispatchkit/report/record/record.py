@@ -13,7 +13,7 @@ from dispatchkit.errors import ModeError
 from dispatchkit.graph.node import Node
 from dispatchkit.graph.node_wrapper import NodeWrapper, is_wrapped_by
 from dispatchkit.graph.storage import Vertex
-from dispatchkit.protocol.observers import CallEvent, Observer, active_observer, observe, observers, set_observers
+from dispatchkit.protocol.observers import CallEvent, Observer, active_observer, observe, observers, watch_state
 from dispatchkit.protocol.reminders import remind
 from dispatchkit.report.coverage.advice import Advice
 from dispatchkit.report.operations import Named
@@ -41,6 +41,7 @@ class Trace(Observer):
     """
 
     is_silent = True
+    replaces = False
 
     _awaited = False  # whether a `with` statement has to enter it
 
@@ -65,17 +66,24 @@ class Trace(Observer):
     def __enter__(self) -> Trace:
         if self in observers():
             raise ModeError("record_calls: this record is kept here already; make another one with dk.record_calls()")
-        set_observers((*observers(), self))
         self._origin = self._origin or perf_counter_ns()
         self._blocks += 1
-        return self
+        try:
+            watch_state.enter(self, self)
+            return self
+        except BaseException:  # an interrupt, after which the block is not entered
+            watch_state.leave(self)
+            self._blocks -= 1
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._blocks -= 1
-        self._left = perf_counter_ns()
-        set_observers([one for one in observers() if one is not self])
+        try:
+            watch_state.leave(self)
+        finally:
+            self._blocks -= 1
+            self._left = perf_counter_ns()
 
     @property
     def duration(self) -> int:

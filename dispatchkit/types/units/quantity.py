@@ -159,11 +159,12 @@ class QuantityTensor(Wrapper):
         ------
         UnitError : if gradients of a loss in another unit were accumulated before
         """
-        token = _loss.set(self.unit)
+        outer = _loss.get()
         try:
+            _loss.set(self.unit)
             self.data.backward(gradient, **kwargs)
         finally:
-            _loss.reset(token)
+            _loss.set(outer)
 
     def __repr__(self) -> str:
         return f"QuantityTensor({self.data!r}, {str(self.unit)!r})"
