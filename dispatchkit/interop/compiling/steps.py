@@ -26,7 +26,7 @@ from dispatchkit.protocol.frames import PACKAGE
 from dispatchkit.protocol.modes import current, live
 from dispatchkit.protocol.observers import is_observed
 from dispatchkit.tensor import Tensor
-from dispatchkit.tensor.gradients import keep_gradient
+from dispatchkit.tensor.gradients import gradient_of, keep_gradient
 from dispatchkit.tree import leaves, map_leaves
 
 __all__ = ["CompiledStep", "compile"]
@@ -67,7 +67,7 @@ class Program:
 
     def __init__(self, step: Step, backend: Backend, state: State, given: Any, arrays: Sequence[Any]) -> None:
         self._step, self._backend, self._state, self._given = step, backend, state, given
-        self._with_grad = [i for i, one in enumerate(state.tensors) if one.grad is not None]
+        self._with_grad = [i for i, one in enumerate(state.tensors) if gradient_of(one) is not None]
         self._draws: list[Draw] = []
         self._count = len(arrays)
         self.numpy = not any(
@@ -145,7 +145,7 @@ class Program:
         pairs = list(zip(before, map(raw, after.tensors), strict=True))
         self._changed = [i for i, (old, new) in enumerate(pairs) if new is not old or getattr(new, "_version", False)]
         self._shapes = tuple(tuple(new.shape) for _, new in pairs)
-        self._after = [i for i, one in enumerate(after.tensors) if one.grad is not None]
+        self._after = [i for i, one in enumerate(after.tensors) if gradient_of(one) is not None]
         self._lost = sorted({*self._with_grad} - {*self._after})
         self._draws = drawn
         self._results = len(out)
@@ -185,7 +185,7 @@ class Program:
             or not state.holds(held)
             or [(one.shape, one.dtype) for one in arrays] != self._layout
             or not self._backend.known.issuperset(map(type, arrays))
-            or any(one.grad is not None for one in tensors)
+            or any(gradient_of(one) is not None for one in tensors)
             or bool(is_grad_enabled()) is not self._recording
             or not state.is_current()
         ):
@@ -300,7 +300,7 @@ class CompiledStep:
         state = self._current(() if plain else found)
         outline = None if plain else outline_of((args, kwargs))
         given = [(one.shape, one.dtype) for one in arrays]
-        held, without = state.arrays(), [one.grad is None for one in state.tensors]
+        held, without = state.arrays(), [gradient_of(one) is None for one in state.tensors]
         key = (outline, *given, state.shapes, *without, bool(is_grad_enabled()))
         program = state.programs.get(key)
         if program is None:
