@@ -177,9 +177,11 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
         found = array
     else:
         info = np.finfo(array.dtype)
-        found = xp.where(xp.isnan(array), nan, array)
-        found = xp.where(array == math.inf, float(info.max) if posinf is None else posinf, found)
-        found = xp.where(array == -math.inf, float(info.min) if neginf is None else neginf, found)
+        found = xp.where(xp.logical_not(xp.isnan(array)), array, nan)
+        limits = (math.inf, posinf, info.max), (-math.inf, neginf, info.min)
+        for infinity, replacement, limit in limits:
+            number = xp.ones_like(array) * float(limit) if replacement is None else replacement
+            found = xp.where(array != infinity, found, number)
     if copy:
         return found
     array[...] = found

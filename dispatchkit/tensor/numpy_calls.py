@@ -7,6 +7,7 @@ the protocol; a type that cannot become one is refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,14 @@ import numpy as np
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.dense_arrays import has_numpy_array
-from dispatchkit.tensor.numpy_arguments import call_composition, call_operation, given_arguments, put, to_arrays
+from dispatchkit.tensor.numpy_arguments import (
+    call_composition,
+    call_operation,
+    compose,
+    given_arguments,
+    put,
+    to_arrays,
+)
 from dispatchkit.tensor.numpy_shapes import as_array
 from dispatchkit.tensor.numpy_table import WRITERS, Answer, answer_of, operation_of_universal, path_of
 from dispatchkit.tensor.numpy_universal import universal
@@ -79,8 +87,10 @@ def _on_arrays(ufunc: Any, method: str, inputs: tuple[Any, ...], given: Mapping[
 def _computed(name: str, method: str, inputs: tuple[Any, ...], given: dict[str, Any], outs: tuple[Any, ...]) -> Any:
     """Return the result of operations; `NotImplemented` where they do not answer."""
     if method == "reduce":
-        return _reduced(name, inputs[0], given)
-    function = operation_of_universal(name) or universal.get(name)
+        return compose(_reduced, name, inputs[0], {"axis": 0} | given)
+    function = operation_of_universal(name)
+    if function is None and name in universal:
+        function = partial(compose, universal[name])
     if function is None:
         return NotImplemented
     if method == "accumulate" and name in ACCUMULATIONS and given.keys() <= {"axis", "dtype"}:
@@ -110,9 +120,11 @@ def _reduced(name: str, x: Any, given: dict[str, Any]) -> Any:
         return NotImplemented
     if ("dtype" in given and name not in ACCUMULATIONS) or (where is not None and neutral is None):
         return NotImplemented
+    if where is not None and name.startswith("logical"):
+        x = x != 0
     if where is not None:
         x = tensor_namespace.where(as_array(where), x, neutral)
-    result = getattr(tensor_namespace, REDUCTIONS[name])(x, **{"axis": 0} | given)
+    result = getattr(tensor_namespace, REDUCTIONS[name])(x, **given)
     if initial is None:
         return result
     combined: Any = operation_of_universal(name)
@@ -177,4 +189,7 @@ def _answered(func: Callable[..., Any], answer: Answer, args: tuple[Any, ...], k
     else:
         assert answer.operation is not None
         result = call_operation(func, answer.operation, given)
+        if result is NotImplemented and given.keys() & {"where", "initial"} and "a" in given:
+            name = next((name for name, reduction in REDUCTIONS.items() if reduction == answer.operation.name), "")
+            result = compose(_reduced, name, as_array(given.pop("a")), given)
     return result if out is None or result is NotImplemented else put(out, result)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.errors import UnitError
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.numpy_shapes import as_array, composition
 
@@ -142,16 +143,26 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
 
 
 @composition
-def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = None, equal_nan: bool = False) -> Any:
     a, b = _floating(as_array(a)), _floating(as_array(b))
     with np.errstate(invalid="ignore"):
-        near = xp.abs(a - b) <= atol + rtol * xp.abs(b)
+        near = xp.abs(a - b) <= _tolerance(rtol * xp.abs(b), atol)
         found = (near & xp.isfinite(b)) | (a == b)
     return found | (xp.isnan(a) & xp.isnan(b)) if equal_nan else found
 
 
+def _tolerance(relative: Any, atol: Any) -> Any:
+    """Return a relative and an absolute tolerance together; NumPy's absolute one by default, where it has a meaning."""
+    try:
+        return (1e-8 if atol is None else atol) + relative
+    except UnitError as error:
+        if atol is None:
+            return relative  # no plain number is small in every unit
+        raise UnitError(f"isclose: {error}; give atol in a unit, atol=QuantityTensor({atol!r}, unit), or 0") from None
+
+
 @composition
-def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = None, equal_nan: bool = False) -> Any:
     return bool(xp.all(isclose(a, b, rtol, atol, equal_nan)))
 
 

@@ -254,6 +254,29 @@ def compress(condition: Any, a: Any, axis: Any = None) -> Any:
 
 
 @composition
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    x = as_array(arr)
+    x, axis = (xp.ravel(x), 0) if axis is None else (x, operator.index(axis) % max(x.ndim, 1))
+    if not x.ndim or not x.shape[axis]:
+        return NotImplemented
+    length = x.shape[axis]
+    places = np.arange(length)[obj] if isinstance(obj, slice) else np.asarray(obj)
+    places = np.flatnonzero(places) if places.dtype.kind == "b" else places.astype(np.int64)
+    value = values if isinstance(values, (int, float)) else as_array(values)
+    count = places.size
+    if count == 1:
+        value = as_array(values) if np.ndim(value) > 0 else value
+        shape = (1,) * (x.ndim - np.ndim(value)) + np.shape(value)
+        if places.ndim == 0 and np.ndim(value):
+            value = xp.moveaxis(xp.reshape(value, shape), 0, axis)
+            shape = value.shape
+        count = shape[axis]
+    order = np.insert(np.arange(length), places, -1 - np.arange(count))  # the values as negative numbers
+    spots = np.argsort(order)[:count][::-1].copy()
+    return xp.index_put(xp.take(x, np.maximum(order, 0), axis=axis), (*(slice(None),) * axis, spots), value)
+
+
+@composition
 def extract(condition: Any, arr: Any) -> Any:
     return xp.take(xp.ravel(as_array(arr)), xp.nonzero(xp.ravel(as_array(condition)))[0])
 

@@ -50,7 +50,7 @@ ARRAYS: dict[str, tuple[str, ...]] = {
     "calls a function of arrays": ("apply_along_axis", "apply_over_axes", "piecewise"),
     "gives places or bits": ("ix_", "packbits", "ravel_multi_index", "unpackbits", "unravel_index"),
     "has no operation of its meaning": (
-        *("geomspace", "i0", "insert", "logspace", "poly", "polydiv", "polyfit", "polyint", "roots"),
+        *("geomspace", "i0", "logspace", "poly", "polydiv", "polyfit", "polyint", "roots"),
         *("sort_complex", "trim_zeros", "polynomial.polynomial"),
     ),
     "gives complex numbers where real ones have no answer": ("lib.scimath",),

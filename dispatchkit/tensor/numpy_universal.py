@@ -66,12 +66,12 @@ def float_power(x1: Any, x2: Any) -> Any:
 def fmod(x1: Any, x2: Any) -> Any:
     x1, x2 = as_array(x1), as_array(x2)
     rest = xp.remainder(xp.abs(x1), xp.abs(x2))
-    return xp.where(xp.sign(x1) < 0, -rest, rest)
+    return xp.where(x1 < 0, -rest, rest)
 
 
 def heaviside(x1: Any, x2: Any) -> Any:
     x1 = _floating(x1)
-    return xp.where(x1 == 0, as_array(x2), xp.where(xp.isnan(x1), x1, xp.astype(x1 > 0, x1.dtype)))
+    return xp.where(x1 == 0, as_array(x2), xp.maximum(xp.sign(x1), 0.0))
 
 
 def rint(x: Any) -> Any:
@@ -90,7 +90,9 @@ def divmod(x1: Any, x2: Any) -> Any:  # NumPy's name
 def modf(x: Any) -> Any:
     x = _floating(x)
     whole = xp.trunc(x)
-    return xp.where(xp.isinf(x), xp.copysign(0.0, x), xp.copysign(x - whole, x)), whole
+    with np.errstate(invalid="ignore"):  # infinity has no part behind the point
+        rest = x - whole
+    return xp.copysign(xp.where(xp.isinf(x), xp.zeros_like(x), rest), x), whole
 
 
 def matvec(x1: Any, x2: Any) -> Any:

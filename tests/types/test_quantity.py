@@ -411,6 +411,89 @@ def test_equality_is_exact_where_units_are_whole_multiples_of_a_third() -> None:
     assert dk.all(inches == QuantityTensor(inches.magnitude * 127 / 50, "cm"))
 
 
+holes: Any = QuantityTensor([1.0, np.nan, 3.0], "m")
+full: Any = QuantityTensor([1.0, -2.0, 0.0], "m")
+kilometre: Any = QuantityTensor(1.0, "km")
+mask = np.array([True, False, True])
+# Functions of NumPy that put a plain 0, NaN, infinity or tolerance among the numbers.
+PLAIN_NUMBERS: dict[str, tuple[Callable[[], Any], str, Any]] = {
+    "nan_to_num": (lambda: np.nan_to_num(holes), "m", [1, 0, 3]),
+    "nan_to_num, nan=0.0": (lambda: np.nan_to_num(holes, nan=0.0), "m", [1, 0, 3]),
+    "nan_to_num of infinities": (
+        lambda: np.nan_to_num(QuantityTensor([np.inf, -np.inf, np.nan], "m"), posinf=kilometre, nan=kilometre),
+        "m",
+        [1000, np.finfo("f8").min, 1000],
+    ),
+    "nan_to_num of angles": (lambda: np.nan_to_num(QuantityTensor([90.0, np.nan], "deg")), "deg", [90, 0]),
+    "nancumsum": (lambda: np.nancumsum(holes), "m", [1, 1, 4]),
+    "sum, where": (lambda: np.sum(full, where=mask), "m", 1),
+    "sum, initial": (lambda: np.sum(full, initial=kilometre), "m", 999),
+    "sum, initial=0": (lambda: np.sum(full, initial=0, keepdims=True), "m", [-1]),
+    "add.reduce, where": (lambda: np.add.reduce(full, where=mask), "m", 1),
+    "max, initial": (lambda: np.max(full, initial=kilometre), "m", 1000),
+    "max, initial=-inf": (lambda: np.max(full, initial=-np.inf, where=mask), "m", 1),
+    "min, initial": (lambda: np.min(full, initial=kilometre, where=mask), "m", 0),
+    "min of points": (lambda: np.min(celsius, initial=celsius[0] + QuantityTensor(-5.0, "K")), "degC", 15),
+    "insert": (lambda: np.insert(full, 1, kilometre), "m", [1, 1000, -2, 0]),
+    "insert 0": (lambda: np.insert(full, [1, 2], 0), "m", [1, 0, -2, 0, 0]),
+    "select": (lambda: np.select([mask], [full], default=np.nan), "m", [1, np.nan, 0]),
+    "select, by default": (lambda: np.select([mask], [full]), "m", [1, 0, 0]),
+    "fmod": (lambda: np.fmod(QuantityTensor([-7.0, 7.0], "km"), QuantityTensor(4.0, "m")), "km", [0, 0]),
+    "modf": (lambda: np.modf(QuantityTensor([-1.5, np.inf], "m"))[0], "m", [-0.5, 0]),
+}
+
+
+@pytest.mark.parametrize("name", PLAIN_NUMBERS)
+def test_the_zeros_and_nans_in_functions_of_numpy_fit_every_unit(name: str) -> None:
+    call, unit, values = PLAIN_NUMBERS[name]
+    agree(call(), unit, values)
+
+
+def test_questions_of_numpy_about_quantities_have_plain_answers() -> None:
+    infinite = QuantityTensor([np.inf, -np.inf, 1.0], "m")
+    assert np.isposinf(infinite).tolist() == [True, False, False]
+    assert np.isneginf(infinite).tolist() == [False, True, False]
+    assert (int(np.nanargmax(holes)), int(np.nanargmin(holes))) == (2, 0)
+    assert np.heaviside(full, 0.5).tolist() == [1.0, 0.0, 0.5]
+    assert np.isnan(np.heaviside(holes, 0.5)).tolist() == [False, True, False]
+    assert (bool(np.any(full, where=mask)), bool(np.all(full, where=mask))) == (True, False)
+
+
+@pytest.mark.parametrize("near", [np.allclose, np.isclose])
+def test_quantities_are_close_by_a_tolerance_in_a_unit_or_a_relative_one(near: Any) -> None:
+    other = QuantityTensor([0.001, -0.002, 0.0], "km")
+    close, far = other + QuantityTensor(0.5, "cm"), other * (1 + 1e-4)
+    assert np.all(near(full, other))
+    assert np.all(near(full, other, atol=0))
+    assert not np.all(near(full, close, atol=0.0))
+    assert np.all(near(full, close, atol=QuantityTensor(1.0, "cm")))
+    assert not np.all(near(full, far))
+    assert np.all(near(full, far, rtol=1e-3))
+    with pytest.raises(UnitError) as caught:
+        near(full, other, atol=1e-3)
+    assert str(caught.value) == (
+        "isclose: add: 'km' and a plain number measure different things; give atol in a unit, "
+        "atol=QuantityTensor(0.001, unit), or 0"
+    )
+
+
+FILLS_REFUSED: dict[str, Callable[[], Any]] = {
+    "a plain 1": lambda: np.nan_to_num(holes, nan=1.0),
+    "points": lambda: np.nan_to_num(celsius),
+    "the number of factors": lambda: np.prod(full, where=mask),
+    "an operation": lambda: np.where(mask, full, 0),
+    "a plain initial value": lambda: np.max(full, initial=1.0),
+    "an array of zeros": lambda: np.select([mask], [full], default=np.zeros(3)),
+}
+
+
+@pytest.mark.parametrize("name", FILLS_REFUSED)
+def test_other_plain_numbers_have_no_unit_in_functions_of_numpy(name: str) -> None:
+    np.nan_to_num(holes)
+    with pytest.raises(UnitError, match=r"^(where|maximum): .* measure different things$"):
+        FILLS_REFUSED[name]()
+
+
 def test_printing() -> None:
     assert repr(way) == "QuantityTensor(tensor([3., 5.]), 'km')"
     assert str(Unit("m") / Unit("s") ** 2) == "m/s**2"

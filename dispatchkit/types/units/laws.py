@@ -18,7 +18,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.types.units.unit import ONE, Unit
 
-__all__ = ["ASSIGNING", "BY_ARGUMENTS", "KEPT", "Call", "Law", "law_of"]
+__all__ = ["ASSIGNING", "BY_ARGUMENTS", "IN_ONE_UNIT", "KEPT", "Call", "Law", "law_of"]
 
 KEPT = object()
 # Up to here every whole number is a floating-point number.
@@ -48,6 +48,14 @@ class Call(NamedTuple):
 
 Plan = tuple[Mapping[str, Any], Any]
 Law = Callable[[Call], Plan]
+# Laws of arguments in one unit.
+IN_ONE_UNIT: set[Law] = set()
+
+
+def in_one_unit(law: Law) -> Law:
+    """Enter a law of arguments in one unit."""
+    IN_ONE_UNIT.add(law)
+    return law
 
 
 def same(*names: str, gives: Callable[[Unit], Any] = lambda unit: unit, points: bool = False) -> Law:
@@ -60,6 +68,7 @@ def same(*names: str, gives: Callable[[Unit], Any] = lambda unit: unit, points: 
     points : whether points on a scale may be there, since the result moves as they do
     """
 
+    @in_one_unit
     def law(call: Call) -> Plan:
         unit = next((units[0] for name in names if (units := call.units.get(name))), ONE)
         if unit.origin and not points:
@@ -79,10 +88,11 @@ def in_parts(gives: Callable[[Unit], Any]) -> Law:
     ----------
     gives : the unit of the result, of that of the first array
     """
-    in_one_unit = same("x1", "x2", gives=gives)
+    without_parts = same("x1", "x2", gives=gives)
 
+    @in_one_unit
     def law(call: Call) -> Plan:
-        targets, unit = in_one_unit(call)
+        targets, unit = without_parts(call)
         factors = _parts(*call.units["x1"], *call.units["x2"])
         if factors is None or factors == (1, 1):
             return targets, unit
@@ -91,6 +101,7 @@ def in_parts(gives: Callable[[Unit], Any]) -> Law:
     return law
 
 
+@in_one_unit
 def compared(call: Call) -> Plan:
     """Take two arrays in the coarser unit, of which the other is a whole part, or counted in parts of both.
 
@@ -137,6 +148,7 @@ def each(call: Call) -> Plan:
     return {"arrays": KEPT}, list(units)
 
 
+@in_one_unit
 def added(call: Call) -> Plan:
     """Take vectors in one unit; a point and a vector give a point."""
     (one,), (other,) = call.units["x1"], call.units["x2"]
@@ -149,6 +161,7 @@ def added(call: Call) -> Plan:
     return {**steps, "x1" if one.origin else "x2": point}, point
 
 
+@in_one_unit
 def subtracted(call: Call) -> Plan:
     """Take vectors in one unit; two points give a vector, a point and a vector give a point."""
     (one,), (other,) = call.units["x1"], call.units["x2"]

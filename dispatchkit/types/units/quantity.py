@@ -17,8 +17,9 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.types.fields import field
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.numpy_arguments import composing
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
-from dispatchkit.types.units.laws import ASSIGNING, BY_ARGUMENTS, KEPT, Call, Law, law_of
+from dispatchkit.types.units.laws import ASSIGNING, BY_ARGUMENTS, IN_ONE_UNIT, KEPT, Call, Law, law_of
 from dispatchkit.types.units.unit import ONE, Conversion, Unit
 
 __all__ = ["QuantityTensor"]
@@ -197,45 +198,59 @@ def compute_on_quantities(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     law = law_of(op)
     if law is None:
         return decline(f"there is no law of units for {op.__name__}")
+    adopted = _adopted(op, law, args, kwargs) if composing.get() else ONE
     units: dict[str, list[Unit]] = {}
     for name, value in arguments(op, args, kwargs):
         if value is not None:
-            units.setdefault(name, []).append(value.unit if isinstance(value, QuantityTensor) else ONE)
+            units.setdefault(name, []).append(_unit_of(value, adopted))
     try:
-        return _computed(op, law, units, args, kwargs)
+        return _computed(op, law, units, adopted, args, kwargs)
     except UnitError as error:
         if _meets_another_type(op, args, kwargs):
             return decline(str(error))
         raise
 
 
-def _computed(op: Any, law: Law, units: dict[str, list[Unit]], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _computed(op: Any, law: Law, units: Any, adopted: Unit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the result of a call whose law is known, and remember what was done where the units alone decide it."""
     targets, unit = law(Call(op, units, args, kwargs))
     assigning = op.__name__ in ASSIGNING
     steps: list[Any] = []
 
     def numbers(name: str, value: Any) -> Any:
-        target, own = targets.get(name, ONE), value.unit if isinstance(value, QuantityTensor) else ONE
+        target = targets.get(name, ONE)
         if type(target) is int:
             steps.append((float(target), 1.0, 0.0))
         else:
-            steps.append(None if value is None or target is KEPT else _conversion(op.__name__, own, target))
+            kept = value is None or target is KEPT
+            steps.append(None if kept else _conversion(op.__name__, _unit_of(value, adopted), target))
         if assigning and name == "value" and isinstance(value, QuantityTensor):
             return _assignable(op.__name__, value, target, args[0].dtype, steps[-1])
         return _by_step(value, steps[-1])
 
     opened, options = tensor_protocol.map_arguments(op, args, kwargs, numbers)
     result = op(*opened, **options)
-    if (
-        law not in BY_ARGUMENTS
-        and not assigning
-        and not kwargs
-        and len(steps) == len(args)
-        and all(type(v) in SIMPLE for v in args)
-    ):
+    by_units = law not in BY_ARGUMENTS and not assigning and not kwargs and adopted is ONE
+    if by_units and len(steps) == len(args) and all(type(v) in SIMPLE for v in args):
         _plans[op, *[id(v.unit) if type(v) is QuantityTensor else None for v in args]] = tuple(steps), unit
     return _with_units(result, unit)
+
+
+def _adopted(op: Any, law: Law, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Unit:
+    """Return the unit of the plain 0, NaN and infinities in a function of NumPy: that of what they go together with."""
+    if law not in IN_ONE_UNIT:
+        return ONE
+    given = (value for _, value in arguments(op, args, kwargs))
+    return next((value.unit for value in given if isinstance(value, QuantityTensor)), ONE)
+
+
+def _unit_of(value: Any, adopted: Unit) -> Unit:
+    """Return the unit of an argument; a zero has none among points on a scale, whose zero is a choice."""
+    if isinstance(value, QuantityTensor):
+        return value.unit
+    if adopted is ONE or type(value) not in (int, float):
+        return ONE
+    return adopted if not math.isfinite(value) or (value == 0 and not adopted.origin) else ONE
 
 
 def _meets_another_type(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
