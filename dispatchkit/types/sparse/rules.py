@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import math
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,9 @@ class SparseProduct(autograd.Function):
         known = all(not part.is_tracer and isinstance(part.array, np.ndarray) for part in (values, x))
         if known and values.dtype.char in "fdFD":
             try:
-                return ops.asarray(scipy_array(values.numpy(), pattern) @ x.numpy())
+                product = scipy_array(values.numpy(), pattern) @ x.numpy()
+                # SciPy gives a number for one row.
+                return ops.asarray(np.reshape(product, (pattern.shape[0], *x.shape[1:])))
             except ImportError:
                 pass  # the way without SciPy
         parts = x[pattern.columns]
@@ -80,7 +83,8 @@ def matmul_sparse_tensor(x1: SparseTensor, x2: Tensor, /) -> Any:
     if x.ndim <= 2:
         return SparseProduct.apply(values, x, x1.pattern)
     front = ops.moveaxis(x, -2, 0)
-    y = SparseProduct.apply(values, ops.reshape(front, (x1.shape[1], -1)), x1.pattern)
+    columns = ops.reshape(front, (x1.shape[1], math.prod(front.shape[1:])))
+    y = SparseProduct.apply(values, columns, x1.pattern)
     return ops.moveaxis(ops.reshape(y, (x1.shape[0], *front.shape[1:])), 0, -2)
 
 
@@ -238,7 +242,7 @@ _register_zero_preserving()
 
 @implements(ops.sum)
 def sum_sparse(x: SparseTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    axes = {0, 1} if axis is None else {_axis("sum", a) for a in (axis if isinstance(axis, tuple) else (axis,))}
+    axes = _axes("sum", axis)
     if not axes:
         return decline("a sum along no axis is the matrix itself")
     total = ops.sum(x.values)
@@ -252,16 +256,18 @@ def sum_sparse(x: SparseTensor, /, *, axis: Any = None, keepdims: bool = False) 
 
 @implements(ops.mean)
 def mean_sparse(x: SparseTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    axes = {0, 1} if axis is None else {_axis("mean", a) for a in (axis if isinstance(axis, tuple) else (axis,))}
-    count = 1
-    for a in axes:
-        count *= x.shape[a]
+    axes = _axes("mean", axis)
+    count = math.prod(x.shape[a] for a in axes)
     if not count or not axes:
         return decline("a mean of nothing is nan")
     return ops.sum(x, axis=axis, keepdims=keepdims) / count
 
 
-def _axis(name: str, axis: int) -> int:
-    if not -2 <= axis < 2:
-        raise IndexError(f"{name}: axis {axis} is out of range for a SparseTensor, which has 2 axes")
-    return axis % 2
+def _axes(name: str, axis: Any) -> set[int]:
+    axes = (0, 1) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    for a in axes:
+        if not -2 <= a < 2:
+            raise IndexError(f"{name}: axis {a} is out of range for a SparseTensor, which has 2 axes")
+    if len({a % 2 for a in axes}) < len(axes):
+        raise ValueError(f"{name}: axis {axis} holds an axis twice")
+    return {a % 2 for a in axes}

@@ -278,7 +278,7 @@ class _LogDeterminant(autograd.Function):
     def forward(bands: Tensor, form: Bands) -> tuple[Tensor, Tensor]:
         array = np.asarray(bands.detach())
         pairs = [form.log_determinant(array[index]) for index in np.ndindex(array.shape[:-2])]
-        signs, logarithms = (np.array(one).reshape(array.shape[:-2]) for one in zip(*pairs, strict=True))
+        signs, logarithms = (np.array([pair[i] for pair in pairs]).reshape(array.shape[:-2]) for i in (0, 1))
         parts = (signs, bands.dtype), (logarithms, ops.real(bands).dtype)
         sign, logarithm = (ops.asarray(part, dtype=dtype).to(like=bands) for part, dtype in parts)
         return sign, logarithm

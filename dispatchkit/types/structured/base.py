@@ -18,6 +18,7 @@ __all__ = [
     "Number",
     "StructuredTensor",
     "as_tensor",
+    "axes_of",
     "axis_of",
     "check_product",
     "check_system",
@@ -251,3 +252,19 @@ def axis_of(name: str, x: StructuredTensor, axis: int) -> int:
     if not -x.ndim <= axis < x.ndim:
         raise IndexError(f"{name}: axis {axis} is out of range for a {type(x).__name__}, which has {x.ndim} axes")
     return axis % x.ndim
+
+
+def axes_of(name: str, x: StructuredTensor, axis: Any) -> set[int]:
+    """Return the axes of a reduction counted from the front: all where `axis` is None.
+
+    Raises
+    ------
+    IndexError : if there is no such axis
+    ValueError : if an axis is there twice
+    """
+    if axis is None:
+        return set(range(x.ndim))
+    axes = [axis_of(name, x, i) for i in (axis if isinstance(axis, tuple) else (axis,))]
+    if len(set(axes)) < len(axes):
+        raise ValueError(f"{name}: axis {axis} holds an axis twice")
+    return set(axes)

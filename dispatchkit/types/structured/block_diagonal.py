@@ -21,6 +21,7 @@ from dispatchkit.types.structured.permutation import PermutationTensor
 __all__ = ["BlockDiagonalTensor"]
 
 implements = tensor_protocol.implements
+NO_MATRIX = "the batch has no matrix, though blocks without that batch may be singular"
 
 
 @tensor_protocol.array_type(fields=("blocks",))
@@ -180,12 +181,14 @@ def matrix_transpose_block_diagonal(x: BlockDiagonalTensor, /) -> BlockDiagonalT
 
 
 @implements(linalg.inv)
-def inv_block_diagonal(x: BlockDiagonalTensor, /) -> BlockDiagonalTensor:
-    return x.map_elements(linalg.inv)
+def inv_block_diagonal(x: BlockDiagonalTensor, /) -> Any:
+    return decline(NO_MATRIX) if 0 in x.shape[:-2] else x.map_elements(linalg.inv)
 
 
 @implements(linalg.cholesky)
-def cholesky_block_diagonal(x: BlockDiagonalTensor, /, *, upper: bool = False) -> BlockDiagonalTensor:
+def cholesky_block_diagonal(x: BlockDiagonalTensor, /, *, upper: bool = False) -> Any:
+    if 0 in x.shape[:-2]:
+        return decline(NO_MATRIX)
     return x.map_elements(lambda block: linalg.cholesky(block, upper=upper))
 
 

@@ -132,6 +132,9 @@ def filtered(matrix: StructuredTensor, columns: Tensor, kernel: Tensor, n: int) 
 
     The first rows of the matrix are kept.
     """
+    if 0 in matrix.shape[-2:]:
+        shape = *np.broadcast_shapes(matrix.shape[:-2], columns.shape[:-2]), matrix.shape[-2], columns.shape[-1]
+        return ops.zeros(shape, dtype=np.result_type(matrix.dtype, columns.dtype), device=columns.device)
     if np.result_type(matrix.dtype, columns.dtype).kind not in "fc":
         return decline("Fourier transforms give floating-point numbers")
     if not holds(ops.isfinite(columns), traced=True) or not holds(ops.isfinite(kernel), traced=True):

@@ -15,13 +15,14 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import StructuredTensor
+from dispatchkit.types.structured.base import StructuredTensor, axes_of
 from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.permutation import PermutationTensor
 
 __all__ = ["KroneckerTensor", "is_finite", "is_hermitian", "plain", "products_of"]
 
 implements = tensor_protocol.implements
+NO_MATRIX = "the batch has no matrix, though factors without that batch may be singular"
 
 
 @tensor_protocol.array_type(fields=("factors",))
@@ -103,6 +104,8 @@ class KroneckerTensor(StructuredTensor):
     def solve_columns(self, columns: Tensor) -> Any:
         if not _square(self):
             return decline("some factor is not square")
+        if 0 in self.shape[:-2]:
+            return decline(NO_MATRIX)
         if not is_finite(self, columns):
             return decline("with inf or nan the order of the products matters")
         return _one_by_one(self.factors, columns, linalg.solve)
@@ -224,11 +227,11 @@ def _register_reductions() -> None:
         def reduced(
             x: KroneckerTensor, /, *, axis: Any = None, keepdims: bool = False, function: Any = function
         ) -> Any:
-            axes = (axis,) if isinstance(axis, int) else (-2, -1) if axis is None else axis
-            if any(len(f.shape) > 2 for f in x.factors) or not all(-2 <= i < 2 for i in axes) or not is_finite(x):
-                return decline("sums of a batch, along axes that are not there, or with inf or nan")
+            axes = tuple(axes_of(function.__name__, x, axis))
+            if any(len(f.shape) > 2 for f in x.factors) or not is_finite(x):
+                return decline("sums of a batch, or with inf or nan")
             found = reduce(_kron, (plain(function(f, axis=axes, keepdims=True)) for f in x.factors))
-            return found if keepdims else ops.squeeze(found, axis=tuple({i % 2 for i in axes}))
+            return found if keepdims else ops.squeeze(found, axis=axes)
 
         reduced.__name__ = reduced.__qualname__ = f"{function.__name__}_kronecker"
         implements(function, KroneckerTensor)(reduced)
@@ -256,6 +259,8 @@ def trace_kronecker(x: KroneckerTensor, /, *, offset: int = 0) -> Any:
 
 @implements(linalg.inv)
 def inv_kronecker(x: KroneckerTensor, /) -> Any:
+    if 0 in x.shape[:-2]:
+        return decline(NO_MATRIX)
     return _each(linalg.inv, x) if _square(x) and is_finite(x) else decline("some factor is not square or finite")
 
 
@@ -285,6 +290,8 @@ def det_kronecker(x: KroneckerTensor, /) -> Any:
 
 @implements(linalg.cholesky)
 def cholesky_kronecker(x: KroneckerTensor, /, *, upper: bool = False) -> Any:
+    if 0 in x.shape[:-2]:
+        return decline(NO_MATRIX)
     if not is_finite(x) or not x.shape[-1] or ops.isdtype(x.dtype, "complex floating") or not is_hermitian(x):
         return decline("some factor is not symmetric, real and finite")
     # The product of two negative definite factors is positive definite.

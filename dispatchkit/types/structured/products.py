@@ -13,6 +13,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.structured.base import (
     StructuredTensor,
+    axes_of,
     axis_of,
     check_product,
     check_system,
@@ -68,9 +69,7 @@ def solve_structured(x1: StructuredTensor, x2: StructuredTensor, /) -> Any:
 
 @implements(ops.sum)
 def sum_structured(x: StructuredTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    axes = set(range(x.ndim))
-    if axis is not None:
-        axes = {axis_of("sum", x, i) for i in (axis if isinstance(axis, tuple) else (axis,))}
+    axes = axes_of("sum", x, axis)
     rows, columns = x.ndim - 2, x.ndim - 1
     if not axes & {rows, columns}:
         return decline("a sum over the batch alone")
@@ -85,8 +84,7 @@ def sum_structured(x: StructuredTensor, /, *, axis: Any = None, keepdims: bool =
 
 @implements(ops.mean)
 def mean_structured(x: StructuredTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    count = math.prod(x.shape[axis_of("mean", x, i)] for i in axes)
+    count = math.prod(x.shape[i] for i in axes_of("mean", x, axis))
     if not count:
         return decline("a mean of nothing")
     total = ops.sum(x, axis=axis, keepdims=keepdims)

@@ -14,7 +14,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.structured.base import (
     StructuredTensor,
-    axis_of,
+    axes_of,
     check_product,
     filled,
     floating,
@@ -192,7 +192,7 @@ def _reduced(
     name: str, x: ScalarTensor, axis: Any, keepdims: bool, total: Any, line: Any, element: Any
 ) -> Tensor | ScalarTensor:
     """Return a reduction that gives `total` over everything, `line` along a line, and `element` along no axis."""
-    axes = {0, 1} if axis is None else {axis_of(name, x, a) for a in (axis if isinstance(axis, tuple) else (axis,))}
+    axes = axes_of(name, x, axis)
     if not axes:
         return ScalarTensor(x.n, element)
     shape = tuple(1 if i in axes else x.n for i in (0, 1)) if keepdims else tuple(x.n for i in (0, 1) if i not in axes)
