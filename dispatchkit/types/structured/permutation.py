@@ -12,8 +12,17 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import StructuredTensor, as_tensor, check_product, floating, promoted, same_size
+from dispatchkit.types.structured.base import (
+    Number,
+    StructuredTensor,
+    as_tensor,
+    check_product,
+    floating,
+    promoted,
+    same_size,
+)
 from dispatchkit.types.structured.diagonal import DiagonalTensor
+from dispatchkit.types.structured.lazy import ProductTensor
 from dispatchkit.types.structured.scalar import ScalarTensor
 
 __all__ = ["PermutationTensor"]
@@ -68,11 +77,10 @@ class PermutationTensor(StructuredTensor):
     def map_elements(self, function: Callable[[Any], Any]) -> Any:
         """Return the matrix with what a function makes of 1 in the place of each 1."""
         one = function(ops.ones((), dtype=self.dtype, device=self.permutation.device))
-        if holds(one == 1):
-            return _permutation(self.permutation, one.dtype)
         if not holds(ops.isfinite(one), traced=True):
             return decline("zeros do not stay zero")
-        return ScalarTensor(self.shape[-1], one) @ _permutation(self.permutation, one.dtype)
+        # Whether the number is 1 and the permutation moves anything decides neither type nor shape.
+        return ProductTensor(ScalarTensor(self.shape[-1], one), _permutation(self.permutation, one.dtype))
 
     def map_batch(self, function: Callable[[Any], Any]) -> Any:
         """Return the matrix with a function of the axes of the batch applied."""
@@ -122,6 +130,30 @@ def _taken(x: Tensor, permutation: Tensor, axis: int) -> Tensor:
     return ops.take_along_axis(x, ops.broadcast_to(index, x.shape), axis=axis)
 
 
+def _register_functions_of_ones() -> None:
+    """Register the elementwise functions that map 1 to 1 as well as 0 to 0."""
+    for function in (
+        *(ops.positive, ops.abs, ops.sign, ops.square, ops.sqrt, ops.cbrt, ops.relu),
+        *(ops.floor, ops.ceil, ops.trunc, ops.round, ops.conj, ops.real),
+    ):
+
+        def on_ones(x: PermutationTensor, /, function: Any = function) -> PermutationTensor:
+            return _permutation(x.permutation, function(ops.ones((), dtype=x.dtype)).dtype)
+
+        on_ones.__name__ = on_ones.__qualname__ = f"{function.__name__}_permutation"
+        implements(function, PermutationTensor)(on_ones)
+
+
+_register_functions_of_ones()
+
+
+@implements(ops.pow)
+def pow_permutation(x1: PermutationTensor, x2: Number, /) -> Any:
+    if isinstance(x2, complex) or not x2 > 0:
+        return decline("zeros do not stay zero")
+    return _permutation(x1.permutation, (ops.ones((), dtype=x1.dtype) ** x2).dtype)
+
+
 @implements(ops.multiply)
 def multiply_permutations(x1: PermutationTensor, x2: PermutationTensor, /) -> Any:
     if not same_size("multiply", x1, x2) or not holds(x1.permutation == x2.permutation):
@@ -148,7 +180,8 @@ def matmul_diagonal_permutation(x1: DiagonalTensor, x2: PermutationTensor, /) ->
     check_product(x1.shape, x2.shape)
     if not holds(x2.permutation == ops.arange(x2.shape[-1], device=x2.permutation.device)):
         return decline("the product is no diagonal matrix")
-    return x1.map_linear(lambda values: promoted(values, x2.dtype))
+    batch = np.broadcast_shapes(x1.shape[:-1], x2.shape[:-1])
+    return DiagonalTensor(ops.broadcast_to(promoted(x1.values, x2.dtype), batch))
 
 
 @implements(ops.astype)
