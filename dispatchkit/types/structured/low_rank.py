@@ -13,7 +13,8 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import StructuredTensor, floating, same_size
+from dispatchkit.types.structured.base import StructuredTensor, check_product, floating, same_size
+from dispatchkit.types.structured.lazy import ProductTensor
 
 __all__ = ["LowRankTensor", "all_finite"]
 
@@ -136,10 +137,10 @@ def add_low_ranks(x1: LowRankTensor, x2: LowRankTensor, /) -> Any:
 
 @implements(ops.matmul)
 def matmul_low_ranks(x1: LowRankTensor, x2: LowRankTensor, /) -> Any:
-    if x1.shape[-1] != x2.shape[-2]:
-        return decline("the sizes do not fit")
+    check_product(x1.shape, x2.shape)
+    # With inf or nan the order of the products matters. A decline would come to the two rules below, which rival.
     if not all_finite(x1.left, x1.right, x2.left, x2.right):
-        return decline("with inf or nan the order of the products matters")
+        return ProductTensor(x1, x2)
     inner = ops.matmul(x1.right, x2.left)
     if x1.rank <= x2.rank:
         return LowRankTensor(x1.left, ops.matmul(inner, x2.right))

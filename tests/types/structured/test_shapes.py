@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +14,10 @@ import dispatchkit as dk
 from dispatchkit import types
 from tests.types.structured.support import dense
 
-pytestmark = pytest.mark.filterwarnings("ignore::dispatchkit.DensifyWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::dispatchkit.DensifyWarning"),
+    pytest.mark.filterwarnings("ignore:Mean of empty slice:RuntimeWarning"),
+]
 
 
 def numbers(*shape: int) -> Any:
@@ -27,8 +32,7 @@ def diagonally_dominant(*shape: int) -> Any:
 
 def banded(batch: tuple[int, ...], n: int) -> Any:
     """Return tridiagonal matrices."""
-    bands = numbers(*batch, 3, n) + np.asarray([[0.0], [9.0], [0.0]])
-    return types.BandedTensor(bands, lower=1, upper=1)
+    return types.BandedTensor(numbers(*batch, 3, n) + 9 * np.eye(3)[1][:, None], lower=1, upper=1)
 
 
 def permutations(batch: tuple[int, ...], n: int) -> Any:
@@ -79,11 +83,18 @@ SINGLE: dict[str, Callable[[int], Any]] = {
     "Sparse": lambda n: types.SparseTensor.from_dense(dk.tril(diagonally_dominant(n, n))),
     "Sparse without elements": lambda n: types.SparseTensor.coo([], [], [], shape=(n, n)),
 }
+
+
+def alone(make: Callable[[int], Any]) -> Callable[[tuple[int, ...], int], Any]:
+    """Return a maker of single matrices in the form of those of batches."""
+    return lambda batch, n: make(n)
+
+
 MATRICES = {f"{name} {batch} {n}": (make, batch, n) for name, make in MAKERS.items() for batch, n in (
     *(((), n) for n in (0, 1, 4)),
     *((batch, n) for batch in ((0,), (1,), (2,), (2, 0)) for n in (0, 3)),
 )}  # fmt: skip
-MATRICES.update({f"{name} {n}": (lambda _, n, m=make: m(n), (), n) for name, make in SINGLE.items() for n in (0, 1, 4)})
+MATRICES.update({f"{name} {n}": (alone(make), (), n) for name, make in SINGLE.items() for n in (0, 1, 4)})
 
 
 def made(name: str) -> Any:
@@ -106,6 +117,11 @@ def answer(call: Callable[[Any], Any], x: Any) -> Any:
     return arrays
 
 
+def close(x: Any, y: Any) -> bool:
+    """Return whether two arrays of one shape have the same elements but for roundoff."""
+    return np.allclose(x, y, rtol=1e-8, atol=1e-8, equal_nan=True)
+
+
 def differences(x: Any, calls: dict[str, Callable[[Any], Any]]) -> list[str]:
     """Return in which calls a matrix differs from its dense form, in shape, value, or in whether they raise."""
     plain, texts = x.to_dense(), []
@@ -117,9 +133,7 @@ def differences(x: Any, calls: dict[str, Callable[[Any], Any]]) -> list[str]:
                 texts.append(f"{name}: {found!r}, dense {wanted!r}")
         elif [a.shape for a in found] != [a.shape for a in wanted]:
             texts.append(f"{name}: shapes {[a.shape for a in found]}, dense {[a.shape for a in wanted]}")
-        elif not all(
-            np.allclose(a, b, rtol=1e-8, atol=1e-8, equal_nan=True) for a, b in zip(found, wanted, strict=True)
-        ):
+        elif not all(map(close, found, wanted)):
             texts.append(f"{name}: {found}, dense {wanted}")
     return texts
 
@@ -133,7 +147,7 @@ KEYS: list[Any] = [
     *(None, ..., (), (None, ..., 0), (..., None), (0, ...), slice(0, 0), slice(3, 1), [], [0], [-1, 0], True, False),
     *((..., []), (..., 0, []), (..., [0], [-1]), (..., [], []), (..., slice(0, 0), [0]), (0, ..., 0), 10, (..., 10)),
 ]
-INDICES = {f"x[{key}]": (lambda x, key=key: x[key]) for key in KEYS}
+INDICES: dict[str, Callable[[Any], Any]] = {f"x[{key}]": operator.itemgetter(key) for key in KEYS}
 
 
 @pytest.mark.parametrize("name", MATRICES)
@@ -148,3 +162,109 @@ def test_a_block_of_a_sum_has_structured_terms_or_is_dense() -> None:
     for x in (total, total.mT, -total):
         assert not differences(x, {"block": lambda x: x[1:3, 1:3], "power": lambda x: dk.linalg.matrix_power(x, 3)})
         assert not differences(x, {"block of a block": lambda x: (x[0:3, 0:3] ** 3)[1:, 1:]})
+
+
+def functions() -> dict[str, Callable[[Any], Any]]:
+    """Return elementwise functions, reductions and linear algebra by their names."""
+    calls: dict[str, Callable[[Any], Any]] = {
+        f.__name__: f for f in (dk.negative, dk.abs, dk.sin, dk.expm1, dk.sqrt, dk.isnan, dk.imag, dk.cos)
+    }
+    calls |= {
+        "2 * x": lambda x: 2 * x,
+        "x / 2": lambda x: x / 2,
+        "x**2": lambda x: x**2,
+        "x + x": lambda x: x + x,
+        "x * x": lambda x: x * x,
+        "x * rows": lambda x: x * dk.arange(float(x.shape[-1])),
+        "x + dense": lambda x: x + dk.ones(x.shape[-2:]),
+        "larger batch - x": lambda x: dk.ones((2, *x.shape)) - x,
+        "x @ x": lambda x: x @ x,
+        "x @ x.mT": lambda x: x @ x.mT,
+        "x @ vector": lambda x: x @ dk.ones(x.shape[-1]),
+        "vector @ x": lambda x: dk.ones(x.shape[-2]) @ x,
+        "x @ no columns": lambda x: x @ dk.ones((x.shape[-1], 0)),
+        "x @ batch": lambda x: x @ dk.ones((2, *[1] * (x.ndim - 2), x.shape[-1], 2)),
+        "x @ empty batch": lambda x: x @ dk.ones((0, *[1] * (x.ndim - 2), x.shape[-1], 2)),
+        "x @ too long a vector": lambda x: x @ dk.ones(x.shape[-1] + 2),
+        "solve": lambda x: dk.linalg.solve(x, dk.ones(x.shape[-1])),
+        "power 0": lambda x: dk.linalg.matrix_power(x, 0),
+        "power 2": lambda x: dk.linalg.matrix_power(x, 2),
+        "(2 x) @ columns": lambda x: (2 * x) @ dk.ones((x.shape[-1], 2)),
+        "row of -x": lambda x: (-x)[..., 0:, 0],
+        "sum of x @ x": lambda x: dk.sum(x @ x, axis=-1),
+    }
+    linalg = dk.linalg
+    for f in (linalg.trace, linalg.diagonal, linalg.det, linalg.slogdet, linalg.cholesky, linalg.matrix_norm):
+        calls[f.__name__] = f
+    # What is singular is so by roundoff.
+    calls["inv"] = lambda x: linalg.inv(x) if "LowRankTensor" not in type(x).__name__ else x
+    for f in (dk.sum, dk.mean):
+        for axis in (None, 0, -1, -2, (-1, -2), (0, 0), (0, -2), (), 5):
+            for keepdims in (False, True):
+                reduction = functools.partial(f, axis=axis, keepdims=keepdims)
+                calls[f"{f.__name__}({axis}, {keepdims})"] = reduction
+    return calls
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_every_function_gives_what_it_gives_of_the_dense_matrix(name: str) -> None:
+    calls = functions()
+    if name.startswith(("LowRank ", "Sum")):
+        calls = {key: call for key, call in calls.items() if key not in ("solve", "inv", "cholesky")}
+    assert not differences(made(name), calls)
+
+
+@pytest.mark.parametrize("call", [lambda p: 2 * p, lambda p: -p, dk.sin, lambda p: dk.asarray(1.0) * p, dk.abs])
+@pytest.mark.parametrize("moving", [[0, 1, 2], [1, 0, 2]])
+def test_values_of_a_permutation_do_not_decide_the_type_of_a_function(moving: list[int], call: Any) -> None:
+    expected = type(call(types.PermutationTensor([2, 0, 1])))
+    assert type(call(types.PermutationTensor(moving))) is expected
+    assert type(call(types.PermutationTensor([moving, moving]))) is expected
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0])
+def test_a_permutation_times_a_number_has_a_derivative_by_it_where_it_is_1(factor: float) -> None:
+    p = types.PermutationTensor([1, 0, 2])
+
+    def loss(s: Any) -> Any:
+        return dk.sum((s * p) @ dk.arange(3.0))
+
+    s = dk.tensor(factor)
+    assert dk.func.grad(loss)(s).item() == 3.0
+    assert dk.func.jvp(loss, (s,), (dk.asarray(1.0),))[1].item() == 3.0
+
+
+INFINITE: dict[str, Any] = {
+    "LowRank": types.LowRankTensor([[np.inf], [1.0]], [[1.0, 1.0]]),
+    "Kronecker": types.KroneckerTensor([[np.inf, 1.0], [0.0, 1.0]], [[1.0]]),
+    "Circulant": types.CirculantTensor([np.inf, 1.0]),
+    "Toeplitz": types.ToeplitzTensor([np.inf, 1.0]),
+    "Diagonal": types.DiagonalTensor([np.inf, 1.0]),
+    "Permutation": types.PermutationTensor([1, 0]),
+    "Sum": types.SumTensor(types.PermutationTensor([1, 0]), types.CirculantTensor([np.nan, 1.0])),
+}
+
+
+@pytest.mark.parametrize("right", INFINITE)
+@pytest.mark.parametrize("left", INFINITE)
+def test_sums_and_products_of_infinite_matrices_have_an_answer(left: str, right: str) -> None:
+    for operation in (dk.add, dk.subtract, dk.multiply, dk.matmul):
+        with np.errstate(all="ignore"):
+            found = operation(INFINITE[left], INFINITE[right])
+            assert dense(found).shape == (2, 2)
+    with pytest.raises(ValueError, match=r"cannot be multiplied|mismatch|shapes"):
+        dk.matmul(INFINITE[left], types.LowRankTensor(numbers(3, 1), numbers(1, 3)))
+
+
+def test_a_product_of_infinite_low_ranks_is_that_of_the_dense_matrices() -> None:
+    x = INFINITE["LowRank"]
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal((x @ x).to_dense().numpy(), (x.to_dense() @ x.to_dense()).numpy())
+
+
+def test_a_block_of_an_empty_batch_is_not_inverted() -> None:
+    singular = types.BlockDiagonalTensor([numbers(0, 2, 2), np.zeros((1, 1))])
+    product = types.KroneckerTensor(numbers(0, 2, 2), np.zeros((1, 1)))
+    for x in (singular, product):
+        calls = {"inv": dk.linalg.inv, "cholesky": dk.linalg.cholesky}
+        assert not differences(x, calls | {"solve": lambda x: dk.linalg.solve(x, dk.ones(x.shape[-1]))})
