@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -78,6 +79,8 @@ class DispatchProtocol:
         self.handlers = Handlers(self.types)
         self.operations = Operations(self.journal)
         self.surface = Surface()
+        # Whether a function of another library is being composed of operations: plain numbers in it are its own.
+        self.composing: ContextVar[bool] = ContextVar(f"dispatchkit.composing.{name}", default=False)
         self.types.records.travel_by(self)
         self._place: tuple[str, str] | None = None
 

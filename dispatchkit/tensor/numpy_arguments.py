@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.tree import container_items, map_leaves
 
-__all__ = ["Given", "call_composition", "call_operation", "compose", "composing", "given_arguments", "put", "to_arrays"]
+__all__ = ["Given", "call_composition", "call_operation", "compose", "given_arguments", "put", "to_arrays"]
 
 # NumPy's names of parameters where the operations' are others.
 KEYWORDS = {"a_max": "max", "a_min": "min", "ddof": "correction", "newshape": "shape"}
@@ -29,8 +28,6 @@ SIGNATURES: dict[str, Callable[..., Any]] = {
 }
 
 Given = dict[str, Any]
-# Whether a function of NumPy is being composed of operations: the plain 0, NaN and infinities in it fit every array.
-composing: ContextVar[bool] = ContextVar("dispatchkit.composing", default=False)
 
 
 @functools.cache
@@ -84,11 +81,11 @@ def call_composition(composed: Callable[..., Any], given: Given) -> Any:
 
 def compose(composed: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Return the result of a composition, whose plain 0, NaN and infinities fit every array."""
-    token = composing.set(True)
+    token = tensor_protocol.composing.set(True)
     try:
         return composed(*args, **kwargs)
     finally:
-        composing.reset(token)
+        tensor_protocol.composing.reset(token)
 
 
 def call_operation(func: Callable[..., Any], operation: Overridable, given: Given) -> Any:

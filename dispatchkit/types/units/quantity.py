@@ -17,7 +17,6 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.types.fields import field
 from dispatchkit.tensor import Tensor
-from dispatchkit.tensor.numpy_arguments import composing
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
 from dispatchkit.types.units.laws import ASSIGNING, BY_ARGUMENTS, IN_ONE_UNIT, KEPT, Call, Law, law_of
 from dispatchkit.types.units.unit import ONE, Conversion, Unit
@@ -198,7 +197,7 @@ def compute_on_quantities(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     law = law_of(op)
     if law is None:
         return decline(f"there is no law of units for {op.__name__}")
-    adopted = _adopted(op, law, args, kwargs) if composing.get() else ONE
+    adopted = _adopted(op, law, args, kwargs) if tensor_protocol.composing.get() else ONE
     units: dict[str, list[Unit]] = {}
     for name, value in arguments(op, args, kwargs):
         if value is not None:
@@ -224,7 +223,7 @@ def _computed(op: Any, law: Law, units: Any, adopted: Unit, args: tuple[Any, ...
         else:
             kept = value is None or target is KEPT
             steps.append(None if kept else _conversion(op.__name__, _unit_of(value, adopted), target))
-        if assigning and name == "value" and isinstance(value, QuantityTensor):
+        if assigning and name == "value" and isinstance(value, QuantityTensor) and hasattr(args[0], "dtype"):
             return _assignable(op.__name__, value, target, args[0].dtype, steps[-1])
         return _by_step(value, steps[-1])
 
@@ -305,7 +304,9 @@ def _assignable(name: str, value: QuantityTensor, target: Unit, dtype: Any, step
     """
     number = _by_step(value, step)
     kind = np.dtype(dtype).kind
-    if kind not in "biu" or number.dtype.kind == "c" or (step is None and np.can_cast(number.dtype, dtype)):
+    if step is None and (target is ONE or np.can_cast(number.dtype, dtype)):  # plain numbers as in plain arrays
+        return number
+    if kind not in "biu" or number.dtype.kind == "c":
         return number
     lowest, highest = (0, 1) if kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     if value.dtype.kind in "biu":  # by whole numbers, which are exact beyond 2**53, too
