@@ -33,7 +33,7 @@ ELEMENTS = {
 }
 TIES = "decomposes to maximum and minimum, which types implement, and which share ties"
 CLIPS = "decomposes to clip, which types implement, and whose derivative on a bound is 1"
-ROOT = "decomposes to a root, which types implement, and whose derivative at 0 is infinite"
+POWER = "decomposes to powers, which types implement, and whose derivative at 0 is infinite for orders below 1"
 SUMS = "the body and the rule sum other products of 0 and infinity"
 LIMIT = "the rule has the limit at infinity, the body multiplies it by 0"
 ALL = set(ELEMENTS)
@@ -49,8 +49,7 @@ DEPARTURES: dict[str, tuple[set[str], str]] = {
     "nn.functional.relu6": (WITH_ZEROS, CLIPS),
     "nn.functional.hardsigmoid": ({"bends"}, CLIPS),
     "nn.functional.hardswish": ({"bends"}, CLIPS),
-    "std": ({"zeros", "ones", "halves"}, ROOT),
-    "linalg.vector_norm": (WITH_ZEROS, ROOT),
+    "linalg.vector_norm": (WITH_ZEROS, POWER),
     "var": (INFINITE, SUMS),
     "convolve": (INFINITE, SUMS),
     "nn.functional.conv2d": (INFINITE, SUMS),

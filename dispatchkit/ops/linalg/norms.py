@@ -9,7 +9,7 @@ from dispatchkit.backends.arrays import holds_complex
 from dispatchkit.declare.decorators import linalg
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.ops.shared.arrays import LINALG, floating, require_finite, require_matrix
+from dispatchkit.ops.shared.arrays import LINALG, floating, require_finite, require_matrix, root
 from dispatchkit.ops.shared.axes import Axis, restored
 
 __all__ = ["matrix_norm", "norm", "vector_norm"]
@@ -65,7 +65,7 @@ def vector_norm(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool
         raise TypeError(f"{vector_norm.__name__}: ord must be a number, found {ord!r}; see matrix_norm for names")
     x = floating(xp, x)
     if ord == 2 and not holds_complex(x):
-        return xp.sqrt(xp.sum(x * x, axis=axis, keepdims=keepdims))
+        return root(xp, xp.sum(x * x, axis=axis, keepdims=keepdims))
     size = xp.abs(x)
     if ord in (inf, -inf):
         return (xp.max if ord > 0 else xp.min)(size, axis=axis, keepdims=keepdims)
@@ -74,8 +74,8 @@ def vector_norm(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool
     if ord == 1:
         return xp.sum(size, axis=axis, keepdims=keepdims)
     if ord == 2:
-        return xp.sqrt(xp.sum(size * size, axis=axis, keepdims=keepdims))
-    return xp.sum(size**ord, axis=axis, keepdims=keepdims) ** (1 / ord)
+        return root(xp, xp.sum(size * size, axis=axis, keepdims=keepdims))
+    return root(xp, xp.sum(size**ord, axis=axis, keepdims=keepdims), order)
 
 
 def _slope(xp: Namespace, y: Array, x: Array, axis: Axis, order: float) -> Array:

@@ -11,6 +11,7 @@ from numpy.linalg import LinAlgError
 from dispatchkit.backends.arrays import holds_complex, is_inexact
 from dispatchkit.backends.cotangents import project
 from dispatchkit.declare.typing import Namespace
+from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.shared.arguments import Named
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "require_matrix",
     "require_ndim",
     "require_square",
+    "root",
     "shape_of",
     "stored_transposed",
 ]
@@ -144,6 +146,21 @@ def require_finite(x: Any, *, triangle: bool = False) -> None:
 def _refuse_infinite(x: np.ndarray) -> None:
     if not np.isfinite(x).all():
         raise LinAlgError("Array must not contain infs or NaNs")
+
+
+def root(xp: Namespace, x: Any, order: float = 2) -> Any:
+    """Return roots of sums that are not negative; their derivative at 0 is 0 where an array type takes the body.
+
+    Parameters
+    ----------
+    xp : namespace that computes on `x`
+    x : the sums: a raw array, whose derivative a rule computes, a tensor, or an instance of an array type
+    order : of the root
+    """
+    flat = xp.equal(x, 0) if isinstance(x, Storage) else None
+    safe = x if flat is None else xp.where(flat, 1.0, x)
+    roots = xp.sqrt(safe) if order == 2 else safe ** (1 / order)
+    return roots if flat is None else xp.where(flat, 0.0, roots)
 
 
 def conjugate(xp: Namespace, x: Any) -> Any:

@@ -12,7 +12,7 @@ from dispatchkit.backends.arrays import holds_complex
 from dispatchkit.declare.decorators import reduction
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.ops.shared.arrays import conjugate, floating
+from dispatchkit.ops.shared.arrays import conjugate, floating, root
 from dispatchkit.ops.shared.axes import Axis, count, normal_axes, restored
 
 __all__ = ["logsumexp", "std", "var"]
@@ -89,7 +89,7 @@ def std(xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.
     tensor(1.4142)
     """
     axes = normal_axes(axis, x.ndim, std.__name__)
-    return xp.sqrt(xp.var(x, axis=axes, correction=correction, keepdims=keepdims))
+    return root(xp, xp.var(x, axis=axes, correction=correction, keepdims=keepdims))
 
 
 @std.def_vjp
