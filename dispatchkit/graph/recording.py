@@ -18,7 +18,7 @@ class _GradMode(int):
     entered: Entered
 
     def __new__(cls, entered: Entered) -> _GradMode:
-        mode = super().__new__(cls, entered[-1][1])
+        mode = int.__new__(cls, entered[-1][1])
         mode.entered = entered
         return mode
 

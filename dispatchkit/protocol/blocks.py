@@ -91,12 +91,20 @@ class ContextState(Generic[S]):
             raise
 
     def enter(self, block: object, value: Any) -> None:
-        """Note that a block is entered, and what it sets."""
-        self.change((*self.entered(), (block, value)))
+        """Note that a block is entered, and what it sets; after an error it is as it was."""
+        before = self.get()
+        try:
+            self.set(self._build((*getattr(before, "entered", ()), (block, value))))
+        except BaseException:
+            self.set(before)
+            raise
 
     def leave(self, block: object) -> None:
         """Take back what a block set, whatever was entered since; nothing where it was not entered here."""
-        entered = self.entered()
+        entered: Entered = getattr(self.get(), "entered", ())
+        if len(entered) == 1 and entered[0][0] is block:
+            self.set(self._default)
+            return
         for place in reversed(range(len(entered))):
             if entered[place][0] is block:
                 self.set(self._build(rest) if (rest := entered[:place] + entered[place + 1 :]) else self._default)

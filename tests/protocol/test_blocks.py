@@ -60,9 +60,10 @@ def modes_of(cell: Cell | None) -> list[Any]:
 
 def state() -> dict[Any, Any]:
     """Return everything that blocks set in this context."""
-    found: dict[Any, Any] = {id(one): [block for block, _ in one.entered()] for one in list(blocks._states)}
+    entered = {id(one): [block for block, _ in one.entered()] for one in list(blocks._states)}
+    found: dict[Any, Any] = {key: entries for key, entries in entered.items() if entries}
     for variable, _ in blocks._variables:
-        found[variable.name] = modes_of(variable.get()) if variable.get is current else variable.get()
+        found[variable.name] = modes_of(variable.get()) if variable.name == "modes" else variable.get()
     return {**found, "call": here.call}
 
 
