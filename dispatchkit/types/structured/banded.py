@@ -252,7 +252,7 @@ def diagonal_banded(x: BandedTensor, /, *, offset: int = 0) -> Any:
     n = x.shape[-1]
     if not -x.lower <= offset <= x.upper or abs(offset) >= n:
         return ops.zeros((*x.shape[:-2], max(n - abs(offset), 0)), dtype=x.dtype)
-    return +x.bands[..., x.upper - offset, max(offset, 0) : n + min(offset, 0)]
+    return ops.clone(x.bands[..., x.upper - offset, max(offset, 0) : n + min(offset, 0)])
 
 
 @implements(linalg.slogdet)

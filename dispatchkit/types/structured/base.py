@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,10 @@ __all__ = [
     "axis_of",
     "check_product",
     "check_system",
+    "converted",
     "filled",
     "floating",
+    "in_one_dtype",
     "promoted",
     "same_size",
     "slogdet_of_diagonal",
@@ -70,6 +72,15 @@ class StructuredTensor(ArrayMethods):
         function : takes a tensor of stored elements and returns one of the same shape
         """
         return self.map_elements(function)
+
+    def in_dtype(self, dtype: Any) -> Any:
+        """Return the matrix with its elements in another dtype, to which they promote.
+
+        Parameters
+        ----------
+        dtype : of the result
+        """
+        return self.map_linear(lambda elements: ops.astype(elements, dtype, copy=False))
 
     def zip_elements(self, other: Any, function: Callable[[Any, Any], Any]) -> Any:
         """Return a function of two, which maps zeros to 0, of the elements of two matrices of this class and size.
@@ -204,6 +215,35 @@ def promoted(x: Tensor, dtype: Any) -> Tensor:
     """Return a tensor of the dtype that it has with elements of another."""
     wanted = np.result_type(x.dtype, dtype)
     return x if x.dtype == wanted else ops.astype(x, wanted)
+
+
+def converted(x: Any, dtype: Any) -> Any:
+    """Return a matrix or a tensor with its elements in a dtype, to which they promote: rules promote, then compute.
+
+    Parameters
+    ----------
+    x : structured matrix or tensor
+    dtype : of the result
+    """
+    if x.dtype == dtype:
+        return x
+    return x.in_dtype(dtype) if isinstance(x, StructuredTensor) else ops.astype(x, dtype)
+
+
+def in_one_dtype(parts: Sequence[Any], *, multiplied: bool = False) -> tuple[Any, ...]:
+    """Return the parts of a matrix, tensors or structured matrices, in the dtype to which all of them promote.
+
+    Parameters
+    ----------
+    parts : what the matrix is made of
+    multiplied : whether the elements are sums of products of the parts, which are int64 for smaller integers, as sums
+        are in NumPy
+    """
+    dtype = np.result_type(*(part.dtype for part in parts))
+    if multiplied and dtype.kind in "biu" and dtype != np.uint64:
+        dtype = np.dtype(np.int64)
+    plain = [part if part.dtype == dtype else converted(part, dtype) for part in parts]
+    return tuple(old if new is NotImplemented else new for old, new in zip(parts, plain, strict=True))
 
 
 def filled(shape: tuple[int, ...], value: Any) -> Tensor:

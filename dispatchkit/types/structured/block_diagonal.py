@@ -13,7 +13,7 @@ from dispatchkit import linalg, ops
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import StructuredTensor, as_tensor, check_product
+from dispatchkit.types.structured.base import StructuredTensor, as_tensor, check_product, in_one_dtype
 from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.elementwise import implement_pairs
 from dispatchkit.types.structured.permutation import PermutationTensor
@@ -57,6 +57,7 @@ class BlockDiagonalTensor(StructuredTensor):
         shapes = [block.shape for block in self.blocks]
         if not shapes or any(shape[-1] != shape[-2] for shape in shapes):
             raise ValueError(f"BlockDiagonalTensor: the blocks must be square matrices, found shapes {shapes}")
+        self.blocks = in_one_dtype(self.blocks)
 
     @property
     def sizes(self) -> tuple[int, ...]:

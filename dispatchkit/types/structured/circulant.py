@@ -123,8 +123,8 @@ def _back(spectrum: Tensor, n: int, dtype: Any) -> Tensor:
     """Return the vectors of length n, real or complex as `dtype` is, that have a Fourier transform."""
     if not n:
         return ops.astype(ops.real(spectrum), dtype)
-    made: Tensor = fft.ifft(spectrum, n=n) if ops.isdtype(dtype, "complex floating") else fft.irfft(spectrum, n=n)
-    return made
+    back = fft.ifft if ops.isdtype(dtype, "complex floating") else fft.irfft
+    return ops.astype(back(spectrum, n=n), dtype, copy=False)
 
 
 def filtered(matrix: StructuredTensor, columns: Tensor, kernel: Tensor, n: int) -> Any:

@@ -136,7 +136,7 @@ def matrix_transpose_diagonal(x: DiagonalTensor, /) -> DiagonalTensor:
 @implements(linalg.diagonal)
 def diagonal_of_diagonal(x: DiagonalTensor, /, *, offset: int = 0) -> Tensor:
     n = x.shape[-1]
-    return +x.values if offset == 0 else ops.zeros((*x.shape[:-2], max(n - abs(offset), 0)), dtype=x.dtype)
+    return ops.clone(x.values) if offset == 0 else ops.zeros((*x.shape[:-2], max(n - abs(offset), 0)), dtype=x.dtype)
 
 
 @implements(linalg.inv)

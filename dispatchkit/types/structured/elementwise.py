@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+from collections.abc import Callable
 from types import NotImplementedType
 from typing import Any
 
@@ -16,6 +17,7 @@ from dispatchkit.tensor import Tensor
 from dispatchkit.types.structured.base import (
     Number,
     StructuredTensor,
+    converted,
     promoted,
     same_size,
 )
@@ -27,9 +29,7 @@ __all__ = ["ZERO_PRESERVING", "ZERO_PRESERVING_PAIRS", "implement_pairs"]
 
 @implements(ops.subtract)
 def subtract_structured(x1: StructuredTensor, x2: StructuredTensor, /) -> Any:
-    if np.dtype(np.bool_) in (x1.dtype, x2.dtype):
-        return decline("booleans have no negative")
-    return x1 + -x2
+    return _less(x1, x2, ops.add)
 
 
 @implements(ops.negative)
@@ -49,7 +49,8 @@ def multiply_structured(x1: StructuredTensor, x2: Number | Tensor, /) -> Any:
     if getattr(x2, "ndim", 0):
         own = _restricted(x1, x2)
         return own if own is NotImplemented else x1 * own
-    return x1.map_linear(lambda elements: elements * x2)
+    matrix = converted(x1, np.result_type(x1.dtype, getattr(x2, "dtype", x2)))
+    return matrix if matrix is NotImplemented else matrix.map_linear(lambda elements: elements * x2)
 
 
 @implements(ops.multiply)
@@ -67,7 +68,8 @@ def divide_structured(x1: StructuredTensor, x2: Number | Tensor, /) -> Any:
         if own is NotImplemented:
             return own
         return (x1 * own.map_elements(ops.ones_like)).zip_elements(own, ops.divide)
-    return x1.map_linear(lambda elements: elements / x2)
+    matrix = converted(x1, (ops.zeros((), dtype=x1.dtype) / x2).dtype)
+    return matrix if matrix is NotImplemented else matrix.map_linear(lambda elements: elements / x2)
 
 
 @implements(ops.divide)
@@ -98,13 +100,21 @@ def add_tensor_to_structured(x1: StructuredTensor, x2: Tensor, /) -> Any:
 
 @implements(ops.subtract)
 def subtract_structured_from_tensor(x1: Tensor, x2: StructuredTensor, /) -> Any:
-    difference = add_structured_to_tensor(0 - x1, x2)
-    return difference if difference is NotImplemented else 0 - difference
+    return _less(x1, x2, add_structured_to_tensor)
 
 
 @implements(ops.subtract)
 def subtract_tensor_from_structured(x1: StructuredTensor, x2: Tensor, /) -> Any:
-    return add_structured_to_tensor(0 - x2, x1)
+    return _less(x1, x2, add_tensor_to_structured)
+
+
+def _less(x1: Any, x2: Any, add: Callable[[Any, Any], Any]) -> Any:
+    """Return the difference of two operands as the sum of one and the negative of the other, in one dtype."""
+    dtype = np.result_type(x1.dtype, x2.dtype)
+    if dtype == np.bool_:
+        return decline("booleans have no negative")
+    x1, x2 = converted(x1, dtype), converted(x2, dtype)
+    return NotImplemented if x1 is NotImplemented or x2 is NotImplemented else add(x1, -x2)
 
 
 ZERO_PRESERVING = (

@@ -15,7 +15,7 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import StructuredTensor, axes_of
+from dispatchkit.types.structured.base import StructuredTensor, axes_of, in_one_dtype
 from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.permutation import PermutationTensor
 
@@ -66,6 +66,7 @@ class KroneckerTensor(StructuredTensor):
                 f"KroneckerTensor: each of one or more factors must have shape (..., M, N), found "
                 f"{[f.shape for f in self.factors]}"
             )
+        self.factors = in_one_dtype(self.factors, multiplied=True)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -259,7 +260,7 @@ def trace_kronecker(x: KroneckerTensor, /, *, offset: int = 0) -> Any:
 
 @implements(linalg.inv)
 def inv_kronecker(x: KroneckerTensor, /) -> Any:
-    if 0 in x.shape[:-2]:
+    if 0 in x.shape:
         return decline(NO_MATRIX)
     return _each(linalg.inv, x) if _square(x) and is_finite(x) else decline("some factor is not square or finite")
 

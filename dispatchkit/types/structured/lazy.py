@@ -14,7 +14,7 @@ from dispatchkit import linalg, ops
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import StructuredTensor, check_product, floating, same_size
+from dispatchkit.types.structured.base import StructuredTensor, check_product, converted, floating, same_size
 from dispatchkit.types.structured.scalar import ScalarTensor
 
 __all__ = ["InverseTensor", "ProductTensor", "SumTensor", "implement_lazy_inverse"]
@@ -69,8 +69,15 @@ class SumTensor(StructuredTensor):
         return dense
 
     def map_linear(self, function: Callable[[Any], Any]) -> Any:
-        """Return the sum with a linear function applied to each term."""
-        return _sum_of([term.map_linear(function) for term in self.terms])
+        """Return the sum with a linear function applied to each term, in the dtype of the sum."""
+        terms = [converted(term, self.dtype) for term in self.terms]
+        if any(term is NotImplemented for term in terms):
+            return decline("a term has no elements of the sum's dtype")
+        return _sum_of([term.map_linear(function) for term in terms])
+
+    def in_dtype(self, dtype: Any) -> Any:
+        """Return the sum of the terms in another dtype."""
+        return _sum_of([converted(term, dtype) for term in self.terms])
 
     def map_batch(self, function: Callable[[Any], Any]) -> Any:
         """Return the sum with a function of the axes of the batch applied to each term."""
@@ -200,6 +207,12 @@ class ProductTensor(StructuredTensor):
         """Return the product with a linear function applied to the first factor."""
         first = self.factors[0].map_linear(function)
         return first if first is NotImplemented else _product_of(_joined(_factors(first), self.factors[1:]))
+
+    def in_dtype(self, dtype: Any) -> Any:
+        """Return the product with factors of another dtype; integers, whose products may wrap around, stay."""
+        if self.dtype.kind in "biu":
+            return decline("products of integers may wrap around")
+        return ProductTensor(*(converted(factor, dtype) for factor in self.factors))
 
     def map_batch(self, function: Callable[[Any], Any]) -> Any:
         """Return the product with a function of the axes of the batch applied to each factor."""
@@ -341,6 +354,11 @@ class InverseTensor(StructuredTensor):
         """Return the product with a multiple of the identity."""
         one = function(ops.ones((), dtype=self.dtype))
         return ScalarTensor(self.shape[-1], one) @ self
+
+    def in_dtype(self, dtype: Any) -> Any:
+        """Return the inverse of the matrix in another dtype."""
+        matrix = converted(self.matrix, dtype)
+        return matrix if matrix is NotImplemented else InverseTensor(matrix)
 
     def times(self, columns: Tensor) -> Any:
         """Return the solution of a system."""

@@ -13,7 +13,7 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import StructuredTensor, check_product, floating, same_size
+from dispatchkit.types.structured.base import StructuredTensor, check_product, floating, in_one_dtype, same_size
 from dispatchkit.types.structured.lazy import ProductTensor
 
 __all__ = ["LowRankTensor", "all_finite"]
@@ -60,6 +60,7 @@ class LowRankTensor(StructuredTensor):
                 f"{shapes[1]}"
             )
         np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2])
+        self.left, self.right = in_one_dtype((self.left, self.right), multiplied=True)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.structured.banded import BandedTensor
-from dispatchkit.types.structured.base import StructuredTensor, floating, promoted
+from dispatchkit.types.structured.base import StructuredTensor, floating, in_one_dtype, promoted
 from dispatchkit.types.structured.block_diagonal import BlockDiagonalTensor
 from dispatchkit.types.structured.circulant import CirculantTensor
 from dispatchkit.types.structured.diagonal import DiagonalTensor
@@ -68,7 +68,7 @@ class LowRankUpdateTensor(StructuredTensor):
                 f"LowRankUpdateTensor: base and update must be square and of one size, found {base.shape} and "
                 f"{update.shape}"
             )
-        self.base, self.update = base, update
+        self.base, self.update = in_one_dtype((base, update))
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -82,6 +82,10 @@ class PermutationTensor(StructuredTensor):
         # Whether the number is 1 and the permutation moves anything decides neither type nor shape.
         return ProductTensor(ScalarTensor(self.shape[-1], one), _permutation(self.permutation, one.dtype))
 
+    def in_dtype(self, dtype: Any) -> PermutationTensor:
+        """Return the matrix with ones of another dtype."""
+        return _permutation(self.permutation, dtype)
+
     def map_batch(self, function: Callable[[Any], Any]) -> Any:
         """Return the matrix with a function of the axes of the batch applied."""
         return _permutation(function(self.permutation), self.dtype)

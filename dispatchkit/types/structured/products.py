@@ -17,6 +17,7 @@ from dispatchkit.types.structured.base import (
     axis_of,
     check_product,
     check_system,
+    converted,
     floating,
     promoted,
 )
@@ -32,8 +33,9 @@ __all__: list[str] = []
 def matmul_structured_tensor(x1: StructuredTensor, x2: Tensor, /) -> Any:
     check_product(x1.shape, x2.shape)
     x2 = promoted(x2, x1.dtype)
-    if x2.ndim > 1:
-        return x1.times(x2)
+    x1 = converted(x1, x2.dtype)
+    if x1 is NotImplemented or x2.ndim > 1:
+        return x1 if x1 is NotImplemented else x1.times(x2)
     product = x1.times(x2[:, None])
     return product if product is NotImplemented else product[..., 0]
 
@@ -42,8 +44,9 @@ def matmul_structured_tensor(x1: StructuredTensor, x2: Tensor, /) -> Any:
 def matmul_tensor_structured(x1: Tensor, x2: StructuredTensor, /) -> Any:
     check_product(x1.shape, x2.shape)
     x1 = promoted(x1, x2.dtype)
-    if x1.ndim > 1:
-        return x2.times_from_left(x1)
+    x2 = converted(x2, x1.dtype)
+    if x2 is NotImplemented or x1.ndim > 1:
+        return x2 if x2 is NotImplemented else x2.times_from_left(x1)
     product = x2.times_from_left(x1[None, :])
     return product if product is NotImplemented else product[..., 0, :]
 
@@ -51,9 +54,10 @@ def matmul_tensor_structured(x1: Tensor, x2: StructuredTensor, /) -> Any:
 @implements(linalg.solve)
 def solve_structured_tensor(x1: StructuredTensor, x2: Tensor, /) -> Any:
     check_system(x1.shape, x2.shape)
-    x2 = floating(promoted(x2, x1.dtype))
-    if x2.ndim > 1:
-        return x1.solve_columns(x2)
+    dtype = _dtype_of_solution(x1, x2)
+    x1, x2 = converted(x1, dtype), converted(x2, dtype)
+    if x1 is NotImplemented or x2.ndim > 1:
+        return x1 if x1 is NotImplemented else x1.solve_columns(x2)
     solution = x1.solve_columns(x2[:, None])
     return solution if solution is NotImplemented else solution[..., 0]
 
@@ -61,7 +65,14 @@ def solve_structured_tensor(x1: StructuredTensor, x2: Tensor, /) -> Any:
 @implements(linalg.solve)
 def solve_structured(x1: StructuredTensor, x2: StructuredTensor, /) -> Any:
     check_system(x1.shape, x2.shape)
-    return linalg.inv(x1) @ x2
+    dtype = _dtype_of_solution(x1, x2)
+    x1, x2 = converted(x1, dtype), converted(x2, dtype)
+    return NotImplemented if x1 is NotImplemented or x2 is NotImplemented else linalg.inv(x1) @ x2
+
+
+def _dtype_of_solution(*arrays: Any) -> Any:
+    """Return the dtype to which arrays promote, in which integers are float64."""
+    return np.result_type(*(np.float64 if x.dtype.kind in "biu" else x.dtype for x in arrays))
 
 
 # Sums.
@@ -114,7 +125,7 @@ def permute_dims_structured(x: StructuredTensor, /, axes: tuple[int, ...]) -> An
     batch = tuple(range(x.ndim - 2))
     if wanted == (*batch, x.ndim - 1, x.ndim - 2):
         return ops.matrix_transpose(x)
-    return x.map_linear(ops.positive) if wanted == tuple(range(x.ndim)) else decline("axes of the batch move")
+    return x.map_linear(ops.clone) if wanted == tuple(range(x.ndim)) else decline("axes of the batch move")
 
 
 @implements(ops.getitem)

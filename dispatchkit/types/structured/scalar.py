@@ -251,7 +251,7 @@ def cholesky_scalar_tensor(x: ScalarTensor, /, *, upper: bool = False) -> Any:
         raise np.linalg.LinAlgError(
             f"cholesky: matrix is not positive definite: ScalarTensor({x.n}, {_shown(x.value)})"
         )
-    return ScalarTensor(x.n, ops.sqrt(x.value))
+    return ScalarTensor(x.n, ops.sqrt(floating(x.value)))
 
 
 @implements(linalg.eigvalsh)

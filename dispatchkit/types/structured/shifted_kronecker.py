@@ -14,7 +14,7 @@ from dispatchkit.errors import AutogradError
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import StructuredTensor, floating
+from dispatchkit.types.structured.base import StructuredTensor, floating, in_one_dtype
 from dispatchkit.types.structured.kronecker import KroneckerTensor, is_finite, is_hermitian, plain, products_of
 from dispatchkit.types.structured.lazy import implement_lazy_inverse
 from dispatchkit.types.structured.scalar import ScalarTensor
@@ -60,7 +60,8 @@ class ShiftedKroneckerTensor(StructuredTensor):
             raise ValueError(
                 f"ShiftedKroneckerTensor: the factors must be square, found {[f.shape for f in product.factors]}"
             )
-        self.product, self.shift = product, shift
+        # A number, which is weak, takes the dtype of the factors.
+        self.product, self.shift = (product, shift) if not hasattr(shift, "dtype") else in_one_dtype((product, shift))
 
     @property
     def shape(self) -> tuple[int, ...]:

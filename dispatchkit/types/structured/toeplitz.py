@@ -13,7 +13,7 @@ from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import StructuredTensor
+from dispatchkit.types.structured.base import StructuredTensor, in_one_dtype
 from dispatchkit.types.structured.circulant import CirculantTensor, filtered, fit_elementwise
 from dispatchkit.types.structured.lazy import implement_lazy_inverse
 from dispatchkit.types.structured.scalar import ScalarTensor
@@ -68,6 +68,8 @@ class ToeplitzTensor(StructuredTensor):
                 f"ToeplitzTensor: column must have shape (..., M) and row (..., N), both or neither of them empty, "
                 f"found {shapes[0]} and {shapes[1]}"
             )
+        if self.row is not None:
+            self.column, self.row = in_one_dtype((self.column, self.row))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -213,7 +215,7 @@ def add_scalar_and_toeplitz(x1: ScalarTensor, x2: ToeplitzTensor, /) -> Any:
 @implements(ops.matrix_transpose)
 def matrix_transpose_toeplitz(x: ToeplitzTensor, /) -> ToeplitzTensor:
     if x.row is None and x.dtype.kind != "c":
-        return x.map_linear(ops.positive)
+        return x.map_linear(ops.clone)
     return ToeplitzTensor(ops.concat([x.column[..., :1], x.first_row[..., 1:]], axis=-1), x.column)
 
 

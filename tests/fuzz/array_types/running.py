@@ -7,6 +7,7 @@ step, and a difference names the call that has it.
 from __future__ import annotations
 
 import random
+import re
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -160,7 +161,7 @@ class Program:
 
     def by_structure(self, step: str) -> list[Any]:
         """Return what a product is where the zeros of the structures contribute nothing."""
-        text = step.partition(" = ")[2]
+        text = re.sub(r"dk.einsum\('...ij,...jk->...ik', (\w+), (\w+)\)", r"\1 @ \2", step.partition(" = ")[2])
         used = names_of(step)
         if not (("@" in text or "*" in text or "/" in text) and used):
             return []

@@ -1,0 +1,100 @@
+"""Rules of structured matrices promote, then compute: integers and booleans give what their dense forms give."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit import types
+
+BYTES = np.asarray([200, 7], np.uint8)
+HALVES = np.asarray([1.5, -2.5])
+DTYPES = ("bool", "uint8", "int8", "uint32", "float16", "float32", "complex64")
+OPERATORS = (operator.add, operator.sub, operator.mul, operator.truediv, operator.matmul, operator.lt)
+
+
+def matrices(dtype: str) -> dict[str, Any]:
+    """Return a matrix of each structure with elements of a dtype."""
+    vector = dk.asarray(np.asarray([1, 0] if dtype == "bool" else [100, 3], dtype))
+    square = dk.asarray(np.asarray([[3, 2], [1, 90]], dtype))
+    return {
+        "scalar": types.ScalarTensor(2, vector[0]),
+        "diagonal": types.DiagonalTensor(vector),
+        "permutation": types.PermutationTensor([1, 0], dtype=dtype),
+        "triangular": types.TriangularTensor(square),
+        "banded": types.BandedTensor(square, lower=1, upper=0),
+        "blocks": types.BlockDiagonalTensor([square[:1, :1], square[1:, 1:]]),
+        "low rank": types.LowRankTensor(vector[:, None], vector[None, :]),
+        "kronecker": types.KroneckerTensor(square, vector[None, :1]),
+        "toeplitz": types.ToeplitzTensor(vector),
+        "circulant": types.CirculantTensor(vector),
+        "sum": types.SumTensor(types.DiagonalTensor(vector), types.PermutationTensor([1, 0], dtype="uint8")),
+        "update": types.ScalarTensor(2, vector[0]) + types.LowRankTensor(BYTES[:, None], BYTES[None, :]),
+        "shifted": types.KroneckerTensor(square, dk.ones((1, 1), dtype="uint8")) + types.ScalarTensor(2, vector[1]),
+    }
+
+
+def answer(function: Any, *args: Any) -> Any:
+    """Return the result as a NumPy array, or the class of the error."""
+    try:
+        result = function(*args)
+    except (TypeError, ValueError, np.linalg.LinAlgError) as error:
+        return type(error)
+    return (result if isinstance(result, dk.Tensor) else result.to_dense()).numpy()
+
+
+def check(result: Any, wanted: Any, *, dtype: bool = True) -> None:
+    if isinstance(wanted, type):
+        assert result is wanted
+        return
+    assert not isinstance(result, type)
+    np.testing.assert_allclose(result, wanted, rtol=2e-3)
+    assert not dtype or result.dtype == wanted.dtype
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", matrices("uint8"))
+@pytest.mark.parametrize("operation", OPERATORS)
+def test_a_matrix_and_another_operand_give_what_the_dense_form_gives(name: str, dtype: str, operation: Any) -> None:
+    x = matrices(dtype)[name]
+    dense = x.to_dense()
+    others = [
+        *(dk.asarray(np.asarray([[200, 1], [2, 3]], other)) for other in ("uint8", "bool", "float64")),
+        *(types.DiagonalTensor(part) for part in (BYTES, HALVES)),
+        types.ToeplitzTensor(BYTES, HALVES),
+        types.LowRankTensor(BYTES[:, None], HALVES[None, :]),
+    ]
+    for y in others:
+        plain = y if isinstance(y, dk.Tensor) else y.to_dense()
+        check(answer(operation, x, y), answer(operation, dense, plain))
+        check(answer(operation, y, x), answer(operation, plain, dense))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "float32"])
+@pytest.mark.parametrize("name", matrices("uint8"))
+def test_scalings_systems_and_sums_have_the_dtype_and_the_values_of_the_dense_form(name: str, dtype: str) -> None:
+    x = matrices(dtype)[name]
+    functions = (
+        *(lambda m: m * 2.5, lambda m: m / 3, lambda m: 2 - m, lambda m: m.sum(axis=0), lambda m: m.mean()),
+        *(dk.negative, dk.linalg.trace, dk.linalg.matrix_norm),
+    )
+    for function in functions:
+        check(answer(function, x), answer(function, x.to_dense()))
+    for right in ("int8", "bool", "float32"):
+        vector = dk.ones(2, dtype=right)
+        wanted = answer(dk.linalg.solve, x.to_dense(), vector)
+        if not isinstance(wanted, type):
+            check(answer(dk.linalg.solve, x, vector), wanted)
+
+
+def test_products_of_small_integers_are_int64_as_sums_are() -> None:
+    low = types.LowRankTensor(BYTES[:, None], BYTES[None, :])
+    assert low.dtype == low.to_dense().dtype == np.int64
+    assert low.to_dense().tolist() == [[40000, 1400], [1400, 49]]
+    assert types.KroneckerTensor(np.ones((2, 1), bool), np.ones((1, 1), bool)).to_dense().tolist() == [[1], [1]]
