@@ -176,7 +176,8 @@ def check_product(left: tuple[int, ...], right: tuple[int, ...]) -> None:
     ValueError : if not
     """
     inner = right[0] if len(right) == 1 else right[-2] if right else None
-    if not left or inner != left[-1]:
+    batches = zip(reversed(left[:-2]), reversed(right[:-2]), strict=False)
+    if not left or inner != left[-1] or any(one != other and 1 not in (one, other) for one, other in batches):
         raise ValueError(f"matmul: arrays of shapes {left} and {right} cannot be multiplied")
 
 

@@ -68,6 +68,7 @@ class LowRankUpdateTensor(StructuredTensor):
                 f"LowRankUpdateTensor: base and update must be square and of one size, found {base.shape} and "
                 f"{update.shape}"
             )
+        np.broadcast_shapes(base.shape, update.shape)
         self.base, self.update = in_one_dtype((base, update))
 
     @property

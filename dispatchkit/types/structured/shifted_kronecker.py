@@ -60,8 +60,10 @@ class ShiftedKroneckerTensor(StructuredTensor):
             raise ValueError(
                 f"ShiftedKroneckerTensor: the factors must be square, found {[f.shape for f in product.factors]}"
             )
-        # A number, which is weak, takes the dtype of the factors.
-        self.product, self.shift = (product, shift) if not hasattr(shift, "dtype") else in_one_dtype((product, shift))
+        self.product: KroneckerTensor = product
+        self.shift: Any = shift
+        if hasattr(shift, "dtype"):  # a number is weak
+            self.product, self.shift = in_one_dtype((product, shift))
 
     @property
     def shape(self) -> tuple[int, ...]:

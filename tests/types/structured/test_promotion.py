@@ -63,7 +63,7 @@ def check(result: Any, wanted: Any, *, dtype: bool = True) -> None:
 def test_a_matrix_and_another_operand_give_what_the_dense_form_gives(name: str, dtype: str, operation: Any) -> None:
     x = matrices(dtype)[name]
     dense = x.to_dense()
-    others = [
+    others: list[Any] = [
         *(dk.asarray(np.asarray([[200, 1], [2, 3]], other)) for other in ("uint8", "bool", "float64")),
         *(types.DiagonalTensor(part) for part in (BYTES, HALVES)),
         types.ToeplitzTensor(BYTES, HALVES),

@@ -256,6 +256,21 @@ def test_sums_and_products_of_infinite_matrices_have_an_answer(left: str, right:
         dk.matmul(INFINITE[left], types.LowRankTensor(numbers(3, 1), numbers(1, 3)))
 
 
+@pytest.mark.parametrize("right", MAKERS)
+@pytest.mark.parametrize("left", MAKERS)
+def test_batches_that_do_not_broadcast_are_refused_by_sums_and_products(left: str, right: str) -> None:
+    x1, x2 = MAKERS[left]((2,), 1), MAKERS[right]((3,), 1)
+    x2 = x2 if x1.shape[-1] == x2.shape[-1] else MAKERS[left]((3,), 1)
+    for operation in (dk.add, dk.matmul):
+        with pytest.raises(ValueError, match=r"broadcast|cannot be multiplied|do not fit|one size"):
+            operation(x1, x2)
+
+
+def test_a_symmetric_toeplitz_matrix_of_booleans_has_a_transpose() -> None:
+    x = types.ToeplitzTensor([True, False])
+    assert not differences(x, {"mT": lambda x: x.mT, "sum": lambda x: dk.sum(x, axis=-2)})
+
+
 def test_a_product_of_infinite_low_ranks_is_that_of_the_dense_matrices() -> None:
     x = INFINITE["LowRank"]
     with np.errstate(all="ignore"):
