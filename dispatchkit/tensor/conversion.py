@@ -287,8 +287,11 @@ class ConversionMethods(Storage):
     def contiguous(self) -> Tensor:
         """Return the tensor with its elements one after the other in memory: itself, or a copy."""
         this: Any = self
-        found: Tensor = this if self.is_contiguous() else tensor_namespace.clone(self)
-        return found
+        if self.is_contiguous():
+            return this  # type: ignore[no-any-return]  # of this very class
+        line = tensor_namespace.reshape(this, (-1,))  # in their order, as a copy unless steps in memory are equal
+        copy: Tensor = tensor_namespace.reshape(line if line.is_contiguous() else line.clone(), this.shape)
+        return copy
 
     def is_contiguous(self) -> builtins.bool:
         """Return whether the elements lie one after the other in memory."""

@@ -218,7 +218,8 @@ def resize(a: Any, new_shape: Any) -> Any:
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     x = xp.ravel(arr) if axis is None else arr
     axis = 0 if axis is None else axis
-    return xp.take(x, np.delete(np.arange(x.shape[axis]), obj), axis=axis)
+    places = obj if isinstance(obj, slice) else np.asarray(obj)
+    return xp.take(x, np.delete(np.arange(x.shape[axis]), places), axis=axis)
 
 
 @composition

@@ -179,3 +179,25 @@ def test_dlpack() -> None:
     assert np.from_dlpack(X).tolist() == A.tolist()
     with pytest.raises(dk.AutogradError, match=r"cannot be exported; use x\.detach"):
         np.from_dlpack(dk.ones(1, requires_grad=True))
+
+
+@pytest.mark.parametrize(
+    "view",
+    [lambda x: x.transpose(1, 2), lambda x: x[:, ::2], lambda x: x[0, 0, ::2], lambda x: x.mT[::-1], lambda x: x],
+)
+def test_contiguous_gives_elements_one_after_the_other_with_a_gradient(view: Any) -> None:
+    x = dk.tensor(np.arange(24.0).reshape(2, 3, 4), requires_grad=True)
+    seen = view(x)
+    result = seen.contiguous()
+    assert result.is_contiguous()
+    assert (result is seen) is seen.is_contiguous()
+    assert result.tolist() == seen.tolist()
+    (result.view(-1) * 2).sum().backward()
+    assert x.grad is not None
+    assert x.grad.sum().item() == 2 * seen.size
+
+
+def test_numpys_delete_takes_indices_and_masks_that_are_tensors() -> None:
+    x = dk.asarray([1.0, 2.0, 3.0])
+    for places in (dk.asarray([1]), dk.asarray(1), dk.asarray([False, True, False]), slice(1, 2), [1], 1):
+        assert np.delete(x, places).tolist() == [1.0, 3.0]
