@@ -32,6 +32,9 @@ class SparseProduct(autograd.Function):
     @staticmethod
     def forward(values: Any, x: Any, pattern: SparsePattern) -> Any:
         known = all(not part.is_tracer and isinstance(part.array, np.ndarray) for part in (values, x))
+        # SciPy leaves zeros that are stored as COO out of products with matrices; IEEE's of 0 and inf is nan.
+        if pattern.format == "coo" and x.ndim > 1 and not holds(ops.isfinite(x), traced=True):
+            known = False
         if known and values.dtype.char in "fdFD":
             try:
                 product = scipy_array(values.numpy(), pattern) @ x.numpy()

@@ -203,7 +203,7 @@ class Bands(Form):
         if not sizes.all():
             return 0, -np.inf
         odd = np.count_nonzero(swaps != np.arange(diagonal.size)) % 2
-        return (-1) ** odd * np.prod(diagonal / sizes), np.sum(np.log(sizes))
+        return (-1) ** odd * np.prod(np.sign(diagonal)), np.sum(np.log(sizes))
 
     @override
     def adjoint(self, data: Any) -> tuple[Any, Bands]:

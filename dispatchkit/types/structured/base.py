@@ -17,6 +17,7 @@ from dispatchkit.tensor import ArrayMethods, Tensor
 __all__ = [
     "Number",
     "StructuredTensor",
+    "all_finite",
     "as_tensor",
     "axes_of",
     "axis_of",
@@ -26,12 +27,15 @@ __all__ = [
     "filled",
     "floating",
     "in_one_dtype",
+    "product_of_elements",
     "promoted",
+    "require_finite",
     "same_size",
     "slogdet_of_diagonal",
 ]
 
 Number = int | float | complex
+ELEMENTS_AT_ONCE = 1 << 20  # of the products of elements that are held in memory
 
 
 @tensor_protocol.array_type(fallback=fallback.convert | fallback.decompose | fallback.dense, fields=())
@@ -155,6 +159,15 @@ class StructuredTensor(ArrayMethods):
         """
         return decline(f"{type(self).__name__} has no direct way to solve a system")
 
+    def places(self) -> Tensor | None:
+        """Return where the matrix has elements of its own, booleans of its shape; None for everywhere."""
+        ones = self.map_elements(ops.ones_like)
+        if ones is NotImplemented:
+            return None
+        rows, columns = (ops.arange(length, device=self.device) for length in self.shape[-2:])
+        here: Tensor = ops.not_equal(ones.elements_at(*ops.broadcast_arrays(rows[:, None], columns[None, :])), 0)
+        return here
+
     def principal(self, start: int, stop: int) -> Any:
         """Return the square submatrix of the rows and columns `start` to `stop`.
 
@@ -179,6 +192,53 @@ def check_product(left: tuple[int, ...], right: tuple[int, ...]) -> None:
     batches = zip(reversed(left[:-2]), reversed(right[:-2]), strict=False)
     if not left or inner != left[-1] or any(one != other and 1 not in (one, other) for one, other in batches):
         raise ValueError(f"matmul: arrays of shapes {left} and {right} cannot be multiplied")
+
+
+def all_finite(*tensors: Tensor) -> bool:
+    """Return whether all elements of some tensors are finite, as far as it is known."""
+    return all(holds(ops.isfinite(x), traced=True) for x in tensors)
+
+
+def require_finite(name: str, x: StructuredTensor, values: Tensor) -> None:
+    """Check the numbers that a structure holds for a decomposition, as the dense algorithm checks the matrix.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError : if there are inf or NaN among them
+    """
+    if not all_finite(values):
+        raise np.linalg.LinAlgError(f"{name}: the {type(x).__name__} x must not contain infs or NaNs")
+
+
+def product_of_elements(
+    matrix: Tensor, places: Tensor | None, columns: Tensor, column_places: Tensor | None = None
+) -> Tensor:
+    """Return the product of matrices, in which elements that a structure does not have contribute nothing.
+
+    It takes the time of a product of dense matrices, and more memory by a constant; it is for those with inf or nan, by
+    which the zeros of a structure may not be multiplied.
+
+    Parameters
+    ----------
+    matrix : tensor of shape (..., M, N)
+    places : where it has elements; None for everywhere
+    columns : tensor of shape (..., N, K)
+    column_places : where `columns` has elements
+    """
+    if places is None and column_places is None:
+        return ops.matmul(matrix, columns)
+    rows, inner, count = *matrix.shape[-2:], columns.shape[-1]
+    step = max(1, ELEMENTS_AT_ONCE // max(1, inner * count))
+    parts = []
+    for start in range(0, max(rows, 1), step):
+        block = slice(start, start + step)
+        left, right = matrix[..., block, :, None], columns[..., None, :, :]
+        # Each factor is made zero where the other one has no element: the product then is no 0 * inf.
+        masked = left if column_places is None else ops.where(column_places[..., None, :, :], left, 0)
+        if places is not None:
+            right = ops.where(places[..., block, :, None], right, 0)
+        parts.append(ops.sum(masked * right, axis=-2))
+    return parts[0] if len(parts) == 1 else ops.concat(parts, axis=-2)
 
 
 def check_system(matrix: tuple[int, ...], right: tuple[int, ...]) -> None:
@@ -277,7 +337,8 @@ def slogdet_of_diagonal(values: Tensor) -> Any:
     values = floating(values)
     sizes = ops.abs(values)
     if holds(sizes != 0, traced=True):
-        return linalg.SlogdetResult(ops.prod(values / sizes, axis=-1), ops.sum(ops.log(sizes), axis=-1))
+        signs = values / sizes if holds(~ops.isinf(sizes), traced=True) else ops.sign(values)
+        return linalg.SlogdetResult(ops.prod(signs, axis=-1), ops.sum(ops.log(sizes), axis=-1))
     if holds(ops.any(sizes == 0, axis=-1)):
         return linalg.SlogdetResult(ops.prod(values * 0, axis=-1), ops.sum(sizes * 0, axis=-1) - float("inf"))
     return decline("some matrices of the batch are singular")

@@ -15,11 +15,12 @@ from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import Number, StructuredTensor, filled, floating, promoted
+from dispatchkit.types.structured.base import Number, StructuredTensor, all_finite, filled, floating, promoted
 
 __all__ = ["CirculantTensor", "filtered", "fit_elementwise"]
 
 implements = tensor_protocol.implements
+SPREAD = "a Fourier transform spreads inf and nan over all elements"
 
 
 @tensor_protocol.array_type(fields=("column",))
@@ -137,8 +138,8 @@ def filtered(matrix: StructuredTensor, columns: Tensor, kernel: Tensor, n: int) 
         return ops.zeros(shape, dtype=np.result_type(matrix.dtype, columns.dtype), device=columns.device)
     if np.result_type(matrix.dtype, columns.dtype).kind not in "fc":
         return decline("Fourier transforms give floating-point numbers")
-    if not holds(ops.isfinite(columns), traced=True) or not holds(ops.isfinite(kernel), traced=True):
-        return decline("a Fourier transform spreads inf and nan over all elements")
+    if not all_finite(columns, kernel):
+        return decline(SPREAD)
     dtype = np.result_type(matrix.dtype, columns.dtype)
     lines = ops.astype(ops.matrix_transpose(columns), dtype, copy=False)
     product = _spectrum(lines, n) * _spectrum(ops.astype(kernel, dtype, copy=False), n)[..., None, :]
@@ -206,8 +207,8 @@ def matrix_transpose_circulant(x: CirculantTensor, /) -> CirculantTensor:
 
 @implements(linalg.inv)
 def inv_circulant(x: CirculantTensor, /) -> Any:
-    if not holds(ops.isfinite(x.column), traced=True):
-        return decline("a Fourier transform spreads inf and nan over all elements")
+    if not all_finite(x.column):
+        return decline(SPREAD)
     if not holds(x.spectrum != 0, traced=True):
         raise np.linalg.LinAlgError("inv: singular matrix: a CirculantTensor with the eigenvalue 0")
     return x.apply(ops.reciprocal)
@@ -222,6 +223,8 @@ def matrix_power_circulant(x: CirculantTensor, n: int, /) -> Any:
 
 @implements(linalg.slogdet)
 def slogdet_circulant(x: CirculantTensor, /) -> Any:
+    if not all_finite(x.column):
+        return decline(SPREAD)
     eigenvalues = _all_eigenvalues(x)
     if not holds(eigenvalues != 0, traced=True):
         return decline("some matrix is singular")
@@ -233,18 +236,24 @@ def slogdet_circulant(x: CirculantTensor, /) -> Any:
 
 
 @implements(linalg.det)
-def det_circulant(x: CirculantTensor, /) -> Tensor:
+def det_circulant(x: CirculantTensor, /) -> Any:
+    if not all_finite(x.column):
+        return decline(SPREAD)
     found: Tensor = ops.prod(_all_eigenvalues(x), axis=-1)
     return found if x.dtype.kind == "c" else ops.real(found)
 
 
 @implements(linalg.svdvals)
-def svdvals_circulant(x: CirculantTensor, /) -> Tensor:
+def svdvals_circulant(x: CirculantTensor, /) -> Any:
+    if not all_finite(x.column):
+        return decline(SPREAD)
     return ops.sort(ops.abs(_all_eigenvalues(x)), axis=-1, descending=True)
 
 
 @implements(linalg.eigvals)
-def eigvals_circulant(x: CirculantTensor, /) -> Tensor:
+def eigvals_circulant(x: CirculantTensor, /) -> Any:
+    if not all_finite(x.column):
+        return decline(SPREAD)
     return _all_eigenvalues(x)
 
 

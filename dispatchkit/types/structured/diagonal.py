@@ -12,7 +12,14 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import StructuredTensor, as_tensor, check_product, floating, slogdet_of_diagonal
+from dispatchkit.types.structured.base import (
+    StructuredTensor,
+    as_tensor,
+    check_product,
+    floating,
+    require_finite,
+    slogdet_of_diagonal,
+)
 from dispatchkit.types.structured.elementwise import implement_pairs
 
 __all__ = ["DiagonalTensor"]
@@ -162,16 +169,18 @@ def slogdet_diagonal(x: DiagonalTensor, /) -> Any:
 def cholesky_diagonal(x: DiagonalTensor, /, *, upper: bool = False) -> Any:
     if ops.isdtype(x.dtype, "complex floating"):
         return decline("of complex numbers the dense algorithm looks at the real part alone")
-    if not holds(x.values > 0, traced=True):
+    if not holds(ops.logical_not(x.values <= 0), traced=True):
         raise np.linalg.LinAlgError("cholesky: matrix is not positive definite: a DiagonalTensor with numbers <= 0")
     return DiagonalTensor(ops.sqrt(floating(x.values)))
 
 
 @implements(linalg.eigvalsh)
 def eigvalsh_diagonal(x: DiagonalTensor, /) -> Tensor:
+    require_finite("eigvalsh", x, x.values)
     return ops.sort(ops.real(floating(x.values)), axis=-1)
 
 
 @implements(linalg.svdvals)
 def svdvals_diagonal(x: DiagonalTensor, /) -> Tensor:
+    require_finite("svdvals", x, x.values)
     return ops.sort(ops.abs(floating(x.values)), axis=-1, descending=True)

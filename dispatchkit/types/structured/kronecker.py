@@ -15,7 +15,7 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import StructuredTensor, axes_of, in_one_dtype
+from dispatchkit.types.structured.base import StructuredTensor, all_finite, axes_of, in_one_dtype, product_of_elements
 from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.permutation import PermutationTensor
 
@@ -81,7 +81,17 @@ class KroneckerTensor(StructuredTensor):
 
     def to_dense(self) -> Tensor:
         """Return the matrix as a plain tensor."""
-        return reduce(_kron, (f if isinstance(f, Tensor) else f.to_dense() for f in self.factors))
+        dense = reduce(_kron, (f if isinstance(f, Tensor) else f.to_dense() for f in self.factors))
+        places = None if all_finite(dense) else self.places()
+        return dense if places is None else ops.where(places, dense, ops.zeros((), dtype=dense.dtype))
+
+    @override
+    def places(self) -> Tensor | None:
+        own = [f.places() if isinstance(f, StructuredTensor) else None for f in self.factors]
+        if all(places is None for places in own):
+            return None
+        parts = zip(self.factors, own, strict=True)
+        return reduce(_kron, (ops.ones(f.shape[-2:], dtype=np.bool_) if p is None else p for f, p in parts))
 
     @override
     def map_linear(self, function: Callable[[Any], Any]) -> KroneckerTensor:
@@ -90,15 +100,22 @@ class KroneckerTensor(StructuredTensor):
     @override
     def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
         found: Any = 1
+        indices = []
         for f in reversed(self.factors):
-            found = plain(f)[..., rows % f.shape[-2], columns % f.shape[-1]] * found
+            indices.append((..., rows % f.shape[-2], columns % f.shape[-1]))
+            found = plain(f)[indices[-1]] * found
             rows, columns = rows // f.shape[-2], columns // f.shape[-1]
+        if all_finite(found):
+            return found
+        for f, index in zip(reversed(self.factors), indices, strict=True):
+            places = f.places() if isinstance(f, StructuredTensor) else None
+            found = found if places is None else ops.where(places[index], found, ops.zeros((), dtype=found.dtype))
         return found
 
     @override
     def times(self, columns: Tensor) -> Any:
         if not is_finite(self, columns):
-            return decline("with inf or nan the order of the products matters")
+            return product_of_elements(self.to_dense(), self.places(), columns)
         return _one_by_one(self.factors, columns, ops.matmul)
 
     @override
@@ -157,8 +174,10 @@ def products_of(parts: list[Tensor]) -> Tensor:
 
 
 def is_finite(x: KroneckerTensor, *others: Any) -> bool:
-    """Return whether all elements of the factors that are tensors, and of other tensors, are finite."""
-    return all(holds(ops.isfinite(f), traced=True) for f in (*x.factors, *others) if isinstance(f, Tensor))
+    """Return whether all elements of the factors, and of other tensors, are finite."""
+    # The sum of a structure, which takes less than its elements, is finite with them, unless it overflows.
+    sums = [ops.sum(f, axis=(-2, -1)) for f in x.factors if isinstance(f, StructuredTensor)]
+    return all_finite(*(f for f in (*x.factors, *others, *sums) if isinstance(f, Tensor)))
 
 
 def _square(x: KroneckerTensor) -> bool:
@@ -246,7 +265,7 @@ _register_reductions()
 
 @implements(linalg.diagonal)
 def diagonal_kronecker(x: KroneckerTensor, /, *, offset: int = 0) -> Any:
-    if offset or not _square(x):
+    if offset or not _square(x) or not is_finite(x):
         return decline("only the main diagonal is that of the factors")
     return products_of([linalg.diagonal(f) for f in x.factors])
 

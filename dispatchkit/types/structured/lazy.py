@@ -11,10 +11,19 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import linalg, ops
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import StructuredTensor, check_product, converted, floating, same_size
+from dispatchkit.types.structured.base import (
+    StructuredTensor,
+    all_finite,
+    check_product,
+    converted,
+    floating,
+    product_of_elements,
+    same_size,
+)
 from dispatchkit.types.structured.scalar import ScalarTensor
 
 __all__ = ["InverseTensor", "ProductTensor", "SumTensor", "implement_lazy_inverse"]
@@ -95,13 +104,21 @@ class SumTensor(StructuredTensor):
         """Return the sums of the terms' elements."""
         return _total([term.elements_at(rows, columns) for term in self.terms])
 
+    def places(self) -> Tensor | None:
+        """Return where some term has elements."""
+        return _joined_places([term.places() for term in self.terms], ops.logical_or)
+
     def times(self, columns: Tensor) -> Any:
         """Return the sum of the products with the terms."""
-        return _total([ops.matmul(term, columns) for term in self.terms])
+        total = _total([ops.matmul(term, columns) for term in self.terms])
+        if _exact(total, columns):
+            return total
+        return product_of_elements(self.to_dense(), self.places(), columns)
 
     def times_from_left(self, rows: Tensor) -> Any:
         """Return the sum of the products with the terms."""
-        return _total([ops.matmul(rows, term) for term in self.terms])
+        total = _total([ops.matmul(rows, term) for term in self.terms])
+        return total if _exact(total, rows) else super().times_from_left(rows)
 
     def principal(self, start: int, stop: int) -> Any:
         """Return the sum of the terms' submatrices."""
@@ -120,6 +137,21 @@ def _sum_of(terms: Sequence[Any]) -> Any:
 
 def _total(values: Sequence[Any]) -> Any:
     return NotImplemented if any(value is NotImplemented for value in values) else functools.reduce(ops.add, values)
+
+
+def _joined_places(places: Sequence[Tensor | None], join: Callable[[Any, Any], Any]) -> Tensor | None:
+    parts = [part for part in places if part is not None]
+    return functools.reduce(join, parts) if len(parts) == len(places) else None
+
+
+def _met(left: Tensor, right: Tensor) -> Any:
+    """Return where a product has elements, from where the factors have them."""
+    return ops.astype(left, np.float64) @ ops.astype(right, np.float64) > 0
+
+
+def _exact(total: Any, x: Tensor) -> bool:
+    """Return whether a sum of products with an array is that of the elements: of terms, infinities may cancel."""
+    return total is NotImplemented or holds(~ops.isinf(x), traced=True) or holds(~ops.isnan(total), traced=True)
 
 
 @tensor_protocol.converts(cost=100)
@@ -198,10 +230,19 @@ class ProductTensor(StructuredTensor):
 
     def to_dense(self) -> Tensor:
         """Return the matrix as a plain tensor."""
-        dense: Tensor = self.factors[-1].to_dense()
-        for factor in reversed(self.factors[:-1]):
-            dense = ops.matmul(factor, dense)
+        last = self.factors[-1]
+        dense: Tensor = last.to_dense()
+        for i, factor in reversed([*enumerate(self.factors[:-1])]):
+            product = ops.matmul(factor, dense)
+            if not all_finite(product):
+                rest = ProductTensor(*self.factors[i + 1 :])
+                product = product_of_elements(factor.to_dense(), factor.places(), dense, rest.places())
+            dense = product
         return dense
+
+    def places(self) -> Tensor | None:
+        """Return where some product of elements of the factors is."""
+        return _joined_places([factor.places() for factor in self.factors], _met)
 
     def map_linear(self, function: Callable[[Any], Any]) -> Any:
         """Return the product with a linear function applied to the first factor."""

@@ -13,10 +13,17 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import StructuredTensor, check_product, floating, in_one_dtype, same_size
+from dispatchkit.types.structured.base import (
+    StructuredTensor,
+    all_finite,
+    check_product,
+    floating,
+    in_one_dtype,
+    same_size,
+)
 from dispatchkit.types.structured.lazy import ProductTensor
 
-__all__ = ["LowRankTensor", "all_finite"]
+__all__ = ["LowRankTensor"]
 
 implements = tensor_protocol.implements
 
@@ -117,11 +124,6 @@ class LowRankTensor(StructuredTensor):
         return f"LowRankTensor(left={self.left!r}, right={self.right!r})"
 
 
-def all_finite(*tensors: Tensor) -> bool:
-    """Return whether all elements of some tensors are finite."""
-    return all(holds(ops.isfinite(x), traced=True) for x in tensors)
-
-
 def _in_one_batch(*tensors: Tensor) -> list[Tensor]:
     """Return matrices with their batches broadcast to one."""
     batch = np.broadcast_shapes(*(x.shape[:-2] for x in tensors))
@@ -151,13 +153,17 @@ def matmul_low_ranks(x1: LowRankTensor, x2: LowRankTensor, /) -> Any:
 @implements(ops.matmul)
 def matmul_low_rank_structured(x1: LowRankTensor, x2: StructuredTensor, /) -> Any:
     right = ops.matmul(x1.right, x2) if x1.shape[-1] == x2.shape[-2] else None
-    return LowRankTensor(x1.left, right) if isinstance(right, Tensor) else decline("the sizes do not fit")
+    if not isinstance(right, Tensor):
+        return decline("the sizes do not fit")
+    return LowRankTensor(x1.left, right) if all_finite(x1.left, right) else ops.matmul(x1.to_dense(), x2)
 
 
 @implements(ops.matmul)
 def matmul_structured_low_rank(x1: StructuredTensor, x2: LowRankTensor, /) -> Any:
     left = ops.matmul(x1, x2.left) if x1.shape[-1] == x2.shape[-2] else None
-    return LowRankTensor(left, x2.right) if isinstance(left, Tensor) else decline("the sizes do not fit")
+    if not isinstance(left, Tensor):
+        return decline("the sizes do not fit")
+    return LowRankTensor(left, x2.right) if all_finite(left, x2.right) else ops.matmul(x1, x2.to_dense())
 
 
 @implements(ops.matrix_transpose)

@@ -15,13 +15,13 @@ from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.structured.banded import BandedTensor
-from dispatchkit.types.structured.base import StructuredTensor, floating, in_one_dtype, promoted
+from dispatchkit.types.structured.base import StructuredTensor, all_finite, floating, in_one_dtype, promoted
 from dispatchkit.types.structured.block_diagonal import BlockDiagonalTensor
 from dispatchkit.types.structured.circulant import CirculantTensor
 from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.kronecker import KroneckerTensor
 from dispatchkit.types.structured.lazy import SumTensor
-from dispatchkit.types.structured.low_rank import LowRankTensor, all_finite
+from dispatchkit.types.structured.low_rank import LowRankTensor
 from dispatchkit.types.structured.permutation import PermutationTensor
 from dispatchkit.types.structured.scalar import ScalarTensor
 from dispatchkit.types.structured.shifted_kronecker import ShiftedKroneckerTensor

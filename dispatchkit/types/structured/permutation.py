@@ -19,6 +19,7 @@ from dispatchkit.types.structured.base import (
     check_product,
     floating,
     promoted,
+    require_finite,
     same_size,
 )
 from dispatchkit.types.structured.diagonal import DiagonalTensor
@@ -247,6 +248,7 @@ def svd_permutation(x: PermutationTensor, /, *, full_matrices: bool = True) -> A
 
 @implements(linalg.eigh)
 def eigh_diagonal(x: DiagonalTensor, /) -> Any:
+    require_finite("eigh", x, x.values)
     values = ops.real(floating(x.values))
     order = ops.argsort(values, axis=-1)
     vectors: Any = ops.matrix_transpose(_permutation(order, floating(x.values).dtype))
@@ -255,6 +257,7 @@ def eigh_diagonal(x: DiagonalTensor, /) -> Any:
 
 @implements(linalg.svd)
 def svd_diagonal(x: DiagonalTensor, /, *, full_matrices: bool = True) -> Any:
+    require_finite("svd", x, x.values)
     values = floating(x.values)
     sizes = ops.abs(values)
     order = ops.argsort(sizes, axis=-1, descending=True)

@@ -18,6 +18,7 @@ from dispatchkit.types.structured.base import (
     check_product,
     filled,
     floating,
+    require_finite,
     same_size,
 )
 from dispatchkit.types.structured.diagonal import DiagonalTensor
@@ -238,7 +239,8 @@ def slogdet_scalar_tensor(x: ScalarTensor, /) -> Any:
         return linalg.SlogdetResult(value * 0, magnitude - float("inf"))
     if x.n and not holds(magnitude != 0, traced=True):
         return decline("some matrices of the batch are singular")
-    return linalg.SlogdetResult((value / magnitude) ** x.n, x.n * ops.log(magnitude))
+    sign = value / magnitude if holds(~ops.isinf(magnitude), traced=True) else ops.sign(value)
+    return linalg.SlogdetResult(sign**x.n, x.n * ops.log(magnitude))
 
 
 @implements(linalg.cholesky)
@@ -247,7 +249,7 @@ def cholesky_scalar_tensor(x: ScalarTensor, /, *, upper: bool = False) -> Any:
         return decline("of complex numbers the dense algorithm looks at the real part alone")
     if x.n == 0:
         return decline("a matrix without rows has a factor whatever its value")
-    if not holds(x.value > 0, traced=True):
+    if not holds(ops.logical_not(x.value <= 0), traced=True):
         raise np.linalg.LinAlgError(
             f"cholesky: matrix is not positive definite: ScalarTensor({x.n}, {_shown(x.value)})"
         )
@@ -256,4 +258,5 @@ def cholesky_scalar_tensor(x: ScalarTensor, /, *, upper: bool = False) -> Any:
 
 @implements(linalg.eigvalsh)
 def eigvalsh_scalar_tensor(x: ScalarTensor, /) -> Tensor:
+    require_finite("eigvalsh", x, x.value)
     return filled((x.n,), ops.real(floating(x.value)))

@@ -14,7 +14,13 @@ from dispatchkit.errors import AutogradError
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import StructuredTensor, floating, in_one_dtype
+from dispatchkit.types.structured.base import (
+    StructuredTensor,
+    all_finite,
+    floating,
+    in_one_dtype,
+    product_of_elements,
+)
 from dispatchkit.types.structured.kronecker import KroneckerTensor, is_finite, is_hermitian, plain, products_of
 from dispatchkit.types.structured.lazy import implement_lazy_inverse
 from dispatchkit.types.structured.scalar import ScalarTensor
@@ -94,8 +100,14 @@ class ShiftedKroneckerTensor(StructuredTensor):
 
     @override
     def times(self, columns: Tensor) -> Any:
-        product = self.product.times(columns)
-        return product if product is NotImplemented else product + self.shift * columns
+        if not all_finite(columns):
+            return product_of_elements(self.to_dense(), self.places(), columns)
+        return self.product.times(columns) + self.shift * columns
+
+    @override
+    def places(self) -> Tensor | None:
+        places, diagonal = self.product.places(), self._diagonal.places()
+        return None if places is None or diagonal is None else ops.logical_or(places, diagonal)
 
     @override
     def solve_columns(self, columns: Tensor) -> Any:

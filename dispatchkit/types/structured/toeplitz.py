@@ -120,6 +120,10 @@ class ToeplitzTensor(StructuredTensor):
         return ToeplitzTensor(function(self.column), None if self.row is None else function(self.row))
 
     @override
+    def places(self) -> None:
+        return None
+
+    @override
     def elements_at(self, rows: Tensor, columns: Tensor) -> Tensor:
         found: Tensor = self.diagonals[..., rows - columns + self.shape[-1] - 1]
         return found

@@ -15,9 +15,11 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.structured.base import (
     StructuredTensor,
+    all_finite,
     as_tensor,
     check_product,
     floating,
+    product_of_elements,
     promoted,
     same_size,
     slogdet_of_diagonal,
@@ -118,10 +120,14 @@ class TriangularTensor(StructuredTensor):
 
     def times(self, columns: Tensor) -> Tensor:
         """Return the product with a tensor."""
+        if not all_finite(columns):
+            return product_of_elements(self.elements, self.places(), columns)
         return ops.matmul(self.elements, columns)
 
     def times_from_left(self, rows: Tensor) -> Tensor:
         """Return the product of a tensor with the matrix."""
+        if not all_finite(rows):
+            return super().times_from_left(rows)  # type: ignore[no-any-return]  # a decline may be one
         return ops.matmul(rows, self.elements)
 
     def solve_columns(self, columns: Tensor) -> Tensor:
@@ -198,7 +204,10 @@ def matmul_triangular(x1: TriangularTensor, x2: TriangularTensor, /) -> Any:
     check_product(x1.shape, x2.shape)
     if x1.upper != x2.upper:
         return decline("the product of a lower and an upper triangle has no zeros")
-    return TriangularTensor(x1.elements @ x2.elements, x1.upper)
+    product = x1.elements @ x2.elements
+    if not all_finite(product):
+        product = product_of_elements(x1.elements, x1.places(), x2.elements, x2.places())
+    return TriangularTensor(product, x1.upper)
 
 
 @implements(ops.matrix_transpose)
