@@ -116,9 +116,11 @@ def peers(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Run random programs against PyTorch: `nox -s fuzz -- --programs 100000 --seed 7`."""
+    """Run random programs against PyTorch, and over the array types: `nox -s fuzz -- --programs 100000 --seed 7`."""
     install(session, "test", "peers")
     session.run("python", "-m", "tests.fuzz", *session.posargs)
+    session.run("python", "-m", "tests.fuzz.array_types", *session.posargs)
+    session.run("python", "-m", "tests.fuzz.array_types", "--derivatives", *session.posargs)
 
 
 # Parts of the package that mutants are made of, each with the tests that are to find them.

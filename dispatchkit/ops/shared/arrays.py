@@ -157,7 +157,8 @@ def root(xp: Namespace, x: Any, order: float = 2) -> Any:
     x : the sums: a raw array, whose derivative a rule computes, a tensor, or an instance of an array type
     order : of the root
     """
-    flat = xp.equal(x, 0) if isinstance(x, Storage) else None
+    # The rounding error of a sum, as those of structured types, may be below 0.
+    flat = xp.less_equal(x, 0) if isinstance(x, Storage) else None
     safe = x if flat is None else xp.where(flat, 1.0, x)
     roots = xp.sqrt(safe) if order == 2 else safe ** (1 / order)
     return roots if flat is None else xp.where(flat, 0.0, roots)

@@ -21,6 +21,7 @@ from dispatchkit.types.structured.base import (
     check_product,
     converted,
     floating,
+    in_one_dtype,
     product_of_elements,
     same_size,
 )
@@ -60,7 +61,7 @@ class SumTensor(StructuredTensor):
     def __init__(self, *terms: StructuredTensor) -> None:
         if not terms or any(not same_size("SumTensor", terms[0], term) for term in terms[1:]):
             raise ValueError(f"SumTensor: the matrices must be of one size, found {[term.shape for term in terms]}")
-        self.terms = terms
+        self.terms = in_one_dtype(terms)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -78,11 +79,8 @@ class SumTensor(StructuredTensor):
         return dense
 
     def map_linear(self, function: Callable[[Any], Any]) -> Any:
-        """Return the sum with a linear function applied to each term, in the dtype of the sum."""
-        terms = [converted(term, self.dtype) for term in self.terms]
-        if any(term is NotImplemented for term in terms):
-            return decline("a term has no elements of the sum's dtype")
-        return _sum_of([term.map_linear(function) for term in terms])
+        """Return the sum with a linear function applied to each term."""
+        return _sum_of([term.map_linear(function) for term in self.terms])
 
     def in_dtype(self, dtype: Any) -> Any:
         """Return the sum of the terms in another dtype."""
@@ -215,7 +213,7 @@ class ProductTensor(StructuredTensor):
             raise ValueError("ProductTensor: there must be a factor")
         for left, right in itertools.pairwise(factors):
             check_product(left.shape, right.shape)
-        self.factors = factors
+        self.factors = in_one_dtype(factors)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -318,6 +316,12 @@ def product_of_one(x: StructuredTensor) -> ProductTensor:
 @implements(ops.matmul)
 def matmul_products(x1: ProductTensor, x2: ProductTensor, /) -> Any:
     check_product(x1.shape, x2.shape)
+    dtype = np.result_type(x1.dtype, x2.dtype)
+    if dtype.kind in "biu":
+        return decline("products of integers may wrap around")
+    x1, x2 = converted(x1, dtype), converted(x2, dtype)
+    if x1 is NotImplemented or x2 is NotImplemented:
+        return NotImplemented
     if len(x1.factors) == len(x2.factors) == 1:
         return ProductTensor(*x1.factors, *x2.factors)
     return _product_of(_joined(x1.factors, x2.factors))

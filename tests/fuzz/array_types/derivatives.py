@@ -16,7 +16,7 @@ from .running import MAY_REFUSE, NAMES, OTHERWISE, Difference, Report, fit, is_b
 from .steps import SMOOTH, filled
 from .values import KINDS, Values
 
-__all__ = ["fuzz_derivatives"]
+__all__ = ["ORDERS", "fuzz_derivatives", "unlike"]
 
 CLOSE = 1e-6
 # What has derivatives without digits where a matrix is nearly singular.

@@ -1,0 +1,96 @@
+"""Random programs over array types: they agree with dense forms, and a rule that is wrong is found and shrunk."""
+
+from __future__ import annotations
+
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.types import CirculantTensor, DiagonalTensor, TriangularTensor
+
+from .derivatives import ORDERS, fuzz_derivatives, unlike
+from .running import Difference, fuzz, pasteable, run, shrunk
+
+
+@pytest.mark.parametrize("kind", ["lazy", "named", "uncertain", "units", "masks", "whole masks"])
+def test_random_programs_agree_with_dense_forms(kind: str) -> None:
+    report = fuzz(kind, 150, 0)
+    assert report.programs + report.unmade == 150
+    assert report.steps > 400
+    assert not report.differences, "\n".join(map(pasteable, report.differences))
+
+
+@pytest.mark.parametrize("kind", ["lazy", "uncertain", "units"])
+def test_derivatives_of_random_programs_agree_with_dense_forms(kind: str) -> None:
+    report = fuzz_derivatives(kind, 25, 0)
+    assert report.steps > 50
+    assert not report.differences, "\n".join(map(pasteable, report.differences))
+
+
+@pytest.mark.filterwarnings("ignore")  # the rule replaces another
+def test_a_wrong_rule_is_found_and_its_program_shrunk() -> None:
+    steps = [
+        "v0 = TriangularTensor([[1.0, 0.0], [2.0, 3.0]])",
+        "v1 = dk.asarray([1.0, 2.0])",
+        "v2 = v0 @ v1",
+        "v3 = v0 * 2",
+        "v4 = v3.mT",
+    ]
+    assert run("structured", steps) is None
+    with dk.local_registrations():
+
+        @dk.implements(dk.linalg.matrix_transpose)
+        def no_transpose(x: TriangularTensor, /) -> TriangularTensor:
+            return x
+
+        assert run("structured", steps) == "[[2.0, 0.0], [4.0, 6.0]], dense [[2.0, 4.0], [0.0, 6.0]]"
+        small = shrunk("structured", steps)
+    assert small == [steps[0], steps[3], steps[4]]
+    text = pasteable(Difference(7, small, "wrong"))
+    assert text.startswith("# seed 7: wrong\nimport numpy as np\n")
+    assert text.endswith("from dispatchkit.types import *\n" + "\n".join(small) + "\n")
+
+
+def test_a_derivative_that_a_rule_loses_is_found() -> None:
+    steps, leaves = ["v0 = DiagonalTensor(p0)", "v1 = dk.tanh(v0)"], [dk.asarray([0.5, -1.0])]
+    assert [unlike("structured", steps, leaves, order) for order in ORDERS] == [None] * len(ORDERS)
+    with dk.local_registrations():
+
+        @dk.implements(dk.tanh)
+        def tanh_without_derivative(x: DiagonalTensor, /) -> DiagonalTensor:
+            return DiagonalTensor(dk.tanh(x.values.detach()))
+
+        assert unlike("structured", steps, leaves, "value") is None
+        assert str(unlike("structured", steps, leaves, "grad")).startswith("grad: by p0 [0.0, 0.0], dense [0.78")
+
+
+PROGRAMS: dict[str, list[str]] = {
+    "a subtraction of bytes": [
+        "v0 = dk.asarray(np.full((2, 2), 200, np.uint8))",
+        "v1 = DiagonalTensor([1.0, 2.0])",
+        "v2 = v0 - v1",
+    ],
+    "a crossed slice": ["v0 = ToeplitzTensor(np.arange(1.0, 7.0))", "v1 = v0[4:2, 2:0]"],
+    "a batch of identities": ["v0 = PermutationTensor([[0, 1], [0, 1]])", "v1 = 2 * v0", "v2 = v1 @ dk.ones(2)"],
+    "an infinity beside zeros": [
+        "v0 = DiagonalTensor([1.0, 2.0])",
+        "v1 = dk.asarray([np.inf, 1.0])",
+        "v2 = v0 @ v1",
+    ],
+    "a difference of bands of booleans": [
+        "v0 = BandedTensor(np.ones((2, 2), bool), lower=1, upper=0)",
+        "v1 = TriangularTensor(np.eye(2)) @ v0",
+        "v2 = 1.5 - v1",
+    ],
+}
+
+
+@pytest.mark.filterwarnings("ignore")  # what the numbers cause
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_that_differed_once_agree(name: str) -> None:
+    assert run("structured", PROGRAMS[name]) is None
+
+
+def test_a_program_that_differs_says_in_what(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CirculantTensor, "times", lambda self, columns: columns)
+    text = run("structured", ["v0 = CirculantTensor([1.0, 2.0])", "v1 = v0 @ dk.asarray([1.0, 3.0])"])
+    assert text == "[1.0, 3.0], dense [7.0, 5.0]"
