@@ -161,11 +161,17 @@ class StructuredTensor(ArrayMethods):
 
     def places(self) -> Tensor | None:
         """Return where the matrix has elements of its own, booleans of its shape; None for everywhere."""
-        ones = self.map_elements(ops.ones_like)
+        stored: list[Tensor] = []
+
+        def ones_like(elements: Tensor) -> Tensor:
+            stored.append(elements)
+            return ops.ones_like(elements)
+
+        ones = self.map_elements(ones_like)
         if ones is NotImplemented:
             return None
-        rows, columns = (ops.arange(length, device=self.device) for length in self.shape[-2:])
-        here: Tensor = ops.not_equal(ones.elements_at(*ops.broadcast_arrays(rows[:, None], columns[None, :])), 0)
+        # Added rather than converted, which would count as making the matrix dense.
+        here: Tensor = ops.not_equal(ones.added_to(ops.zeros(self.shape, dtype=ones.dtype).to(like=stored[0])), 0)
         return here
 
     def principal(self, start: int, stop: int) -> Any:

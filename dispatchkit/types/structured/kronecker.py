@@ -83,15 +83,16 @@ class KroneckerTensor(StructuredTensor):
         """Return the matrix as a plain tensor."""
         dense = reduce(_kron, (f if isinstance(f, Tensor) else f.to_dense() for f in self.factors))
         places = None if all_finite(dense) else self.places()
-        return dense if places is None else ops.where(places, dense, ops.zeros((), dtype=dense.dtype))
+        return dense if places is None else ops.where(places, dense, 0)
 
     @override
     def places(self) -> Tensor | None:
         own = [f.places() if isinstance(f, StructuredTensor) else None for f in self.factors]
-        if all(places is None for places in own):
+        like = next((places for places in own if places is not None), None)
+        if like is None:
             return None
-        parts = zip(self.factors, own, strict=True)
-        return reduce(_kron, (ops.ones(f.shape[-2:], dtype=np.bool_) if p is None else p for f, p in parts))
+        everywhere = (ops.ones(f.shape[-2:], dtype=np.bool_).to(like=like) for f in self.factors)
+        return reduce(_kron, (full if p is None else p for full, p in zip(everywhere, own, strict=True)))
 
     @override
     def map_linear(self, function: Callable[[Any], Any]) -> KroneckerTensor:
@@ -109,7 +110,7 @@ class KroneckerTensor(StructuredTensor):
             return found
         for f, index in zip(reversed(self.factors), indices, strict=True):
             places = f.places() if isinstance(f, StructuredTensor) else None
-            found = found if places is None else ops.where(places[index], found, ops.zeros((), dtype=found.dtype))
+            found = found if places is None else ops.where(places[index], found, 0)
         return found
 
     @override
@@ -175,9 +176,18 @@ def products_of(parts: list[Tensor]) -> Tensor:
 
 def is_finite(x: KroneckerTensor, *others: Any) -> bool:
     """Return whether all elements of the factors, and of other tensors, are finite."""
-    # The sum of a structure, which takes less than its elements, is finite with them, unless it overflows.
-    sums = [ops.sum(f, axis=(-2, -1)) for f in x.factors if isinstance(f, StructuredTensor)]
-    return all_finite(*(f for f in (*x.factors, *others, *sums) if isinstance(f, Tensor)))
+    return all_finite(*_tensors((x, others)))
+
+
+def _tensors(value: Any) -> list[Tensor]:
+    """Return the tensors that arrays, structures and tuples of them hold: less than the elements of a structure."""
+    if isinstance(value, Tensor):
+        return [value]
+    if hasattr(value, "elements"):  # of triangles and bands, whose fields hold numbers that are not read, too
+        return [value.elements]
+    if isinstance(value, StructuredTensor):
+        value = tuple(getattr(value, name) for name in tensor_protocol.types.fields_of(value))
+    return [tensor for part in value for tensor in _tensors(part)] if isinstance(value, tuple) else []
 
 
 def _square(x: KroneckerTensor) -> bool:

@@ -107,7 +107,7 @@ class ShiftedKroneckerTensor(StructuredTensor):
     @override
     def places(self) -> Tensor | None:
         places, diagonal = self.product.places(), self._diagonal.places()
-        return None if places is None or diagonal is None else ops.logical_or(places, diagonal)
+        return None if places is None or diagonal is None else ops.logical_or(places, diagonal.to(like=places))
 
     @override
     def solve_columns(self, columns: Tensor) -> Any:

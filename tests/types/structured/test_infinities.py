@@ -180,6 +180,24 @@ def test_a_sum_does_not_become_dense_where_its_terms_agree_with_its_elements() -
         assert (matrix @ dk.asarray([np.inf, 1.0, 1.0, 1.0])).tolist() == [np.inf, np.inf, 4.0, 5.0]
 
 
+@pytest.mark.parametrize("name", [name for name in MATRICES if name not in ("Permutation", "Sum", "Product", "Sparse")])
+def test_products_with_infinity_are_the_same_in_arrays_of_pytorch(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    count, make = MATRICES[name]
+    numbers, x = np.linspace(-2.0, 3.0, count), np.array([np.inf, 1.0, -np.inf, 2.0])
+    expected = make(dk.asarray(numbers)) @ dk.asarray(x)
+    found = make(dk.asarray(torch.asarray(numbers))) @ dk.asarray(torch.asarray(x))
+    assert isinstance(found.array, torch.Tensor)
+    np.testing.assert_allclose(found.numpy(), expected.numpy())
+
+
+def test_numbers_that_a_triangle_does_not_read_leave_a_kronecker_product_its_structure() -> None:
+    triangle = types.TriangularTensor([[1.0, np.nan], [2.0, 4.0]])
+    with dk.densify(on="error"):
+        inverse = dk.linalg.inv(types.KroneckerTensor(triangle, triangle))
+    assert isinstance(inverse, types.KroneckerTensor)
+
+
 @pytest.mark.parametrize("upper", [False, True])
 def test_the_gradient_of_a_product_with_infinity_leaves_out_the_zeros_too(upper: bool) -> None:
     data = dk.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
