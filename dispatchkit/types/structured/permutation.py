@@ -97,6 +97,12 @@ class PermutationTensor(StructuredTensor):
         """Return the matrix with a function of the axes of the batch applied."""
         return _permutation(function(self.permutation), self.dtype)
 
+    def places(self) -> Tensor:
+        """Return where the ones are."""
+        columns = ops.arange(self.shape[-1]).to(like=self.permutation)
+        here: Tensor = ops.equal(self.permutation[..., :, None], columns)
+        return here
+
     def added_to(self, x: Tensor) -> Tensor:
         """Return a tensor with ones added."""
         places = ops.arange(self.shape[-1], device=x.device)
