@@ -274,7 +274,9 @@ class Calls:
                 left, right = (entry[0].typ for entry in entries)
                 api.msg.unsupported_operand_types(sign, left, right, context)
             else:
-                error = ForeignArgumentError(target.shown, p.name, argument.name, tensor_protocol.types.advice)
+                error = ForeignArgumentError(
+                    target.shown, p.name, argument.name, tensor_protocol.types.advice_for(object)
+                )
                 api.fail(str(error), context, code=CALL)
             return unknown()
         return None

@@ -87,12 +87,6 @@ class PermutationTensor(StructuredTensor):
         """Return the matrix with ones of another dtype."""
         return _permutation(self.permutation, dtype)
 
-    def places(self) -> Tensor:
-        """Return where the ones are, booleans of the shape of the matrix."""
-        along = ops.arange(self.shape[-1], device=self.permutation.device)
-        here: Tensor = ops.equal(self.permutation[..., along[:, None]], along[None, :])
-        return here
-
     def map_batch(self, function: Callable[[Any], Any]) -> Any:
         """Return the matrix with a function of the axes of the batch applied."""
         return _permutation(function(self.permutation), self.dtype)
