@@ -17,7 +17,6 @@ from dispatchkit.protocol.blocks import Block, ContextState, Entered, Innermost,
 from dispatchkit.protocol.frames import caller_frame, line_of, operation_frames, warn_at
 from dispatchkit.protocol.handlers import location_of
 from dispatchkit.protocol.observers import note_dense
-from dispatchkit.protocol.reminders import Reminding
 from dispatchkit.wording import format_bytes
 
 __all__ = [
@@ -175,7 +174,7 @@ def densify(on: Policy | None = None, limit: str | int | None = None) -> Abstrac
     Returns
     -------
     context manager
-        To use in a `with` statement, without which it has no effect, and a `RuntimeWarning` says so.
+        To use in a `with` statement, without which it has no effect.
 
     Raises
     ------
@@ -202,8 +201,7 @@ def densify(on: Policy | None = None, limit: str | int | None = None) -> Abstrac
     """
     if on not in (None, "allow", "warn", "error"):
         raise ValueError(f"densify: on must be 'allow', 'warn' or 'error', not {on!r}")
-    bounds = _Bounds(on, None if limit is None else _parse_size(limit))
-    return Reminding("densify", Block(_budget, bounds, "densify"))
+    return Block(_budget, _Bounds(on, None if limit is None else _parse_size(limit)), "densify")
 
 
 def without_warnings() -> AbstractContextManager[None]:

@@ -22,7 +22,6 @@ from dispatchkit.protocol.registration.array_type import array_type, register_ty
 from dispatchkit.protocol.registration.implementing import converts, implements
 from dispatchkit.protocol.registration.targets import target_of
 from dispatchkit.protocol.registration.travelling import packed, place_of, protocol_at, unpack
-from dispatchkit.protocol.reminders import Reminding
 from dispatchkit.protocol.resolution import build_chain, build_plain_chain, remembered
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.conversions import Conversions
@@ -355,7 +354,7 @@ class DispatchProtocol:
         >>> dk.sum(Counted([1.0]))
         Counted(1.)
         """
-        return Reminding("local_registrations", self.journal.local_registrations())
+        return self.journal.local_registrations()
 
     def redispatch(
         self,

@@ -12,7 +12,6 @@ from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.modes import Mode
 from dispatchkit.protocol.observers import note_asked
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.reminders import remind
 
 __all__ = [
     "FunctionMode",
@@ -94,16 +93,6 @@ class disable_dispatch(Mode):  # noqa: N801  # used like a function, in `with`
 
     protocol = tensor_protocol
     switches_off = True
-    _used = False
-
-    @override
-    def __enter__(self) -> Any:
-        self._used = True
-        return super().__enter__()
-
-    def __del__(self) -> None:
-        if not self._used:
-            remind("disable_dispatch")
 
     @override
     def stays_on(self) -> bool:

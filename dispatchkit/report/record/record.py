@@ -14,7 +14,6 @@ from dispatchkit.graph.node import Node
 from dispatchkit.graph.node_wrapper import NodeWrapper, is_wrapped_by
 from dispatchkit.graph.storage import Vertex
 from dispatchkit.protocol.observers import CallEvent, Observer, active_observer, observe, observers, watch_state
-from dispatchkit.protocol.reminders import remind
 from dispatchkit.report.coverage.advice import Advice
 from dispatchkit.report.operations import Named
 from dispatchkit.report.record.advice import recorded_advice
@@ -43,8 +42,6 @@ class Trace(Observer):
     is_silent = True
     replaces = False
 
-    _awaited = False  # whether a `with` statement has to enter it
-
     def __init__(self, max_calls: int = MAX_CALLS) -> None:
         if max_calls < 1:
             raise ValueError(f"record_calls: max_calls must be at least 1, found {max_calls}")
@@ -58,10 +55,6 @@ class Trace(Observer):
         self.dropped = 0
         self._origin = self._left = 0
         self._blocks = 0
-
-    def __del__(self) -> None:
-        if self._awaited and not self._origin:
-            remind("record_calls")
 
     def __enter__(self) -> Trace:
         if self in observers():
@@ -259,6 +252,4 @@ def record_calls(*, max_calls: int = MAX_CALLS) -> Trace:
     >>> [(call.name, call.types, call.how) for call in t.calls]
     [('ones', (), 'plain'), ('exp', ('Tensor',), 'plain'), ('sum', ('Tensor',), 'plain')]
     """
-    record = Trace(max_calls)
-    record._awaited = True
-    return record
+    return Trace(max_calls)
