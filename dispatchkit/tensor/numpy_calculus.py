@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.tensor.numpy_shapes import as_array, composition, compositions
 
 __all__: list[str] = []
@@ -23,12 +24,16 @@ def percentile(a: Any, q: Any, axis: Any = None, method: Any = "linear", keepdim
 
 @composition
 def quantile(a: Any, q: Any, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Any:
-    q = q if isinstance(q, (int, float)) else as_array(q)
-    return xp.quantile(as_array(a), q, axis=axis, method=method, keepdims=keepdims)
+    return xp.quantile(as_array(a), _share(q), axis=axis, method=method, keepdims=keepdims)
+
+
+def _share(q: Any) -> Any:
+    """Return shares as an array; a number as it is, which takes the dtype of what it is a share of."""
+    return q if isinstance(q, (int, float)) else as_array(q)
 
 
 def _fraction(q: Any) -> Any:
-    return q / 100 if isinstance(q, (int, float)) else as_array(q) / 100
+    return _share(q) / 100
 
 
 @composition
@@ -43,7 +48,7 @@ def nanmedian(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 @composition
 def nanquantile(a: Any, q: Any, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Any:
-    x = as_array(a)
+    x, q = as_array(a), _share(q)
     if isinstance(axis, tuple) or method != "linear" or x.dtype.kind == "c" or np.ndim(q) > 1:
         return NotImplemented
     if x.dtype.kind != "f":
@@ -53,10 +58,12 @@ def nanquantile(a: Any, q: Any, axis: Any = None, method: Any = "linear", keepdi
         return xp.reshape(found, (*found.shape, *(1,) * x.ndim)) if keepdims else found
     x = xp.sort(xp.moveaxis(x, axis, -1), axis=-1)  # every NaN comes last
     count = xp.count_nonzero(xp.logical_not(xp.isnan(x)), axis=-1, keepdims=True)
-    place = as_array(q) * xp.maximum(count - 1, 0)
+    share = xp.astype(q, xp.result_type(x, q)) if np.ndim(q) else as_array(q, xp.result_type(x, q))
+    place = share * xp.maximum(xp.astype(count, share.dtype) - 1, 0)
     low = xp.floor(place)
     below, above = (xp.take_along_axis(x, xp.astype(index(place), np.int64), axis=-1) for index in (xp.floor, xp.ceil))
-    found = xp.where(place == low, below, below + (place - low) * (above - below))
+    same = (place == low) | (xp.isinf(below) & (above != -below))  # as in `quantile`
+    found = below + (place - low) * xp.where(same, 0, xp.where(same, 0, above) - below)
     found = xp.moveaxis(found, -1, axis) if keepdims else found
     if np.ndim(q) == 0:
         return found if keepdims else found[..., 0]
@@ -75,7 +82,7 @@ def nanargmin(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 def _nan_argument(a: Any, axis: Any, keepdims: bool, search: Any, worst: float) -> Any:
     x = as_array(a)
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in "fc":
         return search(x, axis=axis, keepdims=keepdims)
     if bool(xp.any(xp.all(xp.isnan(x), axis=axis))):
         raise ValueError("All-NaN slice encountered")
@@ -135,23 +142,26 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if len(spacings) != len(axes) or edge_order not in (1, 2) or any(f.shape[k] <= edge_order for k in axes):
         return NotImplemented
     f = f if f.dtype.kind in "fc" else xp.astype(f, np.float64)
-    found = tuple(_slope(f, k, h, edge_order) for k, h in zip(axes, spacings, strict=True))
+    found = tuple(xp.astype(_slope(f, k, h, edge_order), f.dtype) for k, h in zip(axes, spacings, strict=True))
     return found[0] if len(found) == 1 else found
 
 
 def _slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
     """Return central differences along an axis, one-sided ones at its ends."""
     f = xp.moveaxis(f, axis, -1)
+    if not isinstance(spacing, (int, float, complex)):
+        spacing = as_array(spacing)  # of which sums and differences of small and of unsigned integers would wrap around
+        spacing = spacing if spacing.dtype.kind in "fc" else xp.astype(spacing, np.float64)
     if np.ndim(spacing) == 0:
         h0 = h1 = first0 = first1 = last0 = last1 = spacing
     else:
-        steps = as_array(spacing)
-        steps = steps[1:] - steps[:-1]
+        steps = spacing[1:] - spacing[:-1]
         h0, h1 = steps[:-1], steps[1:]
         first0, first1, last0, last1 = steps[0], steps[min(1, steps.size - 1)], steps[-1], steps[max(-2, -steps.size)]
-    middle = (
-        -h1 / (h0 * (h0 + h1)) * f[..., :-2] + (h1 - h0) / (h0 * h1) * f[..., 1:-1] + h0 / (h1 * (h0 + h1)) * f[..., 2:]
-    )
+    before, here, after = f[..., :-2], f[..., 1:-1], f[..., 2:]
+    middle = -h1 / (h0 * (h0 + h1)) * before + (h1 - h0) / (h0 * h1) * here + h0 / (h1 * (h0 + h1)) * after
+    # Between equal steps the element in the middle has no part, which may be infinite.
+    middle = xp.where((h0 == h1) & ~xp.isfinite(middle), (after - before) / (h0 + h1), middle)
     if edge_order == 1:
         start, end = (f[..., 1:2] - f[..., :1]) / first0, (f[..., -1:] - f[..., -2:-1]) / last0
     else:
@@ -205,8 +215,11 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
 @composition
 def angle(z: Any, deg: bool = False) -> Any:
     z = as_array(z)
-    x = z if z.dtype.kind == "c" else xp.astype(z, np.result_type(z.dtype, np.complex64))
-    found = xp.atan2(xp.imag(x), xp.real(x))
+    if z.dtype.kind == "c":
+        found = xp.atan2(xp.imag(z), xp.real(z))
+    else:
+        z = xp.astype(z, np.int64) if z.dtype.kind == "b" else z
+        found = xp.atan2(xp.zeros_like(z), z)
     return found * (180 / math.pi) if deg else found
 
 
@@ -236,6 +249,8 @@ def round(a: Any, decimals: int = 0) -> Any:  # NumPy's name
         return xp.round(x)
     if x.dtype.kind not in "fc":
         return x if decimals > 0 else NotImplemented
+    if x.dtype.kind == "c" and not holds(xp.isfinite(x)):
+        return NotImplemented  # a number times a complex infinity is NaN
     scale = 10.0 ** abs(decimals)
     return xp.round(x * scale) / scale if decimals > 0 else xp.round(x / scale) * scale
 
@@ -250,8 +265,7 @@ compositions["round"] = compositions["around"] = round
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     x = as_array(x)
     powers = np.arange(x.shape[0] if N is None else N)
-    found = xp.pow(xp.expand_dims(x, axis=1), powers if increasing else powers[::-1].copy())
-    return found if found.dtype == x.dtype or x.dtype.kind in "biu" else xp.astype(found, x.dtype)
+    return xp.pow(xp.expand_dims(x, axis=1), powers if increasing else powers[::-1].copy())
 
 
 @composition
@@ -259,7 +273,7 @@ def polyval(p: Any, x: Any) -> Any:
     p, x = as_array(p), as_array(x)
     if p.ndim != 1:
         return NotImplemented
-    found = 0 * x
+    found = xp.zeros_like(x)
     for place in range(p.shape[0]):
         found = found * x + p[place]
     return found

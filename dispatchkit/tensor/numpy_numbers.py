@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.errors import UnitError
+from dispatchkit.ops.shared.arrays import conjugate
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.numpy_shapes import as_array, composition
 
@@ -78,9 +80,30 @@ def linalg_multi_dot(arrays: Any) -> Any:
 
 @composition
 def linalg_cond(x: Any, p: Any = None) -> Any:
+    x = as_array(x)
+    try:
+        condition = _condition(x, p)
+    except np.linalg.LinAlgError:  # of one matrix or more
+        regular = xp.all(xp.isfinite(x), axis=(-2, -1))
+        if x.shape[-2] == x.shape[-1]:
+            finite = xp.where(regular[..., None, None], x, 0)
+            regular = regular & (xp.linalg.slogdet(finite)[0] != 0)
+        elif p not in (None, 2, -2):
+            raise
+        rest = xp.where(regular[..., None, None], x, xp.eye(*x.shape[-2:], dtype=x.dtype))
+        condition = xp.where(regular, _condition(rest, p), math.nan)
+    undefined = xp.isnan(condition)
+    if holds(~undefined):
+        return condition
+    return xp.where(undefined & ~xp.any(xp.isnan(x), axis=(-2, -1)), math.inf, condition)
+
+
+def _condition(x: Any, p: Any) -> Any:
+    """Return the condition numbers of matrices that are regular and finite."""
     if p in (None, 2, -2):
         s = xp.linalg.svdvals(x)
-        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     return xp.linalg.matrix_norm(x, ord=p) * xp.linalg.matrix_norm(xp.linalg.inv(x), ord=p)
 
 
@@ -136,7 +159,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     a, v = as_array(a), as_array(v)
     if a.size < v.size or mode not in ("valid", "same", "full"):
         return NotImplemented
-    return xp.convolve(a, xp.flip(xp.conj(v)), mode=mode)
+    return xp.convolve(a, xp.flip(conjugate(xp, v)), mode=mode)
 
 
 # Comparison.
@@ -309,6 +332,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     if bins.ndim != 1 or not (rising or bool(xp.all(bins[1:] <= bins[:-1]))):
         return NotImplemented
     x = as_array(x)
+    if x.dtype.kind == "c":
+        return NotImplemented
     if rising:
         return xp.searchsorted(bins, x, side="left" if right else "right")
     return bins.size - xp.searchsorted(xp.flip(bins), x, side="left" if right else "right")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -9,11 +10,24 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.ops.shared.arrays import conjugate
 from dispatchkit.tensor.numpy_shapes import as_array
 
 __all__ = ["universal"]
 
 LOG_OF_2 = math.log(2)
+
+
+def _of_real_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Leave complex numbers, for which NumPy's function is not defined, to NumPy's error."""
+
+    @functools.wraps(function)
+    def of_real_numbers(*args: Any) -> Any:
+        if any(as_array(x).dtype.kind == "c" for x in args):
+            return NotImplemented
+        return function(*args)
+
+    return of_real_numbers
 
 
 def _floating(x: Any) -> Any:
@@ -22,22 +36,33 @@ def _floating(x: Any) -> Any:
     return x if x.dtype.kind in "fc" else xp.astype(x, np.result_type(x.dtype, np.float16))
 
 
+def _promoted(x1: Any, x2: Any) -> tuple[Any, Any]:
+    """Return two arrays, of which one may be a number, in the dtype that both have together."""
+    dtype = xp.result_type(*(x if isinstance(x, (int, float)) else as_array(x) for x in (x1, x2)))
+    return as_array(x1, dtype), as_array(x2, dtype)
+
+
 def exp2(x: Any) -> Any:
     return xp.pow(2.0, _floating(x))
 
 
+@_of_real_numbers
 def logaddexp2(x1: Any, x2: Any) -> Any:
+    x1, x2 = _promoted(x1, x2)
     return xp.logaddexp(_floating(x1) * LOG_OF_2, _floating(x2) * LOG_OF_2) / LOG_OF_2
 
 
+@_of_real_numbers
 def degrees(x: Any) -> Any:
     return _floating(x) * (180 / math.pi)
 
 
+@_of_real_numbers
 def radians(x: Any) -> Any:
     return _floating(x) * (math.pi / 180)
 
 
+@_of_real_numbers
 def fabs(x: Any) -> Any:
     return xp.abs(_floating(x))
 
@@ -52,7 +77,7 @@ def fmin(x1: Any, x2: Any) -> Any:
 
 def _but_nan(x1: Any, x2: Any, choose: Callable[..., Any]) -> Any:
     """Return what is chosen of two arrays, of which NaN is never one unless both are."""
-    x1, x2 = as_array(x1), as_array(x2)
+    x1, x2 = _promoted(x1, x2)
     return xp.where(xp.isnan(x1), x2, xp.where(xp.isnan(x2), x1, choose(x1, x2)))
 
 
@@ -63,21 +88,27 @@ def float_power(x1: Any, x2: Any) -> Any:
     return xp.pow(double(x1), double(x2))
 
 
+@_of_real_numbers
 def fmod(x1: Any, x2: Any) -> Any:
-    x1, x2 = as_array(x1), as_array(x2)
+    x1, x2 = _promoted(x1, x2)
+    if x1.dtype.kind not in "fc":  # the smallest integer has no absolute value
+        rest = xp.remainder(x1, x2)
+        return xp.where((rest != 0) & ((rest < 0) != (x1 < 0)), rest - x2, rest)
     rest = xp.remainder(xp.abs(x1), xp.abs(x2))
     return xp.where(x1 < 0, -rest, rest)
 
 
+@_of_real_numbers
 def heaviside(x1: Any, x2: Any) -> Any:
-    x1 = _floating(x1)
-    return xp.where(x1 == 0, as_array(x2), xp.maximum(xp.sign(x1), 0.0))
+    x1, x2 = map(_floating, _promoted(x1, x2))
+    return xp.where(x1 == 0, x2, xp.maximum(xp.sign(x1), 0.0))
 
 
 def rint(x: Any) -> Any:
     return xp.round(_floating(x))
 
 
+@_of_real_numbers
 def ldexp(x1: Any, x2: Any) -> Any:
     x1 = _floating(x1)
     return x1 * exp2(as_array(x2, x1.dtype))
@@ -87,6 +118,7 @@ def divmod(x1: Any, x2: Any) -> Any:  # NumPy's name
     return xp.floor_divide(x1, x2), xp.remainder(x1, x2)
 
 
+@_of_real_numbers
 def modf(x: Any) -> Any:
     x = _floating(x)
     whole = xp.trunc(x)
@@ -100,7 +132,7 @@ def matvec(x1: Any, x2: Any) -> Any:
 
 
 def vecmat(x1: Any, x2: Any) -> Any:
-    return xp.matmul(xp.expand_dims(xp.conj(as_array(x1)), axis=-2), as_array(x2))[..., 0, :]
+    return xp.matmul(xp.expand_dims(conjugate(xp, as_array(x1)), axis=-2), as_array(x2))[..., 0, :]
 
 
 universal: dict[str, Callable[..., Any]] = {

@@ -56,8 +56,8 @@ def convolve(xp: Namespace, x1: Array, x2: Array, /, *, mode: ConvolveMode = "fu
     Notes
     -----
     Linear in each argument; the cotangent is convolved with the other one, reversed and conjugated. Computed as
-    products of matrices. A NaN or an infinity reaches the elements it has a part in, and if it stands in the shorter
-    argument all those at the ends, too. Source: NumPy, `numpy.convolve`.
+    products of matrices. A NaN or an infinity reaches the elements that it has a part in. Source: NumPy,
+    `numpy.convolve`.
 
     Examples
     --------
@@ -72,17 +72,21 @@ def convolve(xp: Namespace, x1: Array, x2: Array, /, *, mode: ConvolveMode = "fu
     return _convolved(xp, x1, x2, *_extent(x1.shape[0], x2.shape[0], mode))
 
 
+def _size(x: Any) -> float:
+    """Return the sum of the squares of complex numbers, which is finite where they are; 0 of real ones."""
+    return float(np.vdot(x, x).real) if x.dtype.kind == "c" else 0.0
+
+
 _convolve_any = body_on_numpy(convolve)
 
 
 @convolve.def_numpy
 def convolve_numpy(x1: Any, x2: Any, /, *, mode: ConvolveMode = "full") -> Any:
-    """Convolve by NumPy's function, which leaves out the ends that an infinity or a NaN of the shorter one reaches."""
+    """Convolve by NumPy's function; products of complex infinities are those of the body."""
     if type(x1) is type(x2) is np.ndarray and x1.ndim == x2.ndim == 1 and x1.size and x2.size and mode in MODES:
         longer, shorter = (x1, x2) if x1.size >= x2.size else (x2, x1)
-        if isfinite(np.vdot(shorter, shorter).real):
-            # What NumPy's function comes to.
-            return np.correlate(longer, shorter[::-1].conj(), mode)
+        if isfinite(_size(longer) * _size(shorter)):
+            return np.correlate(longer, shorter[::-1].conj(), mode)  # what NumPy's function comes to
     return _convolve_any(x1, x2, mode=mode)
 
 
@@ -119,11 +123,14 @@ def _convolved(xp: Namespace, x1: Any, x2: Any, start: int, stop: int) -> Any:
     """Return a part of the full convolution of two vectors.
 
     The longer one is cut into rows of one length, and these are multiplied with the triangular parts of the band
-    matrix that the shorter one stands in.
+    matrix that the shorter one stands in. With an infinity or a NaN, of which a zero of that matrix would make a NaN,
+    it is multiplied with one element of the shorter one at a time.
     """
     x, taps = (x1, x2) if x1.shape[0] >= x2.shape[0] else (x2, x1)
     n, m = x.shape[0], taps.shape[0]
-    width = _width(xp, x, taps)
+    if not all(holds(xp.isfinite(one)) for one in (x, taps) if is_inexact(one.dtype)):
+        return sum(_between_zeros(xp, x * taps[i], i, m - 1 - i) for i in range(m))[start:stop]  # type: ignore[index]
+    width = min(max(m, 8), 128)
     count, further = -(-(stop - start) // width), -(-(m - 1) // width)
     first = start - (m - 1)
     last = first + (count + further) * width
@@ -135,15 +142,6 @@ def _convolved(xp: Namespace, x1: Any, x2: Any, start: int, stop: int) -> Any:
         begin = m + width - i * width
         y = y + rows[i : i + count, :] @ _triangles(xp, band[begin : begin + 2 * width], width)
     return xp.reshape(y, (-1,))[: stop - start]
-
-
-def _width(xp: Namespace, x: Any, taps: Any) -> int:
-    """Return the length of rows that suits a vector and the shorter one."""
-    for one in (x, taps):
-        # The zeros of a matrix would turn an infinity to NaN in the whole of a row; of one element there are none.
-        if is_inexact(one.dtype) and not holds(xp.isfinite(one)):
-            return 1
-    return min(max(taps.shape[0], 8), 128)
 
 
 def _between_zeros(xp: Namespace, x: Any, before: int, after: int) -> Any:
@@ -233,11 +231,18 @@ def interp(
     low = xp.clip(low, 0, n - 1)
     high = xp.clip(low + 1, 0, n - 1)
     x_low, y_low = xp.take(points, low, axis=0), xp.take(values, low, axis=0)
-    width = xp.take(points, high, axis=0) - x_low
+    x_high, y_high = xp.take(points, high, axis=0), xp.take(values, high, axis=0)
+    width = x_high - x_low
     below = x < points[0]
     # There is no segment outside of the points and to the right of the last one.
     within = xp.where(below | (x >= points[n - 1]), 0, x - x_low)
-    y = y_low + within * ((xp.take(values, high, axis=0) - y_low) / xp.where(width == 0, 1, width))
+    slope = (y_high - y_low) / xp.where(width == 0, 1, width)
+    y = y_low + within * slope
+    if not holds(xp.isfinite(y)):
+        y = xp.where(within == 0, y_low + within * xp.where(xp.isfinite(slope), slope, 0), y)
+        # Beside an infinity a segment is known from its other end, or has one value.
+        y = xp.where(xp.isnan(y), y_high + (x - x_high) * slope, y)
+        y = xp.where(xp.isnan(y) & (y_low == y_high) & ~xp.isnan(x), y_low, y)
     if left is not None:
         y = xp.where(below, left, y)
     if right is not None:
@@ -259,13 +264,12 @@ def interp_numpy(
     right: complex | None = None,
     period: float | None = None,
 ) -> Any:
-    """Interpolate by NumPy's function, in double precision, between finite values at finite points."""
+    """Interpolate by NumPy's function, in double precision; between complex infinities the body does."""
     arrays = type(x) is type(points) is type(values) is np.ndarray and points.ndim == 1 and points.size > 1
     if arrays and points.shape == values.shape and period is None and type(left) in ENDS and type(right) in ENDS:
         if x.dtype is points.dtype is values.dtype is DOUBLE:
-            if isfinite(np.vdot(points, values)):
-                return np.interp(x, points, values, left, right)
-        elif x.dtype.kind != "c" != points.dtype.kind and isfinite(np.vdot(points, values).real):
+            return np.interp(x, points, values, left, right)
+        if x.dtype.kind != "c" != points.dtype.kind and isfinite(_size(values)):
             inexact = [one.dtype if is_inexact(one.dtype) else DOUBLE for one in (points, values)]
             return np.interp(x, points, values, left, right).astype(np.result_type(x.dtype, *inexact))
     return _interp_any(x, points, values, left=left, right=right, period=period)

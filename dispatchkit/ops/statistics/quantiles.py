@@ -181,8 +181,8 @@ def _chosen(xp: Namespace, ordered: Any, places: Any, method: str) -> Any:
     low, high = xp.floor(places), xp.ceil(places)
     ordered = floating(xp, ordered)
     below, above = _at(xp, ordered, low), _at(xp, ordered, high)
-    # Where both are one element they do not differ, also if it is infinite.
-    same = low == high
+    # Where both are one element they do not differ; a finite step from an infinite one, or to its equal, stays there.
+    same = (low == high) | (xp.isinf(below) & (above != -below))
     gap = xp.where(same, 0, xp.where(same, 0, above) - below)
     return below + gap * (xp.full_like(places, 0.5) if method == "midpoint" else places - low)
 
