@@ -15,7 +15,7 @@ from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
 
-__all__ = ["holds", "make_leaf", "spec_of", "wrapped"]
+__all__ = ["holds", "make_leaf", "spec_of", "values_of_batch", "wrapped"]
 
 new: Callable[[Any], Any] = object.__new__
 
@@ -79,13 +79,20 @@ def holds(condition: Any, *, traced: bool = False) -> bool:
     """
     if not isinstance(condition, Storage) and tensor_protocol.types.participates(type(condition)):
         condition = tensor_namespace.all(condition)
-        dense = tensor_protocol.types.to_dense(type(condition))
-        condition = condition if dense is None else dense(condition)
-        if not isinstance(condition, Storage):
-            return bool(condition)
-    while isinstance(condition, Storage):
-        condition = condition.value if condition.is_tracer else condition.array  # type: ignore[attr-defined]
+    condition = values_of_batch(condition)
+    if tensor_protocol.types.participates(type(condition)):
+        return bool(condition)
     if is_traced(condition):
         return traced
     # On a device, one boolean comes to main memory, rather than the array.
     return bool(namespace_of(condition).all(condition))
+
+
+def values_of_batch(x: Any) -> Any:
+    """Return the raw array of a tensor or of a dense form, under `vmap` of the whole batch; all else as it is."""
+    if not isinstance(x, Storage) and tensor_protocol.types.participates(type(x)):
+        dense = tensor_protocol.types.to_dense(type(x))
+        x = x if dense is None else dense(x)
+    while isinstance(x, Storage):
+        x = x.value if x.is_tracer else x.array  # type: ignore[attr-defined]
+    return x

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
+import numpy as np
+
+from dispatchkit.backends.arrays import is_inexact, namespace_of
+from dispatchkit.backends.traced import is_traced
 from dispatchkit.declare.decorators import creation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace, Shape
+from dispatchkit.declare.wrapping import values_of_batch
+from dispatchkit.errors import TransformError
 from dispatchkit.ops.creation.dtypes import default_dtype_of, dtype_of_scalar
+from dispatchkit.ops.shared.arrays import floating
 
 __all__ = [
     "arange",
@@ -25,6 +33,8 @@ __all__ = [
 ]
 
 
+# What has no array.
+NUMBERS = (int, float, complex)
 # What a shape is made of without a further look.
 SHAPES = (tuple, int)
 # What NumPy raises for arguments of a wrong type, a wrong value, or too large.
@@ -174,13 +184,21 @@ def full_transpose(g):
     return g
 
 
-@creation(samples=[sample(5), sample(1, 9, 3), sample(0.0, 1.0, 0.25), sample(3, dtype="float64")])
+@creation(
+    samples=[
+        sample(5),
+        sample(1, 9, 3),
+        sample(0.0, 1.0, 0.25),
+        sample(3, dtype="float64"),
+        sample(draw(low=0.1, high=0.4), 2.5, draw(low=0.8, high=0.9)),
+    ]
+)
 def arange(
     xp: Namespace,
-    start: float,
+    start: float | Array,
     /,
-    stop: float | None = None,
-    step: float = 1,
+    stop: float | Array | None = None,
+    step: float | Array = 1,
     *,
     dtype: DType = None,
     device: Any = None,
@@ -192,7 +210,7 @@ def arange(
     start : first value; with `stop` left out this is `stop`, and the first value is 0
     stop : where it ends; not among the values
     step : from value to value
-    dtype : of the result; int64 where all three are ints, else the default floating one
+    dtype : of the result; int64 where all three are ints, that of floating-point arrays, else the default floating one
 
     Returns
     -------
@@ -200,30 +218,87 @@ def arange(
 
     Raises
     ------
-    ValueError : if `step` is 0
+    ValueError : if `step` is 0, an array among the three is not of shape ``()``, or the number of values differs
+        within a batch
+    TransformError : if the number of values depends on what JAX traces
+
+    Notes
+    -----
+    Gradients flow to arrays `start` and `step`; that by `stop` is 0.
 
     Examples
     --------
     >>> dk.arange(1, 7, 2)
     tensor([1, 3, 5])
     """
-    if step == 0:
-        raise ValueError(f"{arange.__name__}: step is not 0")
     if stop is None:
         start, stop = 0, start
     if dtype is None:
         whole = type(start) is type(stop) is type(step) is int or all(
             dtype_of_scalar(value).kind in "biu" for value in (start, stop, step)
         )
-        dtype = default_dtype_of("i" if whole else "f")
-    return xp.arange(start, stop, step, dtype=dtype, device=device)
+        dtype = default_dtype_of("i") if whole else _dtype_between("f", start, stop, step)
+    if all(isinstance(value, NUMBERS) for value in (start, stop, step)):
+        if step == 0:
+            raise ValueError(f"{arange.__name__}: step is not 0")
+        return xp.arange(start, stop, step, dtype=dtype, device=device)
+    for name, value in (("start", start), ("stop", stop), ("step", step)):
+        if shape := getattr(value, "shape", ()):
+            raise ValueError(f"{arange.__name__}: {name} must be a number, found an array of shape {tuple(shape)}")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        count = _count((floating(xp, stop) - floating(xp, start)) / floating(xp, step))
+    device = device or _device_of(start, stop, step)
+    return xp.astype(start + step * xp.arange(count, dtype=xp.int64, device=device), dtype, copy=False)
 
 
-@creation(samples=[sample(0.0, 1.0, 5), sample(0, 1, 4, endpoint=False), sample(0.0, 1.0, 1, dtype="float64")])
+def _dtype_between(kind: str, *values: Any) -> DType:
+    """Return the dtype of values between others: that of floating-point arrays among them, else the default one."""
+    kinds = {dtype_of_scalar(value).kind for value in values}
+    default = default_dtype_of("c" if "c" in kinds else kind)
+    dtypes = [value.dtype for value in values if not isinstance(value, NUMBERS) and is_inexact(value.dtype)]
+    if not dtypes:
+        return default
+    return np.result_type(*dtypes, np.complex64) if default.kind == "c" else np.result_type(*dtypes)
+
+
+def _device_of(*values: Any) -> Any:
+    """Return the device of the first array among values that has one."""
+    return next((value.device for value in values if getattr(value, "device", None) is not None), None)
+
+
+def _count(quotient: Any) -> int:
+    """Return how many steps fit into an interval, which is the same in a whole batch."""
+    values = values_of_batch(quotient)
+    if is_traced(values):
+        raise TransformError(
+            f"{arange.__name__}: the number of values, ceil((stop - start) / step), depends on an array whose elements "
+            f"are not known while JAX traces; use linspace, whose num is an int"
+        )
+    library = namespace_of(values)
+    least, most = float(library.min(values)), float(library.max(values))
+    if not math.isfinite(least) or not math.isfinite(most):
+        raise ValueError(f"{arange.__name__}: step is not 0, and all three are finite; found {most} steps")
+    if math.ceil(least) != math.ceil(most):
+        raise ValueError(
+            f"{arange.__name__}: the number of values, ceil((stop - start) / step), must be the same in a whole batch, "
+            f"found {math.ceil(least)} and {math.ceil(most)}; use linspace, whose num is an int"
+        )
+    return max(math.ceil(most), 0)
+
+
+@creation(
+    samples=[
+        sample(0.0, 1.0, 5),
+        sample(0, 1, 4, endpoint=False),
+        sample(0.0, 1.0, 1, dtype="float64"),
+        sample(draw(), draw(), 4),
+        sample(draw(2, 1), draw(3), 3, endpoint=False),
+    ]
+)
 def linspace(
     xp: Namespace,
-    start: complex,
-    stop: complex,
+    start: complex | Array,
+    stop: complex | Array,
     /,
     num: int,
     *,
@@ -235,30 +310,49 @@ def linspace(
 
     Parameters
     ----------
-    start, stop : its ends
+    start, stop : its ends, numbers or arrays
     num : how many values
-    dtype : of the result; by default the default floating one, or the complex one where an end is complex
+    dtype : of the result; by default that of ends that are floating-point arrays, else the default floating one, or
+        the complex one where an end is complex
     endpoint : whether `stop` is among the values
 
     Returns
     -------
-    array of shape ``(num,)``
+    array of shape ``(num,)``, followed by the shape that arrays `start` and `stop` have together
 
     Raises
     ------
     ValueError : if `num` is negative
+    TypeError : if `num` is not an int
+
+    Notes
+    -----
+    The values are ``start + (stop - start) * share`` with shares from 0 to 1; gradients flow to both ends.
 
     Examples
     --------
     >>> dk.linspace(0.0, 1.0, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
+    try:
+        num = operator.index(num)
+    except TypeError:
+        raise TypeError(f"{linspace.__name__}: num must be an int, found {num!r}") from None
     if num < 0:
         raise ValueError(f"{linspace.__name__}: num must not be negative, found {num}")
-    if dtype is None:
-        kinds = [dtype_of_scalar(value).kind for value in (start, stop)]
-        dtype = default_dtype_of("c" if "c" in kinds else "f")
-    return xp.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
+    dtype = dtype or _dtype_between("f", start, stop)
+    if isinstance(start, NUMBERS) and isinstance(stop, NUMBERS):
+        return xp.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
+    start, stop = floating(xp, start), floating(xp, stop)
+    device = device or _device_of(start, stop)
+    real = np.finfo(dtype).dtype if np.dtype(dtype).kind in "fc" else np.float64
+    shares = xp.linspace(0.0, 1.0, num, dtype=real, device=device, endpoint=endpoint)
+    ndim = max(len(getattr(end, "shape", ())) for end in (start, stop))
+    shares = xp.reshape(shares, (num, *(1,) * ndim))
+    values = start + (stop - start) * shares
+    if endpoint and num > 1:  # rounded as the others are, the last would not be the end
+        values = xp.where(shares == 1, stop, values)
+    return xp.astype(xp.floor(values) if np.dtype(dtype).kind in "iu" else values, dtype, copy=False)
 
 
 @creation(samples=[sample(3), sample(2, 4, k=1), sample(3, 2, k=-1, dtype="int64")])

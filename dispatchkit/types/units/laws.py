@@ -234,6 +234,14 @@ def filled(call: Call) -> Plan:
     return {"x": KEPT, "fill_value": unit}, unit
 
 
+def ranged(call: Call) -> Plan:
+    """Take ends in one unit, and steps in that of their differences."""
+    unit = call.units["start"][0]
+    if unit != ONE and "step" not in call.units:
+        raise UnitError(f"arange: between ends in '{unit}' there is no step of 1; give step in '{unit.delta}'")
+    return {"start": unit, "stop": unit, "step": unit.delta}, unit
+
+
 def padded(call: Call) -> Plan:
     """Give the unit of the elements; what is put around them by value has none."""
     return number(call) if call.given("constant_values") is not None else same("x", points=True)(call)
@@ -325,7 +333,9 @@ BY_NAME: dict[str, Law] = {
     "all": _plain,
     "any": _plain,
     "diagonal": _points,
-    "full_like": filled,
+    **dict.fromkeys(("full", "full_like"), filled),
+    "linspace": same("start", "stop", points=True),
+    "arange": ranged,
     "einsum": power(operands=1),
     "cholesky": power(x=1 / 2),
     "qr": same("x", gives=lambda u: [None, u]),
