@@ -317,6 +317,32 @@ class ForeignNamespace:
         swap: Callable[[Any], Any] = self.library.matrix_transpose
         return (lambda x: x.mT if x.ndim > 1 else swap(x)) if self.__name__ == "torch" else swap
 
+    def _floating(self, x: Any) -> Any:
+        """Return an array of integers or booleans in double precision, of which PyTorch takes no mean."""
+        return self.astype(x, np.float64) if self.isdtype(x.dtype, ("bool", "integral")) else x
+
+    def mean(self, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        """Average the elements, also integers."""
+        return self.library.mean(self._floating(x), axis=axis, keepdims=keepdims)
+
+    def var(self, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+        """Compute the variance; along no axes array-api-compat's for PyTorch is 0 also of what is not finite."""
+        x = self._floating(x)
+        if axis != ():
+            return self.library.var(x, axis=axis, correction=correction, keepdims=keepdims)
+        deviations = self.abs(x - x)
+        return deviations * deviations / max(1 - correction, 0)
+
+    def std(self, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+        """Compute the standard deviation, the root of `var`."""
+        return self.sqrt(self.var(x, axis=axis, correction=correction, keepdims=keepdims))
+
+    def count_nonzero(self, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        """Count elements that are not 0; along no axes array-api-compat counts for PyTorch along all."""
+        if axis == ():
+            return self.astype(x != 0, self.index_dtype)
+        return self.library.count_nonzero(x, axis=axis, keepdims=keepdims)
+
     def isin(self, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
         """Tell whether elements are among others; array-api-strict does not look at `invert`."""
         found = self.library.isin(x1, x2)

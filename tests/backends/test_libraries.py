@@ -147,3 +147,49 @@ def test_training_on_two_devices_equals_training_on_one() -> None:
     assert done.returncode == 0, done.stderr
     assert "mesh with Explicit axes" in done.stdout
     assert "axis_types=(jax.sharding.AxisType.Auto,)" in done.stdout
+
+
+OTHERS = ["torch", "jax", "array_api_strict"]
+# Reductions that give numbers along no axes, too.
+REDUCTIONS = [
+    *("sum", "prod", "mean", "max", "min", "any", "all", "var", "std", "count_nonzero", "logsumexp", "median"),
+    *("nansum", "nanprod", "nanmean", "nanmax", "nanmin", "nanvar", "nanstd"),
+]
+CONTENTS = ([np.nan, 1.0], [[np.nan, 1.0], [3.0, np.inf]], np.nan, np.inf, 2.0, [[1, 0], [2, 3]], 3)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_reductions_along_no_axes_and_of_numbers_have_numpys_values(name: str, reduction: str) -> None:
+    library = pytest.importorskip(name)
+    reduce = getattr(dk, reduction)
+    for content in CONTENTS:
+        with dk.arrays_of(name):
+            x = dk.asarray(content)
+        if library is strict and x.dtype.kind == "i" and reduction in ("mean", "var", "std"):
+            continue  # which takes floating-point numbers alone
+        for options in ({"axis": ()}, {"axis": (), "keepdims": True}, {}, {"keepdims": True}):
+            want, got = reduce(dk.asarray(content), **options), reduce(x, **options)
+            assert (library_of(got), got.shape) == (library_of(x), want.shape)
+            assert got.dtype.kind == want.dtype.kind
+            np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-6)
+    if reduction in ("var", "std"):
+        with dk.arrays_of(name):
+            assert np.isnan(reduce(dk.asarray([1.0]), axis=(), correction=1).numpy()).all()
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_arrays_by_dlpack_and_on_a_device_are_of_the_library_in_use(name: str) -> None:
+    pytest.importorskip(name)
+    with dk.arrays_of(name):
+        own = dk.asarray([1.0, 2.0])
+        for given in (np.asarray([1.0, 2.0]), own, own.array):
+            for y in (dk.from_dlpack(given), dk.from_dlpack(given, copy=True)):
+                assert type(y.array) is type(own.array)
+                assert y.tolist() == [1.0, 2.0]
+    assert library_of(dk.from_dlpack(own)) == "numpy"
+    if name != "array_api_strict":  # whose device does not say that it is of the library before an array of it is there
+        for make in (dk.from_dlpack, dk.asarray, dk.tensor):
+            y = make(np.asarray([1.0, 2.0]), device=own.device)
+            assert (type(y.array), y.tolist()) == (type(own.array), [1.0, 2.0])

@@ -148,6 +148,8 @@ def test_vmap_of_vmap(entry: DeclaredOperation, sample: Sample) -> None:
 def test_vmap_of_a_small_batch(entry: DeclaredOperation, sample: Sample, size: int) -> None:
     if entry.name in LOOPS:
         pytest.skip("a loop as any other")
+    if entry.name == "arange" and size == 0:
+        pytest.skip("no element says how many values there are")
     made = problem(entry, sample)
     expected = flat(vmap(made.func)(*made.stacked))
     agree(vmap(made.func)(*[x[:size] for x in made.stacked]), [y[:size] for y in expected])

@@ -13,7 +13,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.backends.arrays import foreign, namespace_of
-from dispatchkit.errors import AutogradError, ForeignArgumentError, InplaceError, MixedArraysError
+from dispatchkit.errors import AutogradError, InplaceError, MixedArraysError
 from tests.declared import flat
 from tests.test_foreign_arrays import Make, make
 
@@ -175,10 +175,23 @@ def test_numbers_mix(make: Make) -> None:
     np.testing.assert_array_equal(z[np.int64(1)].numpy(), VALUES[1])
 
 
-def test_a_list_of_arrays_is_not_taken_for_numbers(make: Make) -> None:
+def test_lists_of_arrays_become_one_array_of_their_library(make: Make) -> None:
     x = dk.Tensor(make(VALUES))
-    with pytest.raises(ForeignArgumentError, match=r"list of arrays of .*use stack\(tensors\)"):
-        dk.asarray([x[0], x[1]])
+    lists: list[Any] = [[x[0], x[1]], [x[0, 0], x[1, 2]], [[x[0, 1], 2.5], (3, x[1, 1])], [x[0].array, x[1].array]]
+    on_numpy: list[Any] = [VALUES, VALUES[[0, 1], [0, 2]], [[1.0, 2.5], [3, 4.0]], VALUES]
+    for function in (dk.asarray, dk.tensor):
+        for given, want in zip(lists, on_numpy, strict=True):
+            y = function(given)
+            assert type(y.array) is type(x.array)
+            assert y.dtype == dk.float64
+            np.testing.assert_array_equal(y.numpy(), want)
+    assert dk.asarray([x[0, 0], 1], dtype=dk.float32).dtype == dk.float32
+    y = dk.tensor([x[0]])
+    assert not np.may_share_memory(y.numpy(), x.numpy())
+    with pytest.raises(ValueError, match=r"asarray: a list of arrays is copied, found copy=False"):
+        dk.asarray([x[0], x[1]], copy=False)
+    with pytest.raises(MixedArraysError, match="asarray"):
+        dk.asarray([x[0], np.ones(3)])
 
 
 def test_changes_in_place_reach_the_tensor(make: Make) -> None:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from typing_extensions import override
 
-from dispatchkit.backends.arrays import DTYPES, advice_for_subclass, is_raw, namespace_of, raw_array
+from dispatchkit.backends.arrays import (
+    DTYPES,
+    advice_for_subclass,
+    foreign,
+    is_raw,
+    namespace_of,
+    namespace_of_device,
+    numpy_dtype,
+    raw_array,
+)
+from dispatchkit.backends.libraries import namespace_for_device
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.call_errors import (
     BACKEND_ERRORS,
@@ -22,6 +33,7 @@ from dispatchkit.declare.call_errors import (
 )
 from dispatchkit.declare.compiled.entry_points import entry_point
 from dispatchkit.declare.decorators import conversion, creation
+from dispatchkit.declare.libraries import common_library
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import draw, sample
@@ -88,6 +100,13 @@ def to_raw(
 
 def _array_of(name: str, parameter: str, data: Any, dtype: DType, copy: bool | None, device: Any, xp: Any) -> Any:
     """Return data that is no tensor as a raw array: of its own library, or of `xp` where it is of none."""
+    if foreign and isinstance(data, (list, tuple)):
+        library = common_library(f"dispatchkit.{name}", _leaves(data))
+        if library is not None and library is not numpy_namespace:
+            if copy is False:
+                raise ValueError("a list of arrays is copied, found copy=False")
+            array = _stacked(name, parameter, data, library)
+            return raw_array(library.asarray(array, dtype=dtype, device=device))
     if is_raw(data) and not isinstance(data, np.ndarray):
         if getattr(data, "requires_grad", False):
             library = namespace_of(data).__name__
@@ -96,9 +115,28 @@ def _array_of(name: str, parameter: str, data: Any, dtype: DType, copy: bool | N
                 f"dispatchkit.interop.torch.from_torch(x), which {library} goes on differentiating"
             )
         return raw_array(namespace_of(data).asarray(data, dtype=dtype, copy=copy, device=device))
-    if xp is numpy_namespace or isinstance(data, np.ndarray):
+    if isinstance(data, np.ndarray):
+        xp = namespace_for_device(device, numpy_namespace)
+    if xp is numpy_namespace:
         return _numpy_array(name, parameter, data, dtype, copy, device)
     return raw_array(xp.asarray(_numpy_array(name, parameter, data, dtype), device=device))
+
+
+def _leaves(data: Any) -> Iterator[Any]:
+    """Return what is no list or tuple in nested ones."""
+    if not isinstance(data, (list, tuple)):
+        yield data
+    elif not _NUMBERS.issuperset(map(type, data)):
+        yield from chain.from_iterable(map(_leaves, data))
+
+
+def _stacked(name: str, parameter: str, data: Any, library: Any) -> Any:
+    """Return nested sequences of numbers and of arrays of one library as one array of it."""
+    if not isinstance(data, (list, tuple)):
+        return _array_of(name, parameter, data.array if isinstance(data, Storage) else data, None, None, None, library)
+    members = [_stacked(name, parameter, member, library) for member in data]
+    dtype = np.result_type(*map(numpy_dtype, members))
+    return library.stack([library.astype(member, dtype, copy=False) for member in members])
 
 
 def _numpy_array(
@@ -133,10 +171,6 @@ def _numbers(name: str, parameter: str, data: Any) -> Any:
     if advice := advice_for_subclass(type(array)):
         found = f"list with a {type(array).__name__}"
         raise ForeignArgumentError(f"dispatchkit.{name}", parameter, found, advice, WANTED)
-    if is_raw(array) and not isinstance(array, (np.ndarray, np.generic)):
-        library = namespace_of(array).__name__
-        found = f"list of arrays of {library}"
-        raise ForeignArgumentError(f"dispatchkit.{name}", parameter, found, "use stack(tensors)")
     return array
 
 
@@ -270,12 +304,12 @@ def tensor(xp: Namespace, data: ArrayLike, /, *, dtype: DType = None, device: An
 
 @creation(decomposes=False, differentiable=False, samples=[sample(draw(2, 3))])
 def from_dlpack(xp: Namespace, x: ArrayLike, /, *, device: Any = None, copy: bool | None = None) -> Array:
-    """Make a tensor of an array of another library by the DLPack protocol.
+    """Make a tensor of an array of another library by the DLPack protocol, as an array of NumPy or as `arrays_of` says.
 
     Parameters
     ----------
     x : object with ``__dlpack__`` and ``__dlpack_device__``
-    device : where the result is to be
+    device : where the result is to be; a device of a library has it as an array of that
     copy : True copies always, False never, None where needed
 
     Raises
@@ -294,6 +328,10 @@ def from_dlpack(xp: Namespace, x: ArrayLike, /, *, device: Any = None, copy: boo
     """
     if not hasattr(x, "__dlpack__"):
         raise AttributeError(f"{from_dlpack.__name__}: x must have __dlpack__, found a {type(x).__name__}; see asarray")
+    library = namespace_for_device(device, namespace_of_device(None))
+    if library is not numpy_namespace:
+        array = library.from_dlpack(x)
+        return raw_array(array if device is copy is None else library.asarray(array, device=device, copy=copy))
     if device is None and copy is None:
         found = np.from_dlpack(x)
         # NumPy 2.0 makes its own arrays read-only here.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import is_inexact, namespace_of
+from dispatchkit.backends.arrays import namespace_of, numpy_dtype
 from dispatchkit.backends.traced import is_traced
 from dispatchkit.declare.decorators import creation
 from dispatchkit.declare.samples import draw, sample
@@ -191,7 +191,8 @@ def full_transpose(g):
         sample(0.0, 1.0, 0.25),
         sample(3, dtype="float64"),
         sample(draw(low=0.1, high=0.4), 2.5, draw(low=0.8, high=0.9)),
-    ]
+    ],
+    real=True,
 )
 def arange(
     xp: Namespace,
@@ -233,32 +234,42 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
-    if dtype is None:
-        whole = type(start) is type(stop) is type(step) is int or all(
-            dtype_of_scalar(value).kind in "biu" for value in (start, stop, step)
-        )
-        dtype = default_dtype_of("i") if whole else _dtype_between("f", start, stop, step)
-    if all(isinstance(value, NUMBERS) for value in (start, stop, step)):
+    values = (start, stop, step)
+    found = default_dtype_of("i") if type(start) is type(stop) is type(step) is int else _dtype_between("i", *values)
+    if found.kind == "c":
+        raise TypeError(f"{arange.__name__}: start, stop and step must be real numbers, found {found}")
+    if all(isinstance(value, NUMBERS) for value in values):
         if step == 0:
             raise ValueError(f"{arange.__name__}: step is not 0")
-        return xp.arange(start, stop, step, dtype=dtype, device=device)
-    for name, value in (("start", start), ("stop", stop), ("step", step)):
+        return xp.arange(start, stop, step, dtype=dtype or found, device=device)
+    for name, value in zip(("start", "stop", "step"), values, strict=True):
         if shape := getattr(value, "shape", ()):
             raise ValueError(f"{arange.__name__}: {name} must be a number, found an array of shape {tuple(shape)}")
+    start, stop, step = (value if isinstance(value, NUMBERS) else xp.astype(value, found) for value in values)
     with np.errstate(divide="ignore", invalid="ignore"):
-        count = _count((floating(xp, stop) - floating(xp, start)) / floating(xp, step))
-    device = device or _device_of(start, stop, step)
-    return xp.astype(start + step * xp.arange(count, dtype=xp.int64, device=device), dtype, copy=False)
+        count = _count((stop - start) / step)
+    steps = xp.arange(count, dtype=found, device=device or _device_of(*values))
+    return xp.astype(start + step * steps, dtype or found, copy=False)
 
 
 def _dtype_between(kind: str, *values: Any) -> DType:
-    """Return the dtype of values between others: that of floating-point arrays among them, else the default one."""
-    kinds = {dtype_of_scalar(value).kind for value in values}
-    default = default_dtype_of("c" if "c" in kinds else kind)
-    dtypes = [value.dtype for value in values if not isinstance(value, NUMBERS) and is_inexact(value.dtype)]
-    if not dtypes:
-        return default
-    return np.result_type(*dtypes, np.complex64) if default.kind == "c" else np.result_type(*dtypes)
+    """Return the dtype of values between others: of floating-point arrays among them, else a default one.
+
+    Parameters
+    ----------
+    kind : of the default one, ``"i"`` or ``"f"``, where all values are integers
+    *values : numbers and arrays
+    """
+    dtypes = [numpy_dtype(dtype_of_scalar(value)) for value in values]
+    widest = max(kind, *(dtype.kind for dtype in dtypes if dtype.kind in "fc"), key="ifc".index)
+    of_arrays = [
+        dtype
+        for value, dtype in zip(values, dtypes, strict=True)
+        if dtype.kind in "fc" and not isinstance(value, NUMBERS)
+    ]
+    if not of_arrays:
+        return default_dtype_of(widest)
+    return np.result_type(*of_arrays, np.complex64) if widest == "c" else np.result_type(*of_arrays)
 
 
 def _device_of(*values: Any) -> Any:
@@ -274,6 +285,8 @@ def _count(quotient: Any) -> int:
             f"{arange.__name__}: the number of values, ceil((stop - start) / step), depends on an array whose elements "
             f"are not known while JAX traces; use linspace, whose num is an int"
         )
+    if 0 in values.shape:
+        return 0
     library = namespace_of(values)
     least, most = float(library.min(values)), float(library.max(values))
     if not math.isfinite(least) or not math.isfinite(most):
@@ -345,14 +358,15 @@ def linspace(
         return xp.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
     start, stop = floating(xp, start), floating(xp, stop)
     device = device or _device_of(start, stop)
-    real = np.finfo(dtype).dtype if np.dtype(dtype).kind in "fc" else np.float64
+    kind = numpy_dtype(dtype).kind
+    real = np.finfo(numpy_dtype(dtype)).dtype if kind in "fc" else np.dtype(np.float64)
     shares = xp.linspace(0.0, 1.0, num, dtype=real, device=device, endpoint=endpoint)
     ndim = max(len(getattr(end, "shape", ())) for end in (start, stop))
     shares = xp.reshape(shares, (num, *(1,) * ndim))
     values = start + (stop - start) * shares
     if endpoint and num > 1:  # rounded as the others are, the last would not be the end
         values = xp.where(shares == 1, stop, values)
-    return xp.astype(xp.floor(values) if np.dtype(dtype).kind in "iu" else values, dtype, copy=False)
+    return xp.astype(xp.floor(values) if kind in "iu" else values, dtype, copy=False)
 
 
 @creation(samples=[sample(3), sample(2, 4, k=1), sample(3, 2, k=-1, dtype="int64")])
