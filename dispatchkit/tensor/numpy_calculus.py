@@ -9,6 +9,7 @@ import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import holds
+from dispatchkit.ops.statistics.quantiles import between
 from dispatchkit.tensor.numpy_shapes import as_array, composition, compositions
 
 __all__: list[str] = []
@@ -62,8 +63,7 @@ def nanquantile(a: Any, q: Any, axis: Any = None, method: Any = "linear", keepdi
     place = share * xp.maximum(xp.astype(count, share.dtype) - 1, 0)
     low = xp.floor(place)
     below, above = (xp.take_along_axis(x, xp.astype(index(place), np.int64), axis=-1) for index in (xp.floor, xp.ceil))
-    same = (place == low) | (xp.isinf(below) & (above != -below))  # as in `quantile`
-    found = below + (place - low) * xp.where(same, 0, xp.where(same, 0, above) - below)
+    found = between(xp, below, above, place - low)
     found = xp.moveaxis(found, -1, axis) if keepdims else found
     if np.ndim(q) == 0:
         return found if keepdims else found[..., 0]

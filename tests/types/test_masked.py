@@ -232,3 +232,60 @@ def test_where_nothing_is_missing_results_are_those_of_the_plain_array(name: str
     assert left.all()
     np.testing.assert_allclose(result.data.numpy(), wanted, rtol=1e-5)
     assert result.dtype == wanted.dtype
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_averages_and_covariances_are_those_of_numpy_ma() -> None:
+    np_: Any = np  # NumPy's stubs know no types but NumPy's
+    rng = np.random.default_rng(3)
+    for dtype in (np.float64, np.complex128, np.int64):
+        data = (rng.normal(size=(3, 5)) * 9 + (1j if dtype is np.complex128 else 0)).astype(dtype)
+        for valid in (rng.random((3, 5)) > 0.3, np.arange(3)[:, None] > np.zeros((1, 5)), np.zeros((3, 5), bool)):
+            here, theirs = MaskedTensor(data, valid), np.ma.array(data, mask=~valid)
+            row, weights = rng.random(5), rng.random((3, 5))
+            some = np.asarray([True, False, True, True, True])
+            pairs = [
+                *((np_.average(here, axis=axis), np.ma.average(theirs, axis=axis)) for axis in (None, 0, 1)),
+                (np_.average(here, axis=1, weights=row), np.ma.average(theirs, axis=1, weights=row)),
+                (np_.average(here, weights=weights), np.ma.average(theirs, weights=weights)),
+                *zip(
+                    np_.average(here, axis=0, weights=weights, returned=True),
+                    np.ma.average(theirs, axis=0, weights=weights, returned=True),
+                    strict=True,
+                ),
+                (
+                    dk.average(here, axis=1, weights=MaskedTensor(row, some)),
+                    np.ma.average(theirs, axis=1, weights=np.ma.array(row, mask=~some)),
+                ),
+                (np_.cov(here), np.ma.cov(theirs)),
+                (np_.cov(here, rowvar=False), np.ma.cov(theirs, rowvar=False)),
+                (np_.cov(here, ddof=0), np.ma.cov(theirs, ddof=0)),
+                (np_.cov(here[1]), np.ma.cov(theirs[1])),
+            ]
+            if dtype is not np.complex128:  # of which numpy.ma's deviations are complex
+                pairs.append((np_.corrcoef(here), np.clip(np.ma.corrcoef(theirs), -1, 1)))
+            for number, (got, want) in enumerate(pairs):
+                assert isinstance(got, MaskedTensor)
+                missing = np.ma.getmaskarray(want)
+                np.testing.assert_array_equal(~got.valid.numpy(), missing, err_msg=str(number))
+                filled = got.filled(0).numpy()
+                np.testing.assert_allclose(filled, np.ma.filled(want, 0), rtol=1e-12, err_msg=str(number))
+
+
+def test_no_gradient_of_an_average_or_a_covariance_sees_what_is_missing() -> None:
+    calls = (lambda x: dk.average(x, axis=1, weights=dk.asarray([1.0, 2.0])), dk.cov, lambda x: dk.quantile(x, 0.3))
+    for call in calls:
+        values = [
+            dk.func.grad(lambda x, call=call: call(x).sum())(MaskedTensor([[1.0, filler], [3.0, 4.0]], matrix.valid))
+            for filler in (np.nan, 7.0)
+        ]
+        assert shown(values[0]) == shown(values[1])
+        assert values[0].data.numpy()[0, 1] == 0
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_a_quantile_beside_an_infinity_is_the_infinity() -> None:
+    for numbers, want in (([-np.inf, 2.0, 3.0], -np.inf), ([np.inf, np.inf], np.inf), ([-np.inf, np.inf], np.nan)):
+        data = MaskedTensor([*numbers, 0.0], [True] * len(numbers) + [False])
+        np.testing.assert_equal(dk.quantile(data, 0.4).data.numpy(), want)
+        np.testing.assert_equal(dk.quantile(dk.asarray(numbers), 0.4).numpy(), want)

@@ -68,7 +68,7 @@ def average(
     if weights is None:
         y = xp.mean(x, axis=axis, keepdims=keepdims)
         return (y, xp.full_like(y, count(x.shape, axis))) if returned else y
-    weights = _fitted(xp, weights, x.shape, axis)
+    weights = fit_weights(xp, weights, x.shape, axis)
     total = xp.sum(weights, axis=axis, keepdims=keepdims)
     if not holds(total != 0, traced=True):
         raise ZeroDivisionError(f"{average.__name__}: weights sum to 0")
@@ -76,7 +76,7 @@ def average(
     return (y, xp.astype(xp.broadcast_to(total, y.shape), y.dtype, copy=False)) if returned else y
 
 
-def _fitted(xp: Namespace, weights: Any, shape: tuple[int, ...], axis: Axis) -> Any:
+def fit_weights(xp: Namespace, weights: Any, shape: tuple[int, ...], axis: Axis) -> Any:
     """Return weights of the axes averaged along with axes of length 1 for the others."""
     if shape_of(weights) == shape:
         return weights
@@ -179,9 +179,13 @@ def corrcoef(xp: Namespace, x: Array, /, *, rowvar: bool = True) -> Array:
             [-1.,  1.]])
     """
     c = _covariance(xp, corrcoef.__name__, x, rowvar, 1, None, None)
+    return scale_covariances(xp, c, xp.linalg.diagonal(c) if c.ndim else c)
+
+
+def scale_covariances(xp: Namespace, c: Any, variances: Any) -> Any:
+    """Return covariances divided by both standard deviations, of the variances on their diagonal."""
     if not c.ndim:
         return c / c
-    variances = xp.linalg.diagonal(c)
     deviations = xp.sqrt(xp.real(variances) if holds_complex(c) else variances)
     y = c / deviations[:, None] / deviations[None, :]
     return y if holds_complex(y) else xp.clip(y, -1, 1)

@@ -181,10 +181,17 @@ def _chosen(xp: Namespace, ordered: Any, places: Any, method: str) -> Any:
     low, high = xp.floor(places), xp.ceil(places)
     ordered = floating(xp, ordered)
     below, above = _at(xp, ordered, low), _at(xp, ordered, high)
-    # Where both are one element they do not differ; a finite step from an infinite one, or to its equal, stays there.
-    same = (low == high) | (xp.isinf(below) & (above != -below))
-    gap = xp.where(same, 0, xp.where(same, 0, above) - below)
-    return below + gap * (xp.full_like(places, 0.5) if method == "midpoint" else places - low)
+    midpoint = method == "midpoint"
+    return between(xp, below, above, xp.where(low == high, 0.0, 0.5) if midpoint else places - low)
+
+
+def between(xp: Namespace, below: Any, above: Any, share: Any) -> Any:
+    """Return what lies a share of the way from one of two neighbours in an order to the other.
+
+    A share of 0 is the one, whatever the other, and so is any share of the way from an infinity to a number or itself.
+    """
+    same = (share == 0) | (xp.isinf(below) & (above != -below))
+    return below + share * xp.where(same, 0, xp.where(same, 0, above) - below)
 
 
 ROUNDED = {"lower": "floor", "higher": "ceil", "nearest": "round"}

@@ -2,6 +2,7 @@
 
 from dispatchkit.declare.namespace import make_home
 from dispatchkit.types.masked import along as along
+from dispatchkit.types.masked import averages as averages
 from dispatchkit.types.masked import elements as elements
 from dispatchkit.types.masked import moving as moving
 from dispatchkit.types.masked import reductions as reductions

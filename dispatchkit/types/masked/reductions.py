@@ -6,6 +6,7 @@ from typing import Any
 
 from dispatchkit import linalg, ops
 from dispatchkit.declare.wrapping import holds
+from dispatchkit.ops.statistics.quantiles import between
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.types.masked.along import sort_masked
@@ -80,9 +81,7 @@ def quantile_masked(
     low, high = ops.floor(place), ops.ceil(place)
     numbers = with_value(line, 0) / 1  # of small integers, differences overflow
     below, above = (ops.take_along_axis(numbers, ops.astype(index, ops.int64), axis=along) for index in (low, high))
-    # Where both are one element they do not differ, also if it is infinite.
-    gap = ops.where(low == high, 0, ops.where(low == high, 0, above) - below)
-    result = below + gap * ops.astype(place - low, numbers.dtype)
+    result = between(ops, below, above, ops.astype(place - low, numbers.dtype))
     undefined = ops.any(ops.isnan(with_value(flat, 0)), axis=along, keepdims=True)
     result = ops.where(undefined, float("nan"), result)
     made = MaskedTensor(result, _count(flat, along, True) > 0)
