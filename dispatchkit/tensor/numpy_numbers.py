@@ -83,14 +83,11 @@ def linalg_cond(x: Any, p: Any = None) -> Any:
     x = as_array(x)
     try:
         condition = _condition(x, p)
-    except np.linalg.LinAlgError:  # of one matrix or more
-        regular = xp.all(xp.isfinite(x), axis=(-2, -1))
-        if x.shape[-2] == x.shape[-1]:
-            finite = xp.where(regular[..., None, None], x, 0)
-            regular = regular & (xp.linalg.slogdet(finite)[0] != 0)
-        elif p not in (None, 2, -2):
+    except np.linalg.LinAlgError:
+        if x.shape[-2] != x.shape[-1] or not holds(xp.isfinite(x)):
             raise
-        rest = xp.where(regular[..., None, None], x, xp.eye(*x.shape[-2:], dtype=x.dtype))
+        regular = xp.linalg.slogdet(x)[0] != 0
+        rest = xp.where(regular[..., None, None], x, xp.eye(x.shape[-1], dtype=x.dtype))
         condition = xp.where(regular, _condition(rest, p), math.nan)
     undefined = xp.isnan(condition)
     if holds(~undefined):
@@ -99,7 +96,7 @@ def linalg_cond(x: Any, p: Any = None) -> Any:
 
 
 def _condition(x: Any, p: Any) -> Any:
-    """Return the condition numbers of matrices that are regular and finite."""
+    """Return condition numbers, by norms those of regular matrices."""
     if p in (None, 2, -2):
         s = xp.linalg.svdvals(x)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,20 @@ AXES = (None, 0, 1)
 
 
 def along(function: Any, *arguments: Any, **keywords: Any) -> list[Callable[[Any], Any]]:
-    return [lambda x, axis=axis: function(x, *arguments, axis=axis, **keywords) for axis in AXES]
+    """Return calls along each axis and along all."""
+    return [partial(call_along, function, axis, arguments, keywords) for axis in AXES]
+
+
+def call_along(function: Any, axis: int | None, arguments: Any, keywords: Any, x: Any) -> Any:
+    return function(x, *arguments, axis=axis, **keywords)
+
+
+def condition(p: Any, x: Any) -> Any:
+    return np_.linalg.cond(x, p)
+
+
+def condition_of_several(p: Any, x: Any) -> Any:
+    return np_.linalg.cond(np_.stack([x, x * 0 + np.eye(3)]), p)
 
 
 # Calls of a matrix.
@@ -78,8 +92,13 @@ CALLS: dict[str, list[Callable[[Any], Any]]] = {
     },
     "nancumsum": along(np_.nancumsum),
     "nancumprod": along(np_.nancumprod),
-    "cond": [lambda x, p=p: np_.linalg.cond(x, p) for p in (None, 2, -2, 1, -1, INF, -INF, "fro", "nuc")],
-    "stacked cond": [lambda x, p=p: np_.linalg.cond(np_.stack([x, x * 0 + np.eye(3)]), p) for p in (None, 1, "fro")],
+    "cond by singular values": [
+        *(partial(condition, p) for p in (None, 2, -2, "nuc")),
+        *(partial(condition_of_several, p) for p in (None, 2, -2)),
+    ],
+    "cond by norms": [
+        partial(call, p) for call in (condition, condition_of_several) for p in (1, -1, INF, -INF, "fro")
+    ],
     "average": [*along(np_.average), lambda x: np_.average(x, weights=np.ones((3, 3)))],
     "cov": [np_.cov, lambda x: np_.cov(x, rowvar=False), lambda x: np_.cov(x[0])],
     "corrcoef": [np_.corrcoef],
@@ -230,6 +249,8 @@ OTHERWISE: dict[str, tuple[str, ...]] = {
     # Refused: complex numbers have no order, and booleans no difference.
     "median": ("complex", "complex inf"),
     **dict.fromkeys(("diff", "trapezoid"), ("bool",)),
+    # Refused before an iteration that might not end.
+    "cond by singular values": ("inf", "one infinity", "nan", "float32", "complex", "complex inf"),
     # Complex coordinates, which NumPy does not refuse.
     "gradient": ("bool", "complex inf"),
 }

@@ -237,6 +237,7 @@ def test_where_nothing_is_missing_results_are_those_of_the_plain_array(name: str
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_averages_and_covariances_are_those_of_numpy_ma() -> None:
     np_: Any = np  # NumPy's stubs know no types but NumPy's
+    ma: Any = np.ma
     rng = np.random.default_rng(3)
     for dtype in (np.float64, np.complex128, np.int64):
         data = (rng.normal(size=(3, 5)) * 9 + (1j if dtype is np.complex128 else 0)).astype(dtype)
@@ -257,13 +258,13 @@ def test_averages_and_covariances_are_those_of_numpy_ma() -> None:
                     dk.average(here, axis=1, weights=MaskedTensor(row, some)),
                     np.ma.average(theirs, axis=1, weights=np.ma.array(row, mask=~some)),
                 ),
-                (np_.cov(here), np.ma.cov(theirs)),
-                (np_.cov(here, rowvar=False), np.ma.cov(theirs, rowvar=False)),
-                (np_.cov(here, ddof=0), np.ma.cov(theirs, ddof=0)),
-                (np_.cov(here[1]), np.ma.cov(theirs[1])),
+                (np_.cov(here), ma.cov(theirs)),
+                (np_.cov(here, rowvar=False), ma.cov(theirs, rowvar=False)),
+                (np_.cov(here, ddof=0), ma.cov(theirs, ddof=0)),
+                (np_.cov(here[1]), ma.cov(theirs[1])),
             ]
             if dtype is not np.complex128:  # of which numpy.ma's deviations are complex
-                pairs.append((np_.corrcoef(here), np.clip(np.ma.corrcoef(theirs), -1, 1)))
+                pairs.append((np_.corrcoef(here), np.clip(ma.corrcoef(theirs), -1, 1)))
             for number, (got, want) in enumerate(pairs):
                 assert isinstance(got, MaskedTensor)
                 missing = np.ma.getmaskarray(want)

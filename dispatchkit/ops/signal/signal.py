@@ -129,7 +129,7 @@ def _convolved(xp: Namespace, x1: Any, x2: Any, start: int, stop: int) -> Any:
     x, taps = (x1, x2) if x1.shape[0] >= x2.shape[0] else (x2, x1)
     n, m = x.shape[0], taps.shape[0]
     if not all(holds(xp.isfinite(one)) for one in (x, taps) if is_inexact(one.dtype)):
-        return sum(_between_zeros(xp, x * taps[i], i, m - 1 - i) for i in range(m))[start:stop]  # type: ignore[index]
+        return sum(_between_zeros(xp, x * taps[i], i, m - 1 - i) for i in range(m))[start:stop]
     width = min(max(m, 8), 128)
     count, further = -(-(stop - start) // width), -(-(m - 1) // width)
     first = start - (m - 1)

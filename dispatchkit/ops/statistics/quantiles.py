@@ -181,8 +181,7 @@ def _chosen(xp: Namespace, ordered: Any, places: Any, method: str) -> Any:
     low, high = xp.floor(places), xp.ceil(places)
     ordered = floating(xp, ordered)
     below, above = _at(xp, ordered, low), _at(xp, ordered, high)
-    midpoint = method == "midpoint"
-    return between(xp, below, above, xp.where(low == high, 0.0, 0.5) if midpoint else places - low)
+    return between(xp, below, above, xp.full_like(places, 0.5) if method == "midpoint" else places - low)
 
 
 def between(xp: Namespace, below: Any, above: Any, share: Any) -> Any:
