@@ -14,6 +14,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.backends.arrays import foreign
+from dispatchkit.errors import TransformError
 from dispatchkit.types import MetadataTensor, ScalarTensor
 from tests.declared import OPERATIONS, flat
 from tests.interop.structured import KINDS, Diagonal, LowRank, Named, dense, made
@@ -317,7 +318,7 @@ def test_values_and_derivatives_compile(name: str) -> None:
 
 
 # The shape of what they give depends on values; that of `qr` has no derivative.
-BY_VALUES = {"repeat", "argwhere", "bincount", "nonzero", "qr"}
+BY_VALUES = {"arange", "repeat", "argwhere", "bincount", "nonzero", "qr"}
 BY_VALUES |= {"unique_all", "unique_counts", "unique_inverse", "unique_values"}
 
 
@@ -331,6 +332,18 @@ def test_values_and_derivatives_of_all_operations_are_traced(entry: Any) -> None
         held = [value for _, value in entry.parameters.values(args, kwargs) if isinstance(value, np.ndarray)]
         if held:
             jax.eval_shape(partial(differentiated, entry, args, kwargs), *map(jnp.asarray, held))
+
+
+def test_a_range_of_traced_ends_is_refused_and_values_between_them_are_not() -> None:
+    def between(end: Any) -> Any:
+        return dk.linspace(0.0, dk.asarray(end), 3).array
+
+    def steps(end: Any) -> Any:
+        return dk.arange(0.0, dk.asarray(end), 0.5).array
+
+    assert jax.jit(between)(jnp.asarray(1.0)).tolist() == [0.0, 0.5, 1.0]
+    with pytest.raises(TransformError, match=r"arange: the number of values, .*, depends on an array .* use linspace"):
+        jax.jit(steps)(jnp.asarray(1.0))
 
 
 def differentiated(entry: Any, args: Any, kwargs: Any, *given: Any) -> None:
