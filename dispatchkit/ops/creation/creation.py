@@ -39,7 +39,7 @@ NUMBERS = (int, float, complex)
 SHAPES = (tuple, int)
 # What NumPy raises for arguments of a wrong type, a wrong value, or too large.
 REFUSED = (TypeError, ValueError, OverflowError)
-INT = {int}
+INT, REAL = {int}, {int, float}
 
 
 def shape_of(name: str, shape: Shape) -> tuple[int, ...]:
@@ -235,7 +235,7 @@ def arange(
     if stop is None:
         start, stop = 0, start
     values = (start, stop, step)
-    found = default_dtype_of("i") if type(start) is type(stop) is type(step) is int else _dtype_between("i", *values)
+    found = _dtype_between("i", *values)
     if found.kind == "c":
         raise TypeError(f"{arange.__name__}: start, stop and step must be real numbers, found {found}")
     if all(isinstance(value, NUMBERS) for value in values):
@@ -260,6 +260,9 @@ def _dtype_between(kind: str, *values: Any) -> DType:
     kind : of the default one, ``"i"`` or ``"f"``, where all values are integers
     *values : numbers and arrays
     """
+    types = {*map(type, values)}
+    if types <= REAL:
+        return default_dtype_of("f" if float in types else kind)
     dtypes = [numpy_dtype(dtype_of_scalar(value)) for value in values]
     widest = max(kind, *(dtype.kind for dtype in dtypes if dtype.kind in "fc"), key="ifc".index)
     of_arrays = [
