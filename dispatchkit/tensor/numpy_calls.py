@@ -16,14 +16,15 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.dense_arrays import has_numpy_array
 from dispatchkit.tensor.numpy_arguments import (
+    as_array,
     call_composition,
     call_operation,
     compose,
     given_arguments,
+    operands,
     put,
     to_arrays,
 )
-from dispatchkit.tensor.numpy_shapes import as_array
 from dispatchkit.tensor.numpy_table import WRITERS, Answer, answer_of, operation_of_universal, path_of
 from dispatchkit.tensor.numpy_universal import universal
 
@@ -80,8 +81,8 @@ def _on_arrays(ufunc: Any, method: str, inputs: tuple[Any, ...], given: Mapping[
     if not known:
         _check_dense(ufunc.__name__, map(type, inputs))
         return NotImplemented
-    keywords = to_arrays(dict(given))
-    return getattr(ufunc, method)(*to_arrays(inputs), **keywords, **({"out": outs} if outs else {}))
+    arrays, keywords = to_arrays(ufunc.__name__, (inputs, dict(given)))
+    return getattr(ufunc, method)(*arrays, **keywords, **({"out": outs} if outs else {}))
 
 
 def _computed(name: str, method: str, inputs: tuple[Any, ...], given: dict[str, Any], outs: tuple[Any, ...]) -> Any:
@@ -89,10 +90,12 @@ def _computed(name: str, method: str, inputs: tuple[Any, ...], given: dict[str, 
     if method == "reduce":
         return compose(_reduced, name, inputs[0], {"axis": 0} | given)
     function = operation_of_universal(name)
+    weak = function is not None
     if function is None and name in universal:
         function = partial(compose, universal[name])
     if function is None:
         return NotImplemented
+    inputs = operands(name, inputs, weak=weak)
     if method == "accumulate" and name in ACCUMULATIONS and given.keys() <= {"axis", "dtype"}:
         return getattr(tensor_namespace, ACCUMULATIONS[name])(*inputs, **{"axis": 0} | given)
     if method == "outer" and not given:
@@ -165,7 +168,8 @@ def array_function(
         if result is not NotImplemented:
             return result
     _check_dense(path, types)
-    return func(*to_arrays(args), **to_arrays(dict(kwargs)))
+    arrays, keywords = to_arrays(path, (args, dict(kwargs)))
+    return func(*arrays, **keywords)
 
 
 def _writes_an_array(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
@@ -184,12 +188,10 @@ def _answered(func: Callable[..., Any], answer: Answer, args: tuple[Any, ...], k
     if given is None:
         return NotImplemented
     out = given.pop("out", None)
-    if answer.composition is not None:
-        result = call_composition(answer.composition, given)
-    else:
-        assert answer.operation is not None
-        result = call_operation(func, answer.operation, given)
-        if result is NotImplemented and given.keys() & {"where", "initial"} and "a" in given:
-            name = next((name for name, reduction in REDUCTIONS.items() if reduction == answer.operation.name), "")
-            result = compose(_reduced, name, as_array(given.pop("a")), given)
+    path = path_of(func) or func.__name__
+    result = NotImplemented
+    if answer.operation is not None:
+        result = call_operation(func, answer.operation, path, given)
+    if result is NotImplemented and answer.composition is not None:
+        result = call_composition(answer.composition, path, given)
     return result if out is None or result is NotImplemented else put(out, result)
