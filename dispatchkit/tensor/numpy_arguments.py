@@ -21,6 +21,7 @@ from dispatchkit.declare.array_parameters import array_forms
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError, ForeignArgumentError
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Parameters
 from dispatchkit.protocol.registration.annotations import alternatives, resolved_hints
@@ -51,7 +52,7 @@ SIGNATURES: dict[str, Callable[..., Any]] = {
     "where": lambda condition, x=None, y=None, /: None,
 }
 
-NUMBERS = (int, float, complex)
+NUMBERS = frozenset((bool, int, float, complex))
 
 Given = dict[str, Any]
 
@@ -72,11 +73,15 @@ def operands(name: str, values: tuple[Any, ...], *, weak: bool) -> tuple[Any, ..
     values : that it is called with
     weak : whether numbers stay numbers
     """
-    arrays = tuple(value if isinstance(value, NUMBERS) else _named(name, "x", value) for value in values)
-    if weak or not any(isinstance(value, NUMBERS) for value in arrays):
+    places = range(1, len(values) + 1)
+    arrays = tuple(
+        value if type(value) in NUMBERS else _named(name, f"x{place}", value)
+        for place, value in zip(places, values, strict=True)
+    )
+    if weak or not any(type(value) in NUMBERS for value in arrays):
         return arrays
-    dtype = np.result_type(*(x if isinstance(x, NUMBERS) else x.dtype for x in arrays))
-    return tuple(as_array(x, dtype) if isinstance(x, NUMBERS) else x for x in arrays)
+    dtype = np.result_type(*(x if type(x) in NUMBERS else x.dtype for x in arrays))
+    return tuple(as_array(x, dtype) if type(x) in NUMBERS else x for x in arrays)
 
 
 def _named(name: str, parameter: str, value: Any) -> Any:
@@ -116,7 +121,7 @@ class Taken:
         """
 
         def changed(name: str, value: Any) -> Any:
-            if value is None or (name in self.numbers and isinstance(value, NUMBERS)):
+            if value is None or (name in self.numbers and type(value) in NUMBERS):
                 return value
             return _named(function, name, value)
 
@@ -141,7 +146,7 @@ def taken_by(function: Callable[..., Any] | Overridable) -> Taken:
         name: tuple(itertools.chain(*(typing.get_args(part) for part in parts if typing.get_origin(part) is Literal)))
         for name, parts in hints.items()
     }
-    numbers = frozenset(name for name, parts in hints.items() if set(parts) & set(NUMBERS))
+    numbers = frozenset(name for name, parts in hints.items() if not NUMBERS.isdisjoint(parts))
     return Taken(parameters, numbers, {name: texts for name, texts in words.items() if texts})
 
 
@@ -215,11 +220,13 @@ def compose(composed: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 def own_names(func: Callable[..., Any], operation: Overridable) -> dict[str, str]:
     """Return an operation's names of the parameters of NumPy's function, by NumPy's, for those that it has."""
     signature = signature_in_numpy(func)
-    theirs = [] if signature is None else [*signature.parameters]
+    theirs = {} if signature is None else signature.parameters
     parameters = operation.parameters.signature.parameters
     by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
     positional = [p.name for p in itertools.takewhile(lambda p: p.kind in by_place, parameters.values())]
-    names = {name: KEYWORDS.get(name, name) for name in theirs} | dict(zip(theirs, positional, strict=False))
+    further = parameters if any(p.kind is p.VAR_KEYWORD for p in theirs.values()) else ()
+    names = {name: KEYWORDS.get(name, name) for name in (*theirs, *further)}
+    names |= dict(zip(theirs, positional, strict=False))
     return {name: own for name, own in names.items() if own in parameters}
 
 
@@ -259,6 +266,8 @@ def call_operation(func: Callable[..., Any], operation: Overridable, name: str, 
     except TypeError:
         return NotImplemented
     args, keywords = taken.to_tensors(name, args, keywords)
+    if operation.kind is kinds.fft and args[0].dtype.kind not in "fc":  # of which NumPy transforms integers, too
+        args = (tensor_namespace.astype(args[0], np.float64), *args[1:])
     return operation.function(*args, **keywords)
 
 
@@ -288,6 +297,6 @@ def to_arrays(name: str | None, value: Any) -> Any:
         return map_leaves(container_items, to_array, value)
     except AutogradError as error:
         raise AutogradError(
-            f"numpy.{name} computes this call on arrays, which would lose the graph; give it x.detach(). The page "
-            f"'NumPy's functions' of the documentation lists the functions and parameters that lead to arrays"
+            f"numpy.{name} computes this call on arrays, which would lose the graph; give it x.detach() (the page "
+            f'"NumPy\'s functions" of the documentation lists what leads to arrays)'
         ) from error

@@ -54,7 +54,7 @@ def nanquantile(a: Array, q: Array | float, axis: Any = None, method: Any = "lin
         return xp.reshape(found, (*found.shape, *(1,) * a.ndim)) if keepdims else found
     a = xp.sort(xp.moveaxis(a, axis, -1), axis=-1)  # every NaN comes last
     count = xp.count_nonzero(xp.logical_not(xp.isnan(a)), axis=-1, keepdims=True)
-    place = q * xp.maximum(count - 1, 0)
+    place = q * xp.astype(xp.maximum(count - 1, 0), a.dtype)
     low = xp.floor(place)
     below, above = (xp.take_along_axis(a, xp.astype(index(place), np.int64), axis=-1) for index in (xp.floor, xp.ceil))
     found = xp.where(place == low, below, below + (place - low) * (above - below))
@@ -116,6 +116,8 @@ def ediff1d(ary: Array, to_end: Array | None = None, to_begin: Array | None = No
 @composition
 def trapezoid(y: Array, x: Array | None = None, dx: Array | float = 1.0, axis: int = -1) -> Any:
     if x is not None:
+        if x.dtype.kind == "b":
+            return NotImplemented
         dx = x[1:] - x[:-1] if x.ndim == 1 else _along(x, axis, 1, None) - _along(x, axis, None, -1)
         if x.ndim == 1:
             dx = xp.reshape(dx, (-1, *(1,) * (y.ndim - axis % y.ndim - 1)))
@@ -244,14 +246,14 @@ compositions["round"] = compositions["around"] = round
 def vander(x: Array, N: Any = None, increasing: bool = False) -> Any:
     powers = np.arange(x.shape[0] if N is None else N)
     found = xp.pow(xp.expand_dims(x, axis=1), powers if increasing else powers[::-1].copy())
-    return found if found.dtype == x.dtype or x.dtype.kind in "biu" else xp.astype(found, x.dtype)
+    return xp.astype(found, np.result_type(x.dtype, np.int64))
 
 
 @composition
 def polyval(p: Array, x: Array) -> Any:
     if p.ndim != 1:
         return NotImplemented
-    found = 0 * x
+    found = xp.zeros_like(x)
     for place in range(p.shape[0]):
         found = found * x + p[place]
     return found
@@ -271,7 +273,14 @@ def polysub(a1: Array, a2: Array) -> Any:
 
 @composition
 def polymul(a1: Array, a2: Array) -> Any:
-    return xp.convolve(xp.ravel(a1), xp.ravel(a2))
+    return xp.convolve(_from_first(a1), _from_first(a2))
+
+
+def _from_first(p: Any) -> Any:
+    """Return the coefficients of a polynomial from the first that is not 0."""
+    p = xp.ravel(p)
+    places = xp.nonzero(p)[0]
+    return p[int(places[0]) :] if places.size else p[-1:]
 
 
 @composition

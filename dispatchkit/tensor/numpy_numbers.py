@@ -132,7 +132,7 @@ def cross(a: Array, b: Array, axisa: int = -1, axisb: int = -1, axisc: int = -1,
 def correlate(a: Array, v: Array, mode: Any = "valid") -> Any:
     if a.size < v.size or mode not in ("valid", "same", "full"):
         return NotImplemented
-    return xp.convolve(a, xp.flip(xp.conj(v)), mode=mode)
+    return xp.convolve(a, xp.flip(xp.conj(v) if v.dtype.kind == "c" else v), mode=mode)
 
 
 # Comparison.

@@ -17,7 +17,7 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.typing import Array
 from dispatchkit.tensor.numpy_arguments import as_array
 
-__all__ = ["composition", "compositions", "extension", "extensions"]
+__all__ = ["at_least", "composition", "compositions", "extension", "extensions", "joined"]
 
 # Compositions by the path of NumPy's function, such as ``"linalg.cond"``.
 compositions: dict[str, Callable[..., Any]] = {}
@@ -42,13 +42,13 @@ def _path(function: Callable[..., Any]) -> str:
     return f"{module}.{name}" if module in ("linalg", "fft") and name else function.__name__
 
 
-def _joined(arrays: Sequence[Any], axis: int, dtype: Any) -> Any:
+def joined(arrays: Sequence[Any], axis: int | None, dtype: Any) -> Any:
     """Return arrays joined, in a dtype where one is asked for."""
-    joined = xp.concat(arrays, axis=axis)
-    return joined if dtype is None else xp.astype(joined, dtype)
+    whole = xp.concat(arrays, axis=axis)
+    return whole if dtype is None else xp.astype(whole, dtype)
 
 
-def _at_least(ndim: int, x: Any) -> Any:
+def at_least(ndim: int, x: Any) -> Any:
     """Return an array with at least so many axes; new ones come first, the third one last."""
     if x.ndim == 0:
         return xp.reshape(x, (1,) * ndim)
@@ -59,7 +59,7 @@ def _at_least(ndim: int, x: Any) -> Any:
 
 def _several(arrays: Sequence[Any], ndim: int) -> Any:
     """Return the one array, or a tuple of several, with at least so many axes."""
-    found = tuple(_at_least(ndim, x) for x in arrays)
+    found = tuple(at_least(ndim, x) for x in arrays)
     return found[0] if len(found) == 1 else found
 
 
@@ -80,18 +80,18 @@ def atleast_3d(*arys: Array) -> Any:
 
 @composition
 def vstack(tup: Sequence[Array], *, dtype: Any = None) -> Any:
-    return _joined([_at_least(2, x) for x in tup], 0, dtype)
+    return joined([at_least(2, x) for x in tup], 0, dtype)
 
 
 @composition
 def hstack(tup: Sequence[Array], *, dtype: Any = None) -> Any:
-    arrays = [_at_least(1, x) for x in tup]
-    return _joined(arrays, 0 if arrays and arrays[0].ndim == 1 else 1, dtype)
+    arrays = [at_least(1, x) for x in tup]
+    return joined(arrays, 0 if arrays and arrays[0].ndim == 1 else 1, dtype)
 
 
 @composition
 def dstack(tup: Sequence[Array]) -> Any:
-    return xp.concat([_at_least(3, x) for x in tup], axis=2)
+    return xp.concat([at_least(3, x) for x in tup], axis=2)
 
 
 @composition
@@ -111,10 +111,10 @@ def block(arrays: Any) -> Any:
     def depth(value: Any) -> int:
         return 1 + max(map(depth, value)) if isinstance(value, list) and value else 0
 
-    def joined(value: Any, level: int) -> Any:
+    def assembled(value: Any, level: int) -> Any:
         if not isinstance(value, list):
             return xp.reshape(value, (1,) * (ndim - value.ndim) + tuple(value.shape)) if value.ndim < ndim else value
-        return xp.concat([joined(one, level + 1) for one in value], axis=level - deepest)
+        return xp.concat([assembled(one, level + 1) for one in value], axis=level - deepest)
 
     def dimensions(value: Any) -> int:
         return max(map(dimensions, value)) if isinstance(value, list) else int(value.ndim)
@@ -127,7 +127,7 @@ def block(arrays: Any) -> Any:
     arrays = opened(arrays)
     deepest = depth(arrays)
     ndim = max(deepest, dimensions(arrays))
-    return joined(arrays, 0)
+    return assembled(arrays, 0)
 
 
 def _uneven(value: Any, depth: Callable[[Any], int]) -> list[bool]:

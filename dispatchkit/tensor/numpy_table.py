@@ -11,7 +11,7 @@ import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.protocol.overridable import Overridable, of
-from dispatchkit.tensor import numpy_calculus, numpy_numbers  # noqa: F401  # enter their compositions
+from dispatchkit.tensor import numpy_calculus, numpy_numbers, numpy_parameters  # noqa: F401  # enter their compositions
 from dispatchkit.tensor.numpy_shapes import compositions, extensions
 from dispatchkit.tensor.numpy_universal import universal
 

@@ -26,7 +26,9 @@ def exp2(x: Any) -> Any:
 
 
 def logaddexp2(x1: Any, x2: Any) -> Any:
-    return xp.logaddexp(_floating(x1) * LOG_OF_2, _floating(x2) * LOG_OF_2) / LOG_OF_2
+    x1, x2 = _floating(x1), _floating(x2)
+    dtype = np.result_type(x1.dtype, x2.dtype)
+    return xp.logaddexp(as_array(x1, dtype) * LOG_OF_2, as_array(x2, dtype) * LOG_OF_2) / LOG_OF_2
 
 
 def degrees(x: Any) -> Any:
@@ -97,7 +99,7 @@ def matvec(x1: Any, x2: Any) -> Any:
 
 
 def vecmat(x1: Any, x2: Any) -> Any:
-    return xp.matmul(xp.expand_dims(xp.conj(x1), axis=-2), x2)[..., 0, :]
+    return xp.matmul(xp.expand_dims(xp.conj(x1) if x1.dtype.kind == "c" else x1, axis=-2), x2)[..., 0, :]
 
 
 universal: dict[str, Callable[..., Any]] = {

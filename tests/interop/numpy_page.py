@@ -7,6 +7,7 @@ from pathlib import Path
 
 # NumPy lists the functions of the modules that are imported.
 import numpy.char
+import numpy.fft
 import numpy.lib.recfunctions
 import numpy.polynomial
 import numpy.strings  # noqa: F401
