@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,7 +34,9 @@ def quantile(
 
 
 @composition
-def nanpercentile(a: Array, q: Array | float, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Any:
+def nanpercentile(
+    a: Array, q: Array | float, axis: Any = None, method: Literal["linear"] = "linear", keepdims: bool = False
+) -> Any:
     return nanquantile(a, q / 100, axis, method, keepdims)
 
 
@@ -44,8 +46,10 @@ def nanmedian(a: Array, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 @composition
-def nanquantile(a: Array, q: Array | float, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Any:
-    if isinstance(axis, tuple) or method != "linear" or a.dtype.kind == "c" or np.ndim(q) > 1:
+def nanquantile(
+    a: Array, q: Array | float, axis: Any = None, method: Literal["linear"] = "linear", keepdims: bool = False
+) -> Any:
+    if isinstance(axis, tuple) or a.dtype.kind == "c" or np.ndim(q) > 1:
         return NotImplemented
     if a.dtype.kind != "f":
         return xp.quantile(a, q, axis=axis, keepdims=keepdims)

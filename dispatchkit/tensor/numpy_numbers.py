@@ -11,6 +11,7 @@ import numpy as np
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.typing import Array
 from dispatchkit.errors import UnitError
+from dispatchkit.ops.signal.signal import ConvolveMode
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.numpy_shapes import composition
 
@@ -129,8 +130,8 @@ def cross(a: Array, b: Array, axisa: int = -1, axisb: int = -1, axisc: int = -1,
 
 
 @composition
-def correlate(a: Array, v: Array, mode: Any = "valid") -> Any:
-    if a.size < v.size or mode not in ("valid", "same", "full"):
+def correlate(a: Array, v: Array, mode: ConvolveMode = "valid") -> Any:
+    if a.size < v.size:
         return NotImplemented
     return xp.convolve(a, xp.flip(xp.conj(v) if v.dtype.kind == "c" else v), mode=mode)
 

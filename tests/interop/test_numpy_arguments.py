@@ -74,7 +74,7 @@ def assert_same(got: Any, want: Any, *, dtypes: bool = True) -> None:
 
 def test_every_function_that_takes_arrays_has_samples() -> None:
     declined = {name for name, function in ALL.items() if getattr(answer_of(function), "how", "") == "declined"}
-    assert ALL.keys() - declined - SAMPLES.keys() - WITHOUT == set()
+    assert ALL.keys() - declined - SAMPLES.keys() - {*WITHOUT.split()} == set()
 
 
 @pytest.mark.parametrize(("name", "number"), CASES, ids=IDS)
@@ -122,9 +122,11 @@ def test_a_tensor_that_requires_a_gradient_gives_one_or_is_refused_by_name(name:
     try:
         result = outcome(ALL[name], sample)
     except AutogradError as error:
-        assert f"numpy.{name} computes this call on arrays" in str(error)
+        refusal = str(error)
+    else:
+        assert_same(result, outcome(ALL[name], SAMPLES[name][number]), dtypes=name not in COMPLEX)
         return
-    assert_same(result, outcome(ALL[name], SAMPLES[name][number]), dtypes=name not in COMPLEX)
+    assert f"numpy.{name} computes this call on arrays" in refusal
 
 
 M = np.array([[4.0, 1.0, 2.0], [0.5, 3.0, 1.5], [2.0, -1.0, 5.0]])
