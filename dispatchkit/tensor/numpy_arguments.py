@@ -59,9 +59,18 @@ Given = dict[str, Any]
 
 def as_array(value: Any, dtype: Any = None) -> Any:
     """Return an array type as it is, and a tensor of all else that NumPy's functions take."""
+    if _holds_tensors(value):
+        value = tensor_namespace.stack([as_array(member) for member in value])  # through which gradients flow
     if not tensor_protocol.types.participates(type(value)):
         return tensor_namespace.asarray(value, dtype=dtype)
     return value if dtype is None or value.dtype == dtype else tensor_namespace.astype(value, dtype)
+
+
+def _holds_tensors(value: Any) -> bool:
+    """Return whether a nested list holds tensors or array types."""
+    if not isinstance(value, (list, tuple)) or tensor_protocol.types.participates(type(value)):
+        return False
+    return any(tensor_protocol.types.participates(type(member)) or _holds_tensors(member) for member in value)
 
 
 def operands(name: str, values: tuple[Any, ...], *, weak: bool) -> tuple[Any, ...]:
@@ -73,6 +82,8 @@ def operands(name: str, values: tuple[Any, ...], *, weak: bool) -> tuple[Any, ..
     values : that it is called with
     weak : whether numbers stay numbers
     """
+    if weak and all(map(_is_operand, map(type, values))):
+        return values
     places = range(1, len(values) + 1)
     arrays = tuple(
         value if type(value) in NUMBERS else _named(name, f"x{place}", value)
@@ -82,6 +93,11 @@ def operands(name: str, values: tuple[Any, ...], *, weak: bool) -> tuple[Any, ..
         return arrays
     dtype = np.result_type(*(x if type(x) in NUMBERS else x.dtype for x in arrays))
     return tuple(as_array(x, dtype) if type(x) in NUMBERS else x for x in arrays)
+
+
+def _is_operand(cls: type) -> bool:
+    """Return whether operations take what is of a type as it is."""
+    return cls in NUMBERS or cls is np.ndarray or tensor_protocol.types.participates(cls)
 
 
 def _named(name: str, parameter: str, value: Any) -> Any:
@@ -101,11 +117,13 @@ class Taken:
     parameters : its signature, with its array parameters
     numbers : names of the array parameters that take Python numbers as they are
     words : texts that a parameter takes, by its name; of the others nothing is said
+    sequences : places of the parameters that take several arrays
     """
 
     parameters: Parameters
     numbers: frozenset[str]
     words: Mapping[str, tuple[str, ...]]
+    sequences: tuple[int, ...]
 
     def knows(self, name: str, value: Any) -> bool:
         """Return whether a parameter takes a value, where that is text."""
@@ -121,15 +139,16 @@ class Taken:
         """
 
         def changed(name: str, value: Any) -> Any:
-            if value is None or (name in self.numbers and type(value) in NUMBERS):
+            if value is None or tensor_protocol.types.participates(type(value)):
+                return value
+            if type(value) in NUMBERS and name in self.numbers:
                 return value
             return _named(function, name, value)
 
         args = list(args)
-        for p in self.parameters.arrays:  # the elements of an array are a sequence, too
-            if p.form is Form.SEQUENCE and p.position is not None and p.position < len(args):
-                several = args[p.position]
-                args[p.position] = several if p.holds_several(several) else list(several)
+        for place in self.sequences:
+            if place < len(args) and not isinstance(args[place], (list, tuple)):
+                args[place] = list(args[place])  # the elements of an array are a sequence, too
         return self.parameters.replace(args, kwargs, changed)
 
 
@@ -147,7 +166,9 @@ def taken_by(function: Callable[..., Any] | Overridable) -> Taken:
         for name, parts in hints.items()
     }
     numbers = frozenset(name for name, parts in hints.items() if not NUMBERS.isdisjoint(parts))
-    return Taken(parameters, numbers, {name: texts for name, texts in words.items() if texts})
+    several = (p.position for p in parameters.arrays if p.form is Form.SEQUENCE)
+    sequences = tuple(position for position in several if position is not None)
+    return Taken(parameters, numbers, {name: texts for name, texts in words.items() if texts}, sequences)
 
 
 @functools.cache
@@ -203,20 +224,21 @@ def call_composition(composed: Callable[..., Any], name: str, given: Given) -> A
     signature = taken.parameters.signature
     if not signature.parameters.keys() >= given.keys() or not all(map(taken.knows, given.keys(), given.values())):
         return NotImplemented
-    bound = inspect.BoundArguments(signature, given)  # type: ignore[arg-type]  # a mapping in order
+    bound = inspect.BoundArguments(signature, given)
     args, kwargs = taken.to_tensors(name, bound.args, bound.kwargs)
     return compose(composed, *args, **kwargs)
 
 
-def compose(composed: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return the result of a composition, whose plain 0, NaN and infinities fit every array."""
-    token = tensor_protocol.composing.set(True)
+def compose(composed: Callable[..., Any], *args: Any, fitting: bool = True, **kwargs: Any) -> Any:
+    """Return the result of a composition, whose plain 0, NaN and infinities fit every array if they are `fitting`."""
+    token = tensor_protocol.composing.set(fitting)
     try:
         return composed(*args, **kwargs)
     finally:
         tensor_protocol.composing.reset(token)
 
 
+@functools.cache
 def own_names(func: Callable[..., Any], operation: Overridable) -> dict[str, str]:
     """Return an operation's names of the parameters of NumPy's function, by NumPy's, for those that it has."""
     signature = signature_in_numpy(func)
@@ -249,7 +271,7 @@ def call_operation(func: Callable[..., Any], operation: Overridable, name: str, 
         given = given | {first: tensor_namespace.ravel(as_array(given[first])), "axis": 0}
     elif func.__name__ in IN_A_ROW and "axis" not in given and axis is not None:
         given = given | {"axis": axis.default}
-    args: list[Any] = []
+    args: Any = []
     keywords: Given = {}
     own = operation.parameters.signature.parameters
     for theirs, value in given.items():
@@ -259,7 +281,7 @@ def call_operation(func: Callable[..., Any], operation: Overridable, name: str, 
             args.append(value)
         else:
             keywords[names[theirs]] = value
-    if not all(taken.knows(names[theirs], value) for theirs, value in given.items()):
+    if taken.words and not all(taken.knows(names[theirs], value) for theirs, value in given.items()):
         return NotImplemented
     try:
         operation.parameters.signature.bind(*args, **keywords)

@@ -164,7 +164,7 @@ def array_function(
             raise TypeError(f"numpy.{path} takes no tensors and array types: {answer.text}")
         if answer.how == "attribute" and len(args) == 1 and not kwargs and records.participates(type(args[0])):
             return getattr(args[0], answer.text)
-        result = _answered(func, answer, args, kwargs)
+        result = _answered(func, path or func.__name__, answer, args, kwargs)
         if result is not NotImplemented:
             return result
     _check_dense(path, types)
@@ -178,7 +178,9 @@ def _writes_an_array(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     return isinstance(first, np.ndarray)
 
 
-def _answered(func: Callable[..., Any], answer: Answer, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def _answered(
+    func: Callable[..., Any], path: str, answer: Answer, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Any:
     """Return the result of an operation or a composition; `NotImplemented` where it does not take what is given."""
     if answer.how not in ("operation", "composition"):
         return NotImplemented
@@ -188,8 +190,7 @@ def _answered(func: Callable[..., Any], answer: Answer, args: tuple[Any, ...], k
     if given is None:
         return NotImplemented
     out = given.pop("out", None)
-    path = path_of(func) or func.__name__
-    result = NotImplemented
+    result: Any = NotImplemented
     if answer.operation is not None:
         result = call_operation(func, answer.operation, path, given)
     if result is NotImplemented and answer.composition is not None:

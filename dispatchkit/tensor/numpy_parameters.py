@@ -11,7 +11,7 @@ import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.typing import Array
-from dispatchkit.tensor.numpy_arguments import as_array
+from dispatchkit.tensor.numpy_arguments import as_array, compose
 from dispatchkit.tensor.numpy_shapes import at_least, composition, extension, extensions, joined
 
 __all__: list[str] = []
@@ -75,13 +75,14 @@ def _but_nan(function: Callable[..., Any], combine: Callable[..., Any]) -> Calla
     return reduction
 
 
-for _function, _combine in (
+_combined: tuple[tuple[Any, Any], ...] = (
     (np.nansum, np.add),
     (np.nanprod, np.multiply),
     (np.nanmax, np.fmax),
     (np.nanmin, np.fmin),
-    *((function, np.add) for function in (np.nanmean, np.nanvar, np.nanstd)),
-):
+    *((function, None) for function in (np.nanmean, np.nanvar, np.nanstd)),  # which have no initial value
+)
+for _function, _combine in _combined:
     extensions[_function.__name__] = _but_nan(_function, _combine)
 
 
@@ -224,7 +225,7 @@ def where(condition: Array, x: Array | complex | None = None, y: Array | complex
     condition = condition if condition.dtype.kind == "b" else condition != 0
     if x is None and y is None:
         return xp.nonzero(condition)
-    return NotImplemented if x is None or y is None else xp.where(condition, x, y)
+    return NotImplemented if x is None or y is None else compose(xp.where, condition, x, y, fitting=False)
 
 
 @extension
@@ -252,7 +253,7 @@ def linspace(
         return NotImplemented
     inexact = np.result_type(*(getattr(x, "dtype", x) for x in (start, stop)), 1.0)
     start, stop = (as_array(x, inexact) if hasattr(x, "dtype") else x for x in (start, stop))
-    difference = stop - start
+    difference: Any = stop - start
     shares = np.reshape((np.arange(num) / count).astype(inexact), (-1, *(1,) * difference.ndim))
     values = start + shares * difference
     values = xp.moveaxis(values, 0, axis) if values.ndim > 1 else values

@@ -265,7 +265,7 @@ def insert(arr: Array, obj: Any, values: Array | float, axis: Any = None) -> Any
         shape = (1,) * (arr.ndim - np.ndim(values)) + np.shape(values)
         if places.ndim == 0 and np.ndim(values):
             values = xp.moveaxis(xp.reshape(values, shape), 0, axis)
-            shape = values.shape
+            shape = np.shape(values)
         count = shape[axis]
     order = np.insert(np.arange(length), places, -1 - np.arange(count))  # the values as negative numbers
     spots = np.argsort(order)[:count][::-1].copy()

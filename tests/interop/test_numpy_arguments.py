@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from array import array
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -69,7 +70,7 @@ def assert_same(got: Any, want: Any, *, dtypes: bool = True) -> None:
             continue
         assert np.shape(one) == np.shape(other)
         assert not dtypes or np.asarray(one).dtype == other.dtype or not hasattr(one, "dtype")
-        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
+        np_.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
 
 
 def test_every_function_that_takes_arrays_has_samples() -> None:
@@ -220,18 +221,19 @@ def test_a_parameter_that_leads_to_arrays_gives_numpys_answer_and_says_where_a_g
 
 def test_an_error_in_an_array_like_names_numpys_function_and_its_parameter() -> None:
     v: Any = dk.asarray(V)
-    for call, text in (
+    cases: tuple[tuple[Callable[[], Any], str], ...] = (
         (lambda: np_.concatenate([v, ["a"]]), r"numpy\.concatenate: argument 'arrays'"),
         (lambda: np_.add(v, None), r"numpy\.add: argument 'x2' is None"),
         (lambda: np_.dot(v, ["a", "b"]), r"numpy\.dot: argument 'b'"),
-    ):
+    )
+    for call, text in cases:
         with pytest.raises(dk.errors.ForeignArgumentError, match=text):
             call()
 
 
 def test_python_numbers_beside_a_tensor_do_not_decide_the_dtype_where_numpys_do_not() -> None:
     v: Any = dk.asarray(V.astype(np.float32))
-    for call in (
+    calls: tuple[Callable[[Any], Any], ...] = (
         lambda x: np_.fmax(x, 1.0),
         lambda x: np_.heaviside(x, 0.5),
         lambda x: np_.logaddexp2(2, x),
@@ -242,12 +244,43 @@ def test_python_numbers_beside_a_tensor_do_not_decide_the_dtype_where_numpys_do_
         lambda x: np_.linspace(0.0, x, 3),
         lambda x: np_.dot(x, 2.0),
         lambda x: np_.append(x, 2.0),
-    ):
+    )
+    for call in calls:
         assert call(v).dtype == call(V.astype(np.float32)).dtype
 
 
 def test_operations_of_this_library_take_no_lists() -> None:
-    with pytest.raises(dk.errors.ForeignArgumentError, match=r"dispatchkit\.add: argument 'x2' is a list"):
-        dk.add(dk.asarray(V), [1.0, 2.0, 3.0])  # type: ignore[arg-type]
-    with pytest.raises(dk.errors.ForeignArgumentError, match=r"dispatchkit\.concat: argument 'arrays' holds a list"):
-        dk.concat([dk.asarray(V), [1.0]])  # type: ignore[list-item]
+    add, concat, v = dk.add, dk.concat, dk.asarray(V)
+    strict: dict[str, Callable[..., Any]] = {
+        r"dispatchkit\.add: argument 'x2' is a list": lambda: add(v, [1.0, 2.0, 3.0]),
+        r"dispatchkit\.concat: argument 'arrays' holds a list": lambda: concat([v, [1.0]]),
+    }
+    for text, call in strict.items():
+        with pytest.raises(dk.errors.ForeignArgumentError, match=text):
+            call()
+
+
+class Readable:
+    """What NumPy makes an array of, and is none."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return V
+
+
+@pytest.mark.parametrize(
+    "likeness", [range(3), array("d", V), memoryview(V), Readable(), V.tolist(), tuple(V)], ids=str
+)
+def test_what_numpy_makes_an_array_of_is_taken_beside_a_tensor(likeness: Any) -> None:
+    x = dk.tensor(V, requires_grad=True)
+    for function in (np_.add, np_.maximum, np_.dot, np_.fmax, np_.append, np_.kron):
+        result = function(x, likeness)
+        assert result.requires_grad
+        assert_same(result, function(V, likeness))
+        assert_same(function(likeness, x), function(likeness, V))
+
+
+def test_gradients_flow_through_tensors_in_a_list_beside_a_tensor() -> None:
+    x, y = dk.tensor(V, requires_grad=True), dk.tensor(2.0, requires_grad=True)
+    np_.sum(np_.multiply(x, [y, y * y, 1.0])).backward()
+    assert y.grad is not None
+    assert float(y.grad) == V[0] + 2 * 2.0 * V[1]
