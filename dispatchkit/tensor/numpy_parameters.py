@@ -136,9 +136,10 @@ def _all_of(where: Any) -> Any:
 
 
 def _count(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
-    """Return how many elements are reduced to one."""
-    counted = xp.broadcast_to(xp.asarray(True) if where is None else where, a.shape)
-    return xp.astype(xp.count_nonzero(counted, axis=axis, keepdims=keepdims), a.dtype)
+    """Return how many elements are reduced to one, of those that the type of the array counts."""
+    counted = xp.logical_or(xp.isnan(a), True)
+    counted = counted if where is None else xp.logical_and(counted, where)
+    return xp.astype(xp.count_nonzero(counted, axis=axis, keepdims=keepdims), np.finfo(a.dtype).dtype)
 
 
 # Statistics of two arrays.

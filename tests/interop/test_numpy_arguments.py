@@ -147,6 +147,7 @@ PARAMETERS: dict[str, Callable[[Any], Any]] = {
     "var(where, ddof)": lambda x: np_.var(x, axis=1, where=PART, ddof=1),
     "var(mean)": lambda x: np_.var(x, axis=1, mean=np_.mean(x, axis=1, keepdims=True)),
     "std(where)": lambda x: np_.std(x, where=PART),
+    "var(where, broadcast)": lambda x: np_.var(x, axis=0, where=PART[:, None], ddof=1),
     "nansum(where)": lambda x: np_.nansum(x, axis=0, where=PART),
     "nanprod(initial)": lambda x: np_.nanprod(x, axis=0, initial=2.0),
     "nanmax(initial)": lambda x: np_.nanmax(x, axis=0, initial=2.5),
@@ -267,11 +268,18 @@ class Readable:
         return V
 
 
-@pytest.mark.parametrize(
-    "likeness", [range(3), array("d", V), memoryview(V), Readable(), V.tolist(), tuple(V)], ids=str
-)
-def test_what_numpy_makes_an_array_of_is_taken_beside_a_tensor(likeness: Any) -> None:
-    x = dk.tensor(V, requires_grad=True)
+LIKENESSES = {
+    "range": range(3),
+    "array": array("d", V),
+    "memoryview": memoryview(array("d", V)),
+    "readable": Readable(),
+    "tuple": tuple(V),
+}
+
+
+@pytest.mark.parametrize("name", LIKENESSES)
+def test_what_numpy_makes_an_array_of_is_taken_beside_a_tensor(name: str) -> None:
+    x, likeness = dk.tensor(V, requires_grad=True), LIKENESSES[name]
     for function in (np_.add, np_.maximum, np_.dot, np_.fmax, np_.append, np_.kron):
         result = function(x, likeness)
         assert result.requires_grad
@@ -281,6 +289,17 @@ def test_what_numpy_makes_an_array_of_is_taken_beside_a_tensor(likeness: Any) ->
 
 def test_gradients_flow_through_tensors_in_a_list_beside_a_tensor() -> None:
     x, y = dk.tensor(V, requires_grad=True), dk.tensor(2.0, requires_grad=True)
-    np_.sum(np_.multiply(x, [y, y * y, 1.0])).backward()
+    np_.sum(np_.concatenate([x, np_.multiply(x, [y, y * y, 1.0])])).backward()
     assert y.grad is not None
     assert float(y.grad) == V[0] + 2 * 2.0 * V[1]
+
+
+@pytest.mark.parametrize("reduce", [np.sum, np.mean, np.std, np.var, np.max], ids=lambda f: f.__name__)
+def test_a_part_of_masked_elements_is_reduced_without_those_that_are_masked(reduce: Callable[..., Any]) -> None:
+    x = dk.types.MaskedTensor(dk.asarray([1.0, 100.0, 3.0, 7.0]), dk.asarray([True, False, True, True]))
+    want = reduce(np.array([1.0, 3.0]))
+    for where in ([True, True, True, False], np.array([True, False, True, False])):
+        initial = {"initial": 0.0} if reduce is np.max else {}
+        result = reduce(x, where=where, **initial)
+        np_.testing.assert_allclose(result.data.numpy(), want)
+        assert bool(result.valid)
