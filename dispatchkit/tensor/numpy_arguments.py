@@ -222,6 +222,8 @@ def call_composition(composed: Callable[..., Any], name: str, given: Given) -> A
     """
     taken = taken_by(composed)
     signature = taken.parameters.signature
+    if "newshape" in given:  # as NumPy 2.0 has it
+        given = {KEYWORDS.get(theirs, theirs): value for theirs, value in given.items()}
     if not signature.parameters.keys() >= given.keys() or not all(map(taken.knows, given.keys(), given.values())):
         return NotImplemented
     bound = inspect.BoundArguments(signature, given)

@@ -115,6 +115,7 @@ SAMPLES: dict[str, list[Call]] = {
     "histogramdd": [call(A)],
     "hsplit": [call(A, 3)],
     "hstack": [call((V, W)), call([A, B])],
+    "in1d": [call(V, W)],  # which NumPy 2.4 has no more
     "inner": [call(V, W), call(A, V)],
     "insert": [call(V, 1, 7.0), call(V, np.array([0, 2]), np.array([8.0, 9.0])), call(A, 1, V, axis=0)],
     "interp": [call(W, V, V[::-1].copy()), call(1.5, V, W)],

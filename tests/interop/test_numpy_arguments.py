@@ -21,6 +21,8 @@ np_: Any = np
 COMPLEX = {"linalg.eig", "linalg.eigvals"}
 # Operations that keep float32 where NumPy gives float64, or give booleans and integers another dtype than NumPy does.
 OTHER_DTYPES = COMPLEX | {"angle", "cbrt", "corrcoef", "cov", "interp", "nanquantile", "quantile", "square"}
+if np.lib.NumpyVersion(np.__version__) < "2.1.0":  # in which these gave integers as floating-point numbers
+    OTHER_DTYPES |= {"ceil", "fix", "floor", "trunc"}
 # 1 divided by integers is rounded to them in NumPy; NumPy gives distinct integers in the order of a hash table.
 OTHER_VALUES = {"reciprocal", "unique_values"}
 ALL: dict[str, Callable[..., Any]] = UFUNCS | FUNCTIONS
@@ -91,7 +93,7 @@ def test_lists_beside_a_tensor_are_taken_in_every_place(name: str, number: int) 
 
         try:
             want = outcome(ALL[name], beside(np.asarray))
-        except (AttributeError, TypeError, ValueError):
+        except (AttributeError, OverflowError, TypeError, ValueError):
             continue  # NumPy takes no list there
         assert_same(outcome(ALL[name], beside(dk.asarray)), want, dtypes=name not in COMPLEX)
 
@@ -107,7 +109,7 @@ def test_every_function_takes_the_dtypes_that_numpy_takes(name: str, number: int
 
     try:
         want = outcome(ALL[name], change(np.asarray))
-    except (TypeError, ValueError, np.linalg.LinAlgError):
+    except (OverflowError, TypeError, ValueError, np.linalg.LinAlgError):
         return  # nor does NumPy take them
     got = outcome(ALL[name], change(dk.asarray))
     if name not in OTHER_VALUES:
@@ -119,13 +121,17 @@ def test_a_tensor_that_requires_a_gradient_gives_one_or_is_refused_by_name(name:
     def tensor(array: np.ndarray, place: int) -> Any:
         return dk.tensor(array, requires_grad=array.dtype.kind in "fc")
 
+    try:
+        want = outcome(ALL[name], SAMPLES[name][number])
+    except (OverflowError, TypeError):
+        return  # this NumPy does not take the call
     sample = replaced(SAMPLES[name][number], tensor, iter(range(99)))
     try:
         result = outcome(ALL[name], sample)
     except AutogradError as error:
         refusal = str(error)
     else:
-        assert_same(result, outcome(ALL[name], SAMPLES[name][number]), dtypes=name not in COMPLEX)
+        assert_same(result, want, dtypes=name not in COMPLEX)
         return
     assert f"numpy.{name} computes this call on arrays" in refusal
 
