@@ -11,13 +11,15 @@ import functools
 import inspect
 import itertools
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from dispatchkit.backends.arrays import is_raw
 from dispatchkit.declare.array_parameters import array_forms
+from dispatchkit.declare.libraries import first_array
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError, ForeignArgumentError
 from dispatchkit.protocol.instance import tensor_protocol
@@ -57,12 +59,19 @@ NUMBERS = frozenset((bool, int, float, complex))
 Given = dict[str, Any]
 
 
-def as_array(value: Any, dtype: Any = None) -> Any:
-    """Return an array type as it is, and a tensor of all else that NumPy's functions take."""
+def as_array(value: Any, dtype: Any = None, like: Any = None) -> Any:
+    """Return an array type as it is, and a tensor of all else that NumPy's functions take.
+
+    Parameters
+    ----------
+    value : to make a tensor of
+    dtype : of the result, that of the value by default
+    like : a raw array, whose library and device numbers and lists of them get
+    """
     if _holds_tensors(value):
-        value = tensor_namespace.stack([as_array(member) for member in value])  # through which gradients flow
+        value = tensor_namespace.stack([as_array(member, like=like) for member in value])  # for gradients to flow
     if not tensor_protocol.types.participates(type(value)):
-        return tensor_namespace.asarray(value, dtype=dtype)
+        return tensor_namespace.asarray(value, dtype=dtype, like=None if is_raw(value) else like)
     return value if dtype is None or value.dtype == dtype else tensor_namespace.astype(value, dtype)
 
 
@@ -84,26 +93,31 @@ def operands(name: str, values: tuple[Any, ...], *, weak: bool) -> tuple[Any, ..
     """
     if weak and all(map(_is_operand, map(type, values))):
         return values
-    places = range(1, len(values) + 1)
+    places, like = range(1, len(values) + 1), _array_beside(values)
     arrays = tuple(
-        value if type(value) in NUMBERS else _named(name, f"x{place}", value)
+        value if type(value) in NUMBERS else _named(name, f"x{place}", value, like)
         for place, value in zip(places, values, strict=True)
     )
     if weak or not any(type(value) in NUMBERS for value in arrays):
         return arrays
     dtype = np.result_type(*(x if type(x) in NUMBERS else x.dtype for x in arrays))
-    return tuple(as_array(x, dtype) if type(x) in NUMBERS else x for x in arrays)
+    return tuple(as_array(x, dtype, like) if type(x) in NUMBERS else x for x in arrays)
 
 
 def _is_operand(cls: type) -> bool:
     """Return whether operations take what is of a type as it is."""
-    return cls in NUMBERS or cls is np.ndarray or tensor_protocol.types.participates(cls)
+    return cls in NUMBERS or issubclass(cls, (np.ndarray, np.generic)) or tensor_protocol.types.participates(cls)
 
 
-def _named(name: str, parameter: str, value: Any) -> Any:
+def _array_beside(values: Iterable[Any]) -> Any:
+    """Return the first raw array in the tensors and array types among values, None where there is none."""
+    return next((first_array(value) for value in values if tensor_protocol.types.participates(type(value))), None)
+
+
+def _named(name: str, parameter: str, value: Any, like: Any) -> Any:
     """Return an argument as an array; an error names the function of NumPy and its parameter."""
     try:
-        return as_array(value)
+        return as_array(value, like=like)
     except ForeignArgumentError as error:
         raise replace(error, function=f"numpy.{name}", parameter=parameter) from None
 
@@ -141,9 +155,10 @@ class Taken:
         def changed(name: str, value: Any) -> Any:
             if value is None or tensor_protocol.types.participates(type(value)):
                 return value
-            if type(value) in NUMBERS and name in self.numbers:
+            if name in self.numbers and (type(value) in NUMBERS or isinstance(value, np.generic)):
                 return value
-            return _named(function, name, value)
+            members = (member for _, member in self.parameters.values(args, kwargs))
+            return _named(function, name, value, _array_beside(members))
 
         args = list(args)
         for place in self.sequences:
@@ -321,6 +336,6 @@ def to_arrays(name: str | None, value: Any) -> Any:
         return map_leaves(container_items, to_array, value)
     except AutogradError as error:
         raise AutogradError(
-            f"numpy.{name} computes this call on arrays, which would lose the graph; give it x.detach() (the page "
-            f'"NumPy\'s functions" of the documentation lists what leads to arrays)'
+            f"numpy.{name} computes this call on arrays, which would lose the graph; use x.detach(). What leads to "
+            f"arrays is on the page numpy-functions of the documentation"
         ) from error

@@ -1,7 +1,8 @@
 """NumPy's functions that join, cut, turn and pick, made of operations; each takes NumPy's parameters.
 
-A function returns `NotImplemented` for calls that NumPy is to compute on arrays. Parameters that are missing here, such
-as ``casting``, lead there, too, unless they have their default value.
+What is annotated with `Array` is an array type when a function is called, whatever the caller passed; numbers stay
+where the annotation says ``Array | float``. A function returns `NotImplemented` for calls that NumPy is to compute on
+arrays. Parameters that are missing here, such as ``casting``, lead there, too, unless they have their default value.
 """
 
 from __future__ import annotations

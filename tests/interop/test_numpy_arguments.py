@@ -309,3 +309,23 @@ def test_a_part_of_masked_elements_is_reduced_without_those_that_are_masked(redu
         result = reduce(x, where=where, **initial)
         np_.testing.assert_allclose(result.data.numpy(), want)
         assert bool(result.valid)
+
+
+def test_lists_beside_a_tensor_get_its_library() -> None:
+    strict = pytest.importorskip("array_api_strict")
+    x: Any = dk.Tensor(strict.asarray(V))
+    calls: tuple[Callable[[Any], Any], ...] = (
+        lambda x: np_.add(x, [1.0, 2.0, 3.0]),
+        lambda x: np_.maximum(x, np.float64(2)),
+        lambda x: np_.clip(x, np.float64(0), [1.0, 2.0, 3.0]),
+        lambda x: np_.concatenate([x, [1.0]]),
+        lambda x: np_.append(x, 2.0),
+        lambda x: np_.fmax(x, 1.0),
+        lambda x: np_.where([True, False, True], x, 0.0),
+        lambda x: np_.sum(x, where=[True, False, True]),
+        lambda x: np_.dot([1.0, 2.0, 3.0], x),
+    )
+    for call in calls:
+        result = call(x)
+        assert type(result.array) is type(x.array)
+        np_.testing.assert_allclose(result.numpy(), call(V))
