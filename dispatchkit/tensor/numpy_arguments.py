@@ -36,6 +36,7 @@ __all__ = [
     "call_operation",
     "compose",
     "given_arguments",
+    "is_operand",
     "operands",
     "own_names",
     "put",
@@ -91,8 +92,6 @@ def operands(name: str, values: tuple[Any, ...], *, weak: bool) -> tuple[Any, ..
     values : that it is called with
     weak : whether numbers stay numbers
     """
-    if weak and all(map(_is_operand, map(type, values))):
-        return values
     places, like = range(1, len(values) + 1), _array_beside(values)
     arrays = tuple(
         value if type(value) in NUMBERS else _named(name, f"x{place}", value, like)
@@ -104,14 +103,16 @@ def operands(name: str, values: tuple[Any, ...], *, weak: bool) -> tuple[Any, ..
     return tuple(as_array(x, dtype, like) if type(x) in NUMBERS else x for x in arrays)
 
 
-def _is_operand(cls: type) -> bool:
+def is_operand(cls: type) -> bool:
     """Return whether operations take what is of a type as it is."""
-    return cls in NUMBERS or issubclass(cls, (np.ndarray, np.generic)) or tensor_protocol.types.participates(cls)
+    return tensor_protocol.types.participates(cls) or cls in NUMBERS or issubclass(cls, (np.ndarray, np.generic))
 
 
 def _array_beside(values: Iterable[Any]) -> Any:
-    """Return the first raw array in the tensors and array types among values, None where there is none."""
-    return next((first_array(value) for value in values if tensor_protocol.types.participates(type(value))), None)
+    """Return the first raw array in the tensors and array types of a call, None where NumPy's will do."""
+    tensors = (value for value in values if tensor_protocol.types.participates(type(value)))
+    array = next(map(first_array, tensors), None)
+    return None if isinstance(array, np.ndarray) else array
 
 
 def _named(name: str, parameter: str, value: Any, like: Any) -> Any:

@@ -21,6 +21,7 @@ from dispatchkit.tensor.numpy_arguments import (
     call_operation,
     compose,
     given_arguments,
+    is_operand,
     operands,
     put,
     to_arrays,
@@ -50,12 +51,13 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     """Answer a universal function of NumPy or SciPy by the operation of the same name, or by itself on arrays."""
     outs = kwargs.pop("out", ())
     given = {key: value for key, value in kwargs.items() if key not in DEFAULTS or value is not DEFAULTS[key]}
-    if any(_answers_itself(type(value)) for value in (*inputs, *outs)):
+    plain = all(map(is_operand, map(type, (*inputs, *outs))))
+    if not plain and any(_answers_itself(type(value)) for value in (*inputs, *outs)):
         return NotImplemented
     answer = answer_of(ufunc)
     if answer is not None and answer.how == "declined":
         raise TypeError(f"numpy.{ufunc.__name__} takes no tensors and array types: {answer.text}")
-    result = _computed(ufunc.__name__, method, inputs, dict(given), outs)
+    result = _computed(ufunc.__name__, method, inputs, dict(given), outs, plain=plain)
     if result is NotImplemented:
         return _on_arrays(ufunc, method, inputs, given, outs)
     if not outs:
@@ -67,9 +69,7 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
 
 def _answers_itself(cls: type) -> bool:
     """Return whether a type that does not take part answers universal functions itself."""
-    if issubclass(cls, (np.ndarray, np.generic)) or tensor_protocol.types.participates(cls):
-        return False
-    return getattr(cls, "__array_ufunc__", None) is not None
+    return not is_operand(cls) and getattr(cls, "__array_ufunc__", None) is not None
 
 
 def _on_arrays(ufunc: Any, method: str, inputs: tuple[Any, ...], given: Mapping[str, Any], outs: Any) -> Any:
@@ -85,8 +85,10 @@ def _on_arrays(ufunc: Any, method: str, inputs: tuple[Any, ...], given: Mapping[
     return getattr(ufunc, method)(*arrays, **keywords, **({"out": outs} if outs else {}))
 
 
-def _computed(name: str, method: str, inputs: tuple[Any, ...], given: dict[str, Any], outs: tuple[Any, ...]) -> Any:
-    """Return the result of operations; `NotImplemented` where they do not answer."""
+def _computed(
+    name: str, method: str, inputs: tuple[Any, ...], given: dict[str, Any], outs: tuple[Any, ...], *, plain: bool
+) -> Any:
+    """Return the result of operations, which take `plain` inputs as they are; `NotImplemented` without an answer."""
     if method == "reduce":
         return compose(_reduced, name, inputs[0], {"axis": 0} | given)
     function = operation_of_universal(name)
@@ -95,7 +97,8 @@ def _computed(name: str, method: str, inputs: tuple[Any, ...], given: dict[str, 
         function = partial(compose, universal[name])
     if function is None:
         return NotImplemented
-    inputs = operands(name, inputs, weak=weak)
+    if not (plain and weak):
+        inputs = operands(name, inputs, weak=weak)
     if method == "accumulate" and name in ACCUMULATIONS and given.keys() <= {"axis", "dtype"}:
         return getattr(tensor_namespace, ACCUMULATIONS[name])(*inputs, **{"axis": 0} | given)
     if method == "outer" and not given:
