@@ -72,7 +72,8 @@ def as_array(value: Any, dtype: Any = None, like: Any = None) -> Any:
     if _holds_tensors(value):
         value = tensor_namespace.stack([as_array(member, like=like) for member in value])  # for gradients to flow
     if not tensor_protocol.types.participates(type(value)):
-        return tensor_namespace.asarray(value, dtype=dtype, like=None if is_raw(value) else like)
+        library = {} if like is None or is_raw(value) else {"like": like}
+        return tensor_namespace.asarray(value, dtype=dtype, **library)
     return value if dtype is None or value.dtype == dtype else tensor_namespace.astype(value, dtype)
 
 
