@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
-from dispatchkit.tensor.numpy_shapes import as_array, composition, compositions
+from dispatchkit.declare.typing import Array
+from dispatchkit.ops.statistics.quantiles import QuantileMethod
+from dispatchkit.tensor.numpy_arguments import as_array
+from dispatchkit.tensor.numpy_shapes import composition, compositions
 
 __all__: list[str] = []
 
@@ -17,45 +20,47 @@ __all__: list[str] = []
 
 
 @composition
-def percentile(a: Any, q: Any, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Any:
-    return quantile(a, _fraction(q), axis, method, keepdims)
+def percentile(
+    a: Array, q: Array | float, axis: Any = None, method: QuantileMethod = "linear", keepdims: bool = False
+) -> Any:
+    return quantile(a, q / 100, axis, method, keepdims)
 
 
 @composition
-def quantile(a: Any, q: Any, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Any:
-    q = q if isinstance(q, (int, float)) else as_array(q)
-    return xp.quantile(as_array(a), q, axis=axis, method=method, keepdims=keepdims)
-
-
-def _fraction(q: Any) -> Any:
-    return q / 100 if isinstance(q, (int, float)) else as_array(q) / 100
+def quantile(
+    a: Array, q: Array | float, axis: Any = None, method: QuantileMethod = "linear", keepdims: bool = False
+) -> Any:
+    return xp.quantile(a, q, axis=axis, method=method, keepdims=keepdims)
 
 
 @composition
-def nanpercentile(a: Any, q: Any, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Any:
-    return nanquantile(a, _fraction(q), axis, method, keepdims)
+def nanpercentile(
+    a: Array, q: Array | float, axis: Any = None, method: Literal["linear"] = "linear", keepdims: bool = False
+) -> Any:
+    return nanquantile(a, q / 100, axis, method, keepdims)
 
 
 @composition
-def nanmedian(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def nanmedian(a: Array, axis: Any = None, keepdims: bool = False) -> Any:
     return nanquantile(a, 0.5, axis, "linear", keepdims)
 
 
 @composition
-def nanquantile(a: Any, q: Any, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Any:
-    x = as_array(a)
-    if isinstance(axis, tuple) or method != "linear" or x.dtype.kind == "c" or np.ndim(q) > 1:
+def nanquantile(
+    a: Array, q: Array | float, axis: Any = None, method: Literal["linear"] = "linear", keepdims: bool = False
+) -> Any:
+    if isinstance(axis, tuple) or a.dtype.kind == "c" or np.ndim(q) > 1:
         return NotImplemented
-    if x.dtype.kind != "f":
-        return xp.quantile(x, q, axis=axis, keepdims=keepdims)
+    if a.dtype.kind != "f":
+        return xp.quantile(a, q, axis=axis, keepdims=keepdims)
     if axis is None:
-        found = nanquantile(xp.ravel(x), q, 0)
-        return xp.reshape(found, (*found.shape, *(1,) * x.ndim)) if keepdims else found
-    x = xp.sort(xp.moveaxis(x, axis, -1), axis=-1)  # every NaN comes last
-    count = xp.count_nonzero(xp.logical_not(xp.isnan(x)), axis=-1, keepdims=True)
-    place = as_array(q) * xp.maximum(count - 1, 0)
+        found = nanquantile(xp.ravel(a), q, 0)
+        return xp.reshape(found, (*found.shape, *(1,) * a.ndim)) if keepdims else found
+    a = xp.sort(xp.moveaxis(a, axis, -1), axis=-1)  # every NaN comes last
+    count = xp.count_nonzero(xp.logical_not(xp.isnan(a)), axis=-1, keepdims=True)
+    place = q * xp.astype(xp.maximum(count - 1, 0), a.dtype)
     low = xp.floor(place)
-    below, above = (xp.take_along_axis(x, xp.astype(index(place), np.int64), axis=-1) for index in (xp.floor, xp.ceil))
+    below, above = (xp.take_along_axis(a, xp.astype(index(place), np.int64), axis=-1) for index in (xp.floor, xp.ceil))
     found = xp.where(place == low, below, below + (place - low) * (above - below))
     found = xp.moveaxis(found, -1, axis) if keepdims else found
     if np.ndim(q) == 0:
@@ -64,17 +69,16 @@ def nanquantile(a: Any, q: Any, axis: Any = None, method: Any = "linear", keepdi
 
 
 @composition
-def nanargmax(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def nanargmax(a: Array, axis: Any = None, keepdims: bool = False) -> Any:
     return _nan_argument(a, axis, keepdims, xp.argmax, -math.inf)
 
 
 @composition
-def nanargmin(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def nanargmin(a: Array, axis: Any = None, keepdims: bool = False) -> Any:
     return _nan_argument(a, axis, keepdims, xp.argmin, math.inf)
 
 
-def _nan_argument(a: Any, axis: Any, keepdims: bool, search: Any, worst: float) -> Any:
-    x = as_array(a)
+def _nan_argument(x: Any, axis: Any, keepdims: bool, search: Any, worst: float) -> Any:
     if x.dtype.kind != "f":
         return search(x, axis=axis, keepdims=keepdims)
     if bool(xp.any(xp.all(xp.isnan(x), axis=axis))):
@@ -83,21 +87,18 @@ def _nan_argument(a: Any, axis: Any, keepdims: bool, search: Any, worst: float) 
 
 
 @composition
-def nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-    x = as_array(a)
-    return np.cumsum(xp.where(xp.isnan(x), 0, x), axis=axis, dtype=dtype)
+def nancumsum(a: Array, axis: Any = None, dtype: Any = None) -> Any:
+    return np.cumsum(xp.where(xp.isnan(a), 0, a), axis=axis, dtype=dtype)
 
 
 @composition
-def nancumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-    x = as_array(a)
-    return np.cumprod(xp.where(xp.isnan(x), 1, x), axis=axis, dtype=dtype)
+def nancumprod(a: Array, axis: Any = None, dtype: Any = None) -> Any:
+    return np.cumprod(xp.where(xp.isnan(a), 1, a), axis=axis, dtype=dtype)
 
 
 @composition
-def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    x = as_array(a)
-    return xp.max(x, axis=axis, keepdims=keepdims) - xp.min(x, axis=axis, keepdims=keepdims)
+def ptp(a: Array, axis: Any = None, keepdims: bool = False) -> Any:
+    return xp.max(a, axis=axis, keepdims=keepdims) - xp.min(a, axis=axis, keepdims=keepdims)
 
 
 # Calculus.
@@ -109,18 +110,18 @@ def _along(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
 
 
 @composition
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    x = xp.ravel(as_array(ary))
+def ediff1d(ary: Array, to_end: Array | None = None, to_begin: Array | None = None) -> Any:
+    x = xp.ravel(ary)
     ends = (to_begin, x[1:] - x[:-1], to_end)
     parts = [xp.ravel(as_array(part, x.dtype)) for part in ends if part is not None]
     return parts[0] if len(parts) == 1 else xp.concat(parts)
 
 
 @composition
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    y = as_array(y)
+def trapezoid(y: Array, x: Array | None = None, dx: Array | float = 1.0, axis: int = -1) -> Any:
     if x is not None:
-        x = as_array(x)
+        if x.dtype.kind == "b":
+            return NotImplemented
         dx = x[1:] - x[:-1] if x.ndim == 1 else _along(x, axis, 1, None) - _along(x, axis, None, -1)
         if x.ndim == 1:
             dx = xp.reshape(dx, (-1, *(1,) * (y.ndim - axis % y.ndim - 1)))
@@ -128,8 +129,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 @composition
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    f = as_array(f)
+def gradient(f: Array, *varargs: Array | float, axis: Any = None, edge_order: int = 1) -> Any:
     axes = tuple(range(f.ndim)) if axis is None else tuple(axis) if isinstance(axis, tuple) else (axis,)
     spacings = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
     if len(spacings) != len(axes) or edge_order not in (1, 2) or any(f.shape[k] <= edge_order for k in axes):
@@ -145,8 +145,7 @@ def _slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
     if np.ndim(spacing) == 0:
         h0 = h1 = first0 = first1 = last0 = last1 = spacing
     else:
-        steps = as_array(spacing)
-        steps = steps[1:] - steps[:-1]
+        steps = spacing[1:] - spacing[:-1]
         h0, h1 = steps[:-1], steps[1:]
         first0, first1, last0, last1 = steps[0], steps[min(1, steps.size - 1)], steps[-1], steps[max(-2, -steps.size)]
     middle = (
@@ -167,30 +166,34 @@ def _edge(y0: Any, y1: Any, y2: Any, h0: Any, h1: Any) -> Any:
 
 
 @composition
-def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    array = as_array(x)
-    if array.dtype.kind == "c":
-        parts = (nan_to_num(part, True, nan, posinf, neginf) for part in (xp.real(array), xp.imag(array)))
+def nan_to_num(
+    x: Array,
+    copy: bool = True,
+    nan: Array | float = 0.0,
+    posinf: Array | float | None = None,
+    neginf: Array | float | None = None,
+) -> Any:
+    if x.dtype.kind == "c":
+        parts = (nan_to_num(part, True, nan, posinf, neginf) for part in (xp.real(x), xp.imag(x)))
         real, imag = parts
         found = real + 1j * imag
-    elif array.dtype.kind != "f":
-        found = array
+    elif x.dtype.kind != "f":
+        found = x
     else:
-        info = np.finfo(array.dtype)
-        found = xp.where(xp.logical_not(xp.isnan(array)), array, nan)
+        info = np.finfo(x.dtype)
+        found = xp.where(xp.logical_not(xp.isnan(x)), x, nan)
         limits = (math.inf, posinf, info.max), (-math.inf, neginf, info.min)
         for infinity, replacement, limit in limits:
-            number = xp.ones_like(array) * float(limit) if replacement is None else replacement
-            found = xp.where(array != infinity, found, number)
+            number = xp.ones_like(x) * float(limit) if replacement is None else replacement
+            found = xp.where(x != infinity, found, number)
     if copy:
         return found
-    array[...] = found
-    return array
+    x[...] = found
+    return x
 
 
 @composition
-def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Any:
-    p = as_array(p)
+def unwrap(p: Array, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Any:
     if p.dtype.kind != "f":
         return NotImplemented
     steps = xp.diff(p, axis=axis)
@@ -203,41 +206,38 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
 
 
 @composition
-def angle(z: Any, deg: bool = False) -> Any:
-    z = as_array(z)
+def angle(z: Array, deg: bool = False) -> Any:
     x = z if z.dtype.kind == "c" else xp.astype(z, np.result_type(z.dtype, np.complex64))
     found = xp.atan2(xp.imag(x), xp.real(x))
     return found * (180 / math.pi) if deg else found
 
 
 @composition
-def real_if_close(a: Any, tol: float = 100) -> Any:
-    x = as_array(a)
-    if x.dtype.kind != "c":
-        return x
-    tol = tol * np.finfo(x.dtype).eps if tol > 1 else tol
-    return xp.real(x) if bool(xp.all(xp.abs(xp.imag(x)) < tol)) else x
+def real_if_close(a: Array, tol: float = 100) -> Any:
+    if a.dtype.kind != "c":
+        return a
+    tol = tol * np.finfo(a.dtype).eps if tol > 1 else tol
+    return xp.real(a) if bool(xp.all(xp.abs(xp.imag(a)) < tol)) else a
 
 
 @composition
-def sinc(x: Any) -> Any:
-    y = math.pi * as_array(x)
+def sinc(x: Array) -> Any:
+    y = math.pi * x
     return xp.where(y == 0, 1.0, xp.sin(y) / xp.where(y == 0, 1.0, y))
 
 
 @composition
-def fix(x: Any) -> Any:
-    return xp.trunc(as_array(x))
+def fix(x: Array) -> Any:
+    return xp.trunc(x)
 
 
-def round(a: Any, decimals: int = 0) -> Any:  # NumPy's name
-    x = as_array(a)
+def round(a: Array, decimals: int = 0) -> Any:  # NumPy's name
     if decimals == 0:
-        return xp.round(x)
-    if x.dtype.kind not in "fc":
-        return x if decimals > 0 else NotImplemented
+        return xp.round(a)
+    if a.dtype.kind not in "fc":
+        return a if decimals > 0 else NotImplemented
     scale = 10.0 ** abs(decimals)
-    return xp.round(x * scale) / scale if decimals > 0 else xp.round(x / scale) * scale
+    return xp.round(a * scale) / scale if decimals > 0 else xp.round(a / scale) * scale
 
 
 compositions["round"] = compositions["around"] = round
@@ -247,44 +247,48 @@ compositions["round"] = compositions["around"] = round
 
 
 @composition
-def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
-    x = as_array(x)
+def vander(x: Array, N: Any = None, increasing: bool = False) -> Any:
     powers = np.arange(x.shape[0] if N is None else N)
     found = xp.pow(xp.expand_dims(x, axis=1), powers if increasing else powers[::-1].copy())
-    return found if found.dtype == x.dtype or x.dtype.kind in "biu" else xp.astype(found, x.dtype)
+    return xp.astype(found, np.result_type(x.dtype, np.int64))
 
 
 @composition
-def polyval(p: Any, x: Any) -> Any:
-    p, x = as_array(p), as_array(x)
+def polyval(p: Array, x: Array) -> Any:
     if p.ndim != 1:
         return NotImplemented
-    found = 0 * x
+    found = xp.zeros_like(x)
     for place in range(p.shape[0]):
         found = found * x + p[place]
     return found
 
 
 @composition
-def polyadd(a1: Any, a2: Any) -> Any:
-    a1, a2 = (xp.ravel(as_array(a)) for a in (a1, a2))
+def polyadd(a1: Array, a2: Array) -> Any:
+    a1, a2 = map(xp.ravel, (a1, a2))
     size = max(a1.size, a2.size)
     return xp.pad(a1, ((size - a1.size, 0),)) + xp.pad(a2, ((size - a2.size, 0),))
 
 
 @composition
-def polysub(a1: Any, a2: Any) -> Any:
-    return polyadd(a1, -as_array(a2))
+def polysub(a1: Array, a2: Array) -> Any:
+    return polyadd(a1, -a2)
 
 
 @composition
-def polymul(a1: Any, a2: Any) -> Any:
-    return xp.convolve(xp.ravel(as_array(a1)), xp.ravel(as_array(a2)))
+def polymul(a1: Array, a2: Array) -> Any:
+    return xp.convolve(_from_first(a1), _from_first(a2))
+
+
+def _from_first(p: Any) -> Any:
+    """Return the coefficients of a polynomial from the first that is not 0."""
+    p = xp.ravel(p)
+    places = xp.nonzero(p)[0]
+    return p[int(places[0]) :] if places.size else p[-1:]
 
 
 @composition
-def polyder(p: Any, m: int = 1) -> Any:
-    p = as_array(p)
+def polyder(p: Array, m: int = 1) -> Any:
     for _ in range(m):
         p = p[:-1] * np.arange(p.size - 1, 0, -1)
     return p
@@ -294,22 +298,22 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 
 @composition
-def fft_fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+def fft_fft2(a: Array, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
     return np.fft.fftn(a, s=s, axes=axes, norm=norm)
 
 
 @composition
-def fft_ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+def fft_ifft2(a: Array, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
     return np.fft.ifftn(a, s=s, axes=axes, norm=norm)
 
 
 @composition
-def fft_rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+def fft_rfft2(a: Array, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
     return np.fft.rfftn(a, s=s, axes=axes, norm=norm)
 
 
 @composition
-def fft_irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+def fft_irfft2(a: Array, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
     return np.fft.irfftn(a, s=s, axes=axes, norm=norm)
 
 
@@ -329,9 +333,9 @@ compositions |= dict.fromkeys(("asanyarray", "ascontiguousarray", "asfortranarra
 
 
 @composition
-def empty_like(prototype: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+def empty_like(prototype: Array, dtype: Any = None, *, shape: Any = None) -> Any:
     if shape is None:
-        return xp.empty_like(as_array(prototype), dtype=dtype)
+        return xp.empty_like(prototype, dtype=dtype)
     return xp.empty(shape, dtype=prototype.dtype if dtype is None else dtype)
 
 

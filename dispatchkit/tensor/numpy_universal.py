@@ -1,4 +1,4 @@
-"""NumPy's universal functions that are no operation here, made of operations."""
+"""NumPy's universal functions that are no operation here, made of operations; what they get are arrays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
-from dispatchkit.tensor.numpy_shapes import as_array
+from dispatchkit.tensor.numpy_arguments import as_array
 
 __all__ = ["universal"]
 
@@ -18,7 +18,6 @@ LOG_OF_2 = math.log(2)
 
 def _floating(x: Any) -> Any:
     """Return an array as one of floating-point numbers, small integers in the dtype that NumPy gives them."""
-    x = as_array(x)
     return x if x.dtype.kind in "fc" else xp.astype(x, np.result_type(x.dtype, np.float16))
 
 
@@ -27,7 +26,9 @@ def exp2(x: Any) -> Any:
 
 
 def logaddexp2(x1: Any, x2: Any) -> Any:
-    return xp.logaddexp(_floating(x1) * LOG_OF_2, _floating(x2) * LOG_OF_2) / LOG_OF_2
+    x1, x2 = _floating(x1), _floating(x2)
+    dtype = np.result_type(x1.dtype, x2.dtype)
+    return xp.logaddexp(as_array(x1, dtype) * LOG_OF_2, as_array(x2, dtype) * LOG_OF_2) / LOG_OF_2
 
 
 def degrees(x: Any) -> Any:
@@ -52,26 +53,24 @@ def fmin(x1: Any, x2: Any) -> Any:
 
 def _but_nan(x1: Any, x2: Any, choose: Callable[..., Any]) -> Any:
     """Return what is chosen of two arrays, of which NaN is never one unless both are."""
-    x1, x2 = as_array(x1), as_array(x2)
     return xp.where(xp.isnan(x1), x2, xp.where(xp.isnan(x2), x1, choose(x1, x2)))
 
 
 def float_power(x1: Any, x2: Any) -> Any:
     def double(x: Any) -> Any:
-        return as_array(x, np.complex128 if as_array(x).dtype.kind == "c" else np.float64)
+        return as_array(x, np.complex128 if x.dtype.kind == "c" else np.float64)
 
     return xp.pow(double(x1), double(x2))
 
 
 def fmod(x1: Any, x2: Any) -> Any:
-    x1, x2 = as_array(x1), as_array(x2)
     rest = xp.remainder(xp.abs(x1), xp.abs(x2))
     return xp.where(x1 < 0, -rest, rest)
 
 
 def heaviside(x1: Any, x2: Any) -> Any:
     x1 = _floating(x1)
-    return xp.where(x1 == 0, as_array(x2), xp.maximum(xp.sign(x1), 0.0))
+    return xp.where(x1 == 0, x2, xp.maximum(xp.sign(x1), 0.0))
 
 
 def rint(x: Any) -> Any:
@@ -96,11 +95,11 @@ def modf(x: Any) -> Any:
 
 
 def matvec(x1: Any, x2: Any) -> Any:
-    return xp.matmul(as_array(x1), xp.expand_dims(as_array(x2), axis=-1))[..., 0]
+    return xp.matmul(x1, xp.expand_dims(x2, axis=-1))[..., 0]
 
 
 def vecmat(x1: Any, x2: Any) -> Any:
-    return xp.matmul(xp.expand_dims(xp.conj(as_array(x1)), axis=-2), as_array(x2))[..., 0, :]
+    return xp.matmul(xp.expand_dims(xp.conj(x1) if x1.dtype.kind == "c" else x1, axis=-2), x2)[..., 0, :]
 
 
 universal: dict[str, Callable[..., Any]] = {
