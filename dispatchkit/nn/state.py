@@ -13,6 +13,7 @@ from typing_extensions import override
 from dispatchkit.backends.arrays import is_complex, is_inexact, is_raw
 from dispatchkit.declare.inplace import check_writeable
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.errors import StateDictError
 from dispatchkit.func.containers import as_array, as_array_like, mapped, variables_in
 from dispatchkit.graph.recording import no_grad
@@ -350,9 +351,10 @@ def _changes(value: Any, dtype: Any) -> bool:
         return False
     with no_grad(), _without_warnings():
         converted = tensor_namespace.astype(value, dtype)
+        fits = converted == value
         if is_inexact(dtype):
-            return bool((tensor_namespace.isfinite(value) & ~tensor_namespace.isfinite(converted)).any())
-        return bool((converted != value).any())
+            fits = ~tensor_namespace.isfinite(value) | tensor_namespace.isfinite(converted)
+        return not holds(fits, traced=True)
 
 
 def _is_numbers(value: Any) -> bool:
