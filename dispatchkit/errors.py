@@ -305,8 +305,8 @@ class InplaceError(AutogradError):
     def __str__(self) -> str:
         return (
             f"a value needed by the backward of {self.operation} was changed by an in-place operation: "
-            f"{self.dtype} tensor of shape {self.shape} is at version {self.found}, expected version "
-            f"{self.saved}; change a copy instead, or change it after the backward pass"
+            f"{self.dtype} tensor of shape {self.shape} is at version {self.found}, expected version {self.saved}; "
+            f"change a copy instead (detach() in place of detach_()), or change it after the backward pass"
         )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from dispatchkit.autograd.functional import grad
 from dispatchkit.backends.arrays import as_numpy, is_inexact, namespace_of
 from dispatchkit.declare.wrapping import make_leaf, wrapped
+from dispatchkit.errors import GradcheckError
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import vertex_of
 from dispatchkit.graph.sweep import sweep
@@ -152,9 +153,21 @@ class Point:
         return {i: y for i, y in enumerate(several) if isinstance(y, Tensor) and is_inexact(y.dtype)}
 
     def moved(self, position: int, step: Any) -> dict[int, Any]:
-        """Return the outputs with one argument moved."""
+        """Return the outputs with one argument moved.
+
+        Raises
+        ------
+        GradcheckError : if they differ in number or shape from those at the point
+        """
         x = self.arguments[position]
-        return self.at({position: _leaf(x, values_of(x) + step)})
+        outputs = self.at({position: _leaf(x, values_of(x) + step)})
+        shapes, moved = ({i: tuple(y.shape) for i, y in of.items()} for of in (self.outputs, outputs))
+        if shapes != moved:
+            raise GradcheckError(
+                f"The shapes of the outputs depend on the values of input {position}: {list(shapes.values())} at the "
+                f"point, {list(moved.values())} beside it; such a function has no derivative"
+            )
+        return outputs
 
 
 def values_of(x: Any) -> Any:

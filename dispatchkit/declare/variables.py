@@ -12,7 +12,7 @@ from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tree import Item, container_items, leaves
 
-__all__ = ["constants_in", "is_array", "is_floating", "items_of", "variables_in", "variables_of"]
+__all__ = ["beside_fields", "constants_in", "is_array", "is_floating", "items_of", "variables_in", "variables_of"]
 
 
 def is_array(value: Any) -> bool:
@@ -53,3 +53,19 @@ def variables_of(value: Any) -> Sequence[Item] | None:
 def variables_in(value: Any) -> Iterator[Any]:
     """Yield the arrays of a container that are differentiated."""
     return filter(is_floating, leaves(variables_of, value))
+
+
+def beside_fields(value: Any) -> str:
+    """Return what to declare where an array type holds floating-point arrays in no field; "" where it does not."""
+    if is_array(value) or not tensor_protocol.types.participates(type(value)):
+        return ""
+    fields = tensor_protocol.types.fields_of(value)
+    others = [
+        name
+        for name, held in getattr(value, "__dict__", {}).items()
+        if name not in fields and any(map(is_floating, leaves(container_items, held)))
+    ]
+    if not others:
+        return ""
+    listed = ", ".join(map(repr, (*fields, *others)))
+    return f", whose {others[0]!r} is no field; declare it: array_type(fields=({listed}{'' if ',' in listed else ','}))"

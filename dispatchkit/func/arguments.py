@@ -6,6 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from dispatchkit.declare.variables import beside_fields
 from dispatchkit.func.containers import described, variables_in, with_floats
 
 __all__ = ["Argnums", "picked", "replaced"]
@@ -34,7 +35,7 @@ def picked(name: str, args: tuple[Any, ...], argnums: Argnums) -> list[tuple[int
         if not any(True for _ in variables_in(argument)):
             raise TypeError(
                 f"{name}: argument {index % len(args)} holds no floating-point array to differentiate by; found "
-                f"{described(argument)}"
+                f"{described(argument)}{beside_fields(argument)}"
             )
         found.append((index % len(args), argument))
     if len({index for index, _ in found}) != len(found):

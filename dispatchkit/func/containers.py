@@ -216,4 +216,6 @@ def described(value: Any) -> str:
         return f"a {class_name(type(value))}"
     if isinstance(value, (list, tuple)):
         return f"a {type(value).__name__} of length {len(items)}"
-    return f"a {type(value).__name__} with {', '.join(repr(key) for key, _ in items) or 'nothing'}"
+    keys = ", ".join(repr(key) for key, _ in items)
+    nothing = "nothing in it" if isinstance(value, Mapping) else "no fields"
+    return f"a {type(value).__name__} with {keys or nothing}"

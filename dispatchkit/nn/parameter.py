@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from typing_extensions import override
 
+from dispatchkit.declare.variables import beside_fields
 from dispatchkit.errors import RegistrationError, TransformError
 from dispatchkit.func.containers import (
     is_floating,
@@ -182,6 +183,7 @@ def _declared(data: Any, requires_grad: bool = True) -> Any:
         fields = ", ".join(tensor_protocol.types.fields_of(data)) or "none"
         raise TypeError(
             f"Parameter: {type(data).__name__} holds no floating-point numbers in its fields ({fields}) to train"
+            f"{beside_fields(data)}"
         )
     return made
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from typing_extensions import override
 
-from dispatchkit.backends.arrays import is_complex, is_raw
+from dispatchkit.backends.arrays import is_complex, is_inexact, is_raw
 from dispatchkit.declare.inplace import check_writeable
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.errors import StateDictError
 from dispatchkit.func.containers import as_array, as_array_like, mapped, variables_in
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage
 from dispatchkit.nn.parameter import Parameter, is_declared, named_tensors
 from dispatchkit.nn.parameters_and_buffers import M, Members
+from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.gradients import RemovableHandle
 from dispatchkit.wording import class_name
@@ -25,6 +29,8 @@ __all__ = ["IncompatibleKeys", "StateMethods"]
 
 EXTRA = "_extra_state"
 Hooks = OrderedDict[int, Any]
+# Of NumPy's casts, which warn without the name of the parameter.
+_without_warnings = partial(np.errstate, over="ignore", invalid="ignore")
 
 
 class IncompatibleKeys(NamedTuple):
@@ -143,6 +149,10 @@ class StateMethods(Members[M]):
             been changed then
         TypeError : if `state_dict` is no mapping
 
+        Warns
+        -----
+        UserWarning : if a number does not fit into the dtype of the model: 1e300 is inf in float32
+
         Examples
         --------
         >>> import dispatchkit as dk
@@ -159,6 +169,8 @@ class StateMethods(Members[M]):
         missing, unexpected = keys if strict else ((), ())
         if missing or unexpected or loading.messages:
             raise StateDictError(type(self).__name__, list(missing), list(unexpected), loading.messages)
+        for message in loading.changed_values:
+            warn_at(caller_frame(), f"{type(self).__name__}.load_state_dict: {message}", UserWarning)
         loading.finish()
         for module in self.modules():
             for hook in list(module._load_post_hooks.values()):
@@ -205,6 +217,7 @@ class _Loading:
     Attributes
     ----------
     messages : one for each value that does not fit
+    changed_values : a message for each one whose numbers do not fit into the dtype
     """
 
     def __init__(self, state: Mapping[str, Any], assign: bool) -> None:
@@ -212,6 +225,7 @@ class _Loading:
         self.metadata = getattr(state, "_metadata", {})
         self.assign = assign
         self.messages: list[str] = []
+        self.changed_values: list[str] = []
         self._expected: set[str] = set()
         self._missing: list[str] = []
         self._unexpected: list[str] = []
@@ -230,9 +244,16 @@ class _Loading:
             key = prefix + name
             if self._has(key):
                 try:
-                    self._copies.append((tensor, _fitted(key, tensor, self.state[key], self.assign)))
+                    value = _fitted(key, tensor, self.state[key], self.assign)
                 except (TypeError, ValueError) as error:
                     self.messages.append(str(error))
+                    continue
+                self._copies.append((tensor, value))
+                if not self.assign and _changes(value, tensor.dtype):
+                    self.changed_values.append(
+                        f'numbers of "{key}", {value.dtype} in the checkpoint, do not fit into the {tensor.dtype} of '
+                        "the current model; convert the model before, or load with assign=True to keep the saved dtypes"
+                    )
         if type(module).set_extra_state is not StateMethods.set_extra_state and self._has(prefix + EXTRA):
             self._extras.append((module, self.state[prefix + EXTRA]))
         for name, child in module._modules.items():
@@ -279,7 +300,7 @@ class _Loading:
         if self.assign:
             self._put_in_place()
             return
-        with no_grad():
+        with no_grad(), _without_warnings():
             for tensor, value in self._copies:
                 tensor.copy_(value)
 
@@ -322,6 +343,18 @@ def _fitted(key: str, tensor: Any, value: Any, assign: bool) -> Any:
         return as_array_like(value, tensor)
     except TypeError as error:
         raise TypeError(f'While copying the parameter named "{key}": {error}') from error
+
+
+def _changes(value: Any, dtype: Any) -> bool:
+    """Return whether a conversion changes numbers by more than rounding: cuts, wraps or overflows."""
+    if value.dtype == dtype:
+        return False
+    with no_grad(), _without_warnings():
+        converted = tensor_namespace.astype(value, dtype)
+        fits = converted == value
+        if is_inexact(dtype):
+            fits = ~tensor_namespace.isfinite(value) | tensor_namespace.isfinite(converted)
+        return not holds(fits, traced=True)
 
 
 def _is_numbers(value: Any) -> bool:

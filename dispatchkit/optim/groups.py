@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.declare.variables import beside_fields
 from dispatchkit.func.containers import is_floating, variables_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
@@ -91,7 +92,7 @@ def _opened(path: str, value: Any, where: str) -> Iterator[tuple[str, Tensor]]:
             (".".join(map(str, keys)), part) for keys, part in inside if isinstance(part, Tensor) and is_floating(part)
         ]
     if not found:
-        reason = ", which holds no floating-point tensor" if is_structured(value) else ""
+        reason = f", which holds no floating-point tensor{beside_fields(value)}" if is_structured(value) else ""
         raise TypeError(
             f"optimizer can only optimize Tensors, but one of the params is {class_name(type(value))}{reason}: {path} "
             f"({where})"

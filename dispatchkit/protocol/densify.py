@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import re
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any, Literal, NamedTuple
+
+from typing_extensions import override
 
 from dispatchkit.errors import AnswerError, DensifyError, DensifyWarning
 from dispatchkit.protocol.blocks import Block, ContextState, Entered, Innermost, innermost_state, state_variable
@@ -162,7 +165,28 @@ def separate_ledger() -> Iterator[Book]:
         yield book
 
 
-def densify(on: Policy | None = None, limit: str | int | None = None) -> AbstractContextManager[None]:
+class _Densify(Block):
+    """Warns where it is dropped before somebody entered it, or decorated a function with it."""
+
+    _used = False
+
+    @override
+    def __enter__(self) -> None:
+        self._used = True
+        super().__enter__()
+
+    @override
+    def __call__(self, func: Any) -> Any:
+        self._used = True
+        return super().__call__(func)
+
+    def __del__(self) -> None:
+        if not self._used:
+            text = "densify has no effect before a with statement enters it; write with dk.densify(...):"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+
+
+def densify(on: Policy | None = None, limit: str | int | None = None) -> Block:
     """Allow, limit or forbid dense copies inside a `with` block.
 
     Parameters
@@ -174,7 +198,7 @@ def densify(on: Policy | None = None, limit: str | int | None = None) -> Abstrac
     Returns
     -------
     context manager
-        To use in a `with` statement, without which it has no effect.
+        To use in a `with` statement, or as a decorator; without these it has no effect, and a `RuntimeWarning` says so.
 
     Raises
     ------
@@ -201,7 +225,7 @@ def densify(on: Policy | None = None, limit: str | int | None = None) -> Abstrac
     """
     if on not in (None, "allow", "warn", "error"):
         raise ValueError(f"densify: on must be 'allow', 'warn' or 'error', not {on!r}")
-    return Block(_budget, _Bounds(on, None if limit is None else _parse_size(limit)), "densify")
+    return _Densify(_budget, _Bounds(on, None if limit is None else _parse_size(limit)), "densify")
 
 
 def without_warnings() -> AbstractContextManager[None]:

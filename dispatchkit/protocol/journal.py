@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -13,6 +13,8 @@ from dispatchkit.protocol.blocks import Block, ContextState, Entered
 __all__ = ["Journal"]
 
 Undo = Callable[[], None]
+# So many types may meet operations for the first time before every decision is forgotten, which keeps types alive.
+NEW_TYPES = 100
 
 
 class Caching(Protocol):
@@ -38,10 +40,15 @@ class Journal:
         self.loaders: list[Callable[[], None]] = []
         # The objects that hold decisions, which the next registration clears.
         self._caches: weakref.WeakSet[Caching] = weakref.WeakSet()
+        # The types that decisions were kept for, and how many of them since decisions were last forgotten.
+        self._types: weakref.WeakSet[type] = weakref.WeakSet()
+        self._new_types = 0
         self._blocks = ContextState[Any]("local registrations", None, _Blocks, self._undo_all)
 
     def keep(self, cache: Caching, generation: int, memory: dict[Any, Any], path: tuple[Any, ...], found: Any) -> None:
         """Store a decision, unless something was registered since it began.
+
+        A program that makes types and registers nothing has the decisions about them forgotten from time to time.
 
         Parameters
         ----------
@@ -52,6 +59,7 @@ class Journal:
         """
         with self.lock:
             if generation == self.generation:
+                self._count_new_types(path)
                 for key in path[:-1]:
                     memory = memory.setdefault(key, {})
                 memory[path[-1]] = found
@@ -60,11 +68,23 @@ class Journal:
     def changed(self) -> None:
         """Forget every decision."""
         with self.lock:
-            for cache in list(self._caches):
-                cache.clear()
-            self._caches.clear()
+            self._forget()
             # Last: a thread that reads the new number finds the new registrations.
             self.generation += 1
+
+    def _forget(self) -> None:
+        for cache in list(self._caches):
+            cache.clear()
+        self._caches.clear()
+        self._new_types = 0
+
+    def _count_new_types(self, path: tuple[Any, ...]) -> None:
+        """Forget every decision once enough types are new."""
+        new_types = {cls for cls in _types_in(path) if cls not in self._types}
+        self._types.update(new_types)
+        self._new_types += len(new_types)
+        if self._new_types > NEW_TYPES:
+            self._forget()
 
     def record(self, undo: Undo) -> None:
         """Record a registration with what undoes it."""
@@ -114,6 +134,15 @@ class Journal:
     def _undo_all(self, entered: Entered) -> None:
         for _, undos in reversed(entered):
             self._undo(undos)
+
+
+def _types_in(key: Any) -> Iterator[type]:
+    """Yield the types in a key of decisions, which may hold tuples of them."""
+    if isinstance(key, tuple):
+        for entry in key:
+            yield from _types_in(entry)
+    elif isinstance(key, type):
+        yield key
 
 
 class _Blocks:

@@ -142,7 +142,12 @@ class _Watch:
         note_live(self)
 
 
-watch_state: ContextState[_Watch | None] = ContextState("observers", None, _Watch)
+def _watch(entered: Entered) -> _Watch | None:
+    """Return the observers of a context; None where all that is left is some that were switched off for good."""
+    return _Watch(entered) if any(block is not None or new.is_on for block, new in entered) else None
+
+
+watch_state: ContextState[_Watch | None] = ContextState("observers", None, _watch)
 is_observed = watch_state.get
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,19 @@ from typing import Any, TypeAlias
 
 from dispatchkit.report.palette import COLOURS, css_class, style
 
-__all__ = ["Document", "Names", "Part", "Table", "Title", "format_time", "short_location", "show", "wrapped_names"]
+__all__ = [
+    "Document",
+    "Names",
+    "Part",
+    "Table",
+    "Title",
+    "format_time",
+    "markdown_code",
+    "markdown_text",
+    "short_location",
+    "show",
+    "wrapped_names",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +90,14 @@ class Table:
 
     def markdown(self) -> Iterator[str]:
         """Yield the table as lines of Markdown."""
-        heads = [f"`{text}`" if place in self.code_heads else text for place, text in enumerate(self.heads)]
-        yield f"| {' | '.join(heads)} |"
+        yield self._markdown_row(self.heads, self.code_heads)
         yield "| " + " | ".join("---:" if place in self.right else "---" for place in range(len(self.heads))) + " |"
         for row in self.rows:
-            cells = [text.replace("|", "\\|") for text in row]
-            yield (
-                "| "
-                + " | ".join(f"`{text}`" if text and place in self.code else text for place, text in enumerate(cells))
-                + " |"
-            )
+            yield self._markdown_row(row, self.code)
+
+    def _markdown_row(self, texts: Sequence[str], code: Sequence[int]) -> str:
+        cells = [(markdown_code if place in code else markdown_text)(text) for place, text in enumerate(texts)]
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
     def html(self) -> str:
         """Return the table as HTML."""
@@ -151,14 +162,15 @@ class Document:
         blocks: list[str] = []
         for part in self.parts:
             if isinstance(part, Title):
-                title = replace(part, names=[f"`{name}`" for name in part.names]).line()
+                title = replace(part, text=markdown_text(part.text), names=[*map(markdown_code, part.names)]).line()
+                note = markdown_text(part.note)
                 blocks.append(f"{'#' * part.level} {title[:1].upper()}{title[1:]}")
-                blocks += [f"{part.note[:1].upper()}{part.note[1:]}."] if part.note else []
+                blocks += [f"{note[:1].upper()}{note[1:]}."] if note else []
             elif isinstance(part, Names):
-                names = ", ".join(f"`{name}`" for name in part.names)
-                blocks.append(f"{part.lead} {names}." if part.lead else names)
+                names = ", ".join(map(markdown_code, part.names))
+                blocks.append(f"{markdown_text(part.lead)} {names}." if part.lead else names)
             else:
-                blocks.append(part if isinstance(part, str) else "\n".join(part.markdown()))
+                blocks.append(markdown_text(part) if isinstance(part, str) else "\n".join(part.markdown()))
         return "\n\n".join(blocks) + "\n"
 
     def html(self) -> str:
@@ -214,6 +226,26 @@ def show(report: Any) -> None:
             Console().print(report)
             return
     sys.stdout.write(f"{report}\n")
+
+
+def markdown_text(text: str) -> str:
+    r"""Return a text as Markdown in which it begins no element of HTML.
+
+    >>> print(markdown_text("< 1 % of <b>"))
+    < 1 % of \<b>
+    """
+    return re.sub(r"<(?=[\w/!?])", r"\\<", text)
+
+
+def markdown_code(text: str) -> str:
+    """Return a text as code in Markdown, whatever marks it holds; "" stays.
+
+    >>> markdown_code("a"), markdown_code("`a"), markdown_code("")
+    ('`a`', '`` `a ``', '')
+    """
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    space = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{space}{text}{space}{fence}" if text else ""
 
 
 def wrapped_names(names: Iterable[str], width: int = 88) -> Iterator[str]:

@@ -132,6 +132,10 @@ class GradientMethods(Storage):
                 )
         keep_gradient(self, value)
 
+    @grad.deleter
+    def grad(self) -> None:
+        keep_gradient(self, None)
+
     def retain_grad(self) -> None:
         """Keep the gradient of a tensor that is no leaf, too; those of several passes add up.
 
@@ -171,7 +175,7 @@ class GradientMethods(Storage):
 
         Parameters
         ----------
-        hook : takes the leaf, which has its new gradient in `grad`
+        hook : takes the leaf, which has its new gradient in `grad` and may be given another there; returns None
 
         Returns
         -------
@@ -191,8 +195,15 @@ class GradientMethods(Storage):
 
         def call(leaf: Leaf) -> None:
             tensor = own()
-            if tensor is not None:
-                hook(tensor)
+            if tensor is None:
+                return
+            result = hook(tensor)
+            # What changes one of these in place returns it.
+            if result is not None and result is not tensor and result is not gradient_of(tensor):
+                raise TypeError(
+                    f"register_post_accumulate_grad_hook: the hook returned a {class_name(type(result))}, not None; "
+                    "the gradient is accumulated already: assign leaf.grad in the hook, or use register_hook"
+                )
 
         return RemovableHandle(extras.after, call)
 
@@ -240,7 +251,7 @@ class GradientMethods(Storage):
         return view  # type: ignore[no-any-return]  # of this class, or the one it names for results
 
     def detach_(self) -> Self:
-        """Take this tensor out of the graph.
+        """Take this tensor out of the graph; a backward pass that needs it where it was raises `InplaceError`.
 
         Returns
         -------
@@ -253,6 +264,9 @@ class GradientMethods(Storage):
         """
         if self._node is not None and self._memory is not None and self._memory.root is not self:
             raise AutogradError("detach_: a view cannot be taken out of the graph in place; use detach()")
+        if not self.is_leaf:
+            # What nodes have saved of it led on into the graph, which second derivatives would miss.
+            memory_of(self).offset += 1
         self._grad, self._node = gradient_of(self), None
         return self
 
@@ -322,12 +336,15 @@ def run_backward(
 
     Raises
     ------
-    AutogradError : if an output is outside the graph, or a cotangent is missing or of another shape
+    AutogradError : if an output is outside the graph, a cotangent is missing or of another shape, or `inputs` is empty
     """
     roots = [
         (_vertex(output, "the tensor to differentiate"), _cotangent(output, gradient, create_graph))
         for output, gradient in zip(outputs, gradients, strict=True)
     ]
+    if inputs is not None and not inputs:
+        advice = "leave it out for all leaves" if accumulate else "name the tensors to differentiate by"
+        raise AutogradError(f"{'backward' if accumulate else 'grad'}: inputs is empty; {advice}")
     targets = None if inputs is None else [_vertex(tensor, "one of the inputs") for tensor in inputs]
     if targets is not None and accumulate:
         for vertex in targets:

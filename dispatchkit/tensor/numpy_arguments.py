@@ -1,24 +1,52 @@
-"""Calls of NumPy's functions in the parameters of operations and compositions: the one place that translates them."""
+"""Calls of NumPy's functions in the parameters of operations and compositions: the one place that translates them.
+
+Here the array parameters of a call become tensors, whatever NumPy makes an array of: a parameter is one where the
+operation or the composition annotates it with `Array`. Python numbers stay where that says ``Array | float``, so that
+they do not decide the dtype, and in universal functions.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
-from typing import Any
+import itertools
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
+from dispatchkit.backends.arrays import is_raw
+from dispatchkit.declare.array_parameters import array_forms
+from dispatchkit.declare.libraries import first_array
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.errors import AutogradError, ForeignArgumentError
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.parameters import Form
+from dispatchkit.protocol.parameters import Form, Parameters
+from dispatchkit.protocol.registration.annotations import alternatives, resolved_hints
 from dispatchkit.tree import container_items, map_leaves
 
-__all__ = ["Given", "call_composition", "call_operation", "compose", "given_arguments", "put", "to_arrays"]
+__all__ = [
+    "Given",
+    "as_array",
+    "call_composition",
+    "call_operation",
+    "compose",
+    "given_arguments",
+    "is_operand",
+    "operands",
+    "own_names",
+    "put",
+    "signature_in_numpy",
+    "taken_by",
+    "to_arrays",
+]
 
 # NumPy's names of parameters where the operations' are others.
-KEYWORDS = {"a_max": "max", "a_min": "min", "ddof": "correction", "newshape": "shape"}
+KEYWORDS = {"a_max": "max", "a_min": "min", "ddof": "correction", "newshape": "shape", "rcond": "rtol"}
 # Without an axis these take the elements in a row.
 IN_A_ROW = frozenset({"argsort", "cumprod", "cumsum", "sort", "take"})
 # What NumPy 2.0 does not tell of its functions that are written in C.
@@ -27,11 +55,142 @@ SIGNATURES: dict[str, Callable[..., Any]] = {
     "where": lambda condition, x=None, y=None, /: None,
 }
 
+NUMBERS = frozenset((bool, int, float, complex))
+
 Given = dict[str, Any]
 
 
+def as_array(value: Any, dtype: Any = None, like: Any = None) -> Any:
+    """Return an array type as it is, and a tensor of all else that NumPy's functions take.
+
+    Parameters
+    ----------
+    value : to make a tensor of
+    dtype : of the result, that of the value by default
+    like : a raw array, whose library and device numbers and lists of them get
+    """
+    if _holds_tensors(value):
+        value = tensor_namespace.stack([as_array(member, like=like) for member in value])  # for gradients to flow
+    if not tensor_protocol.types.participates(type(value)):
+        library = {} if like is None or is_raw(value) else {"like": like}
+        return tensor_namespace.asarray(value, dtype=dtype, **library)
+    return value if dtype is None or value.dtype == dtype else tensor_namespace.astype(value, dtype)
+
+
+def _holds_tensors(value: Any) -> bool:
+    """Return whether a nested list holds tensors or array types."""
+    if not isinstance(value, (list, tuple)) or tensor_protocol.types.participates(type(value)):
+        return False
+    return any(tensor_protocol.types.participates(type(member)) or _holds_tensors(member) for member in value)
+
+
+def operands(name: str, values: tuple[Any, ...], *, weak: bool) -> tuple[Any, ...]:
+    """Return the arrays of a universal function, its numbers as they are or as arrays of the dtype that they leave.
+
+    Parameters
+    ----------
+    name : of the universal function
+    values : that it is called with
+    weak : whether numbers stay numbers
+    """
+    places, like = range(1, len(values) + 1), _array_beside(values)
+    arrays = tuple(
+        value if type(value) in NUMBERS else _named(name, f"x{place}", value, like)
+        for place, value in zip(places, values, strict=True)
+    )
+    if weak or not any(type(value) in NUMBERS for value in arrays):
+        return arrays
+    dtype = np.result_type(*(x if type(x) in NUMBERS else x.dtype for x in arrays))
+    return tuple(as_array(x, dtype, like) if type(x) in NUMBERS else x for x in arrays)
+
+
+def is_operand(cls: type) -> bool:
+    """Return whether operations take what is of a type as it is."""
+    return tensor_protocol.types.participates(cls) or cls in NUMBERS or issubclass(cls, (np.ndarray, np.generic))
+
+
+def _array_beside(values: Iterable[Any]) -> Any:
+    """Return the first raw array in the tensors and array types of a call, None where NumPy's will do."""
+    tensors = (value for value in values if tensor_protocol.types.participates(type(value)))
+    array = next(map(first_array, tensors), None)
+    return None if isinstance(array, np.ndarray) else array
+
+
+def _named(name: str, parameter: str, value: Any, like: Any) -> Any:
+    """Return an argument as an array; an error names the function of NumPy and its parameter."""
+    try:
+        return as_array(value, like=like)
+    except ForeignArgumentError as error:
+        raise replace(error, function=f"numpy.{name}", parameter=parameter) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What an operation or a composition takes.
+
+    Attributes
+    ----------
+    parameters : its signature, with its array parameters
+    numbers : names of the array parameters that take Python numbers as they are
+    words : texts that a parameter takes, by its name; of the others nothing is said
+    sequences : places of the parameters that take several arrays
+    """
+
+    parameters: Parameters
+    numbers: frozenset[str]
+    words: Mapping[str, tuple[str, ...]]
+    sequences: tuple[int, ...]
+
+    def knows(self, name: str, value: Any) -> bool:
+        """Return whether a parameter takes a value, where that is text."""
+        return not isinstance(value, str) or name not in self.words or value in self.words[name]
+
+    def to_tensors(self, function: str, args: Any, kwargs: Given) -> tuple[tuple[Any, ...], Given]:
+        """Return the arguments with tensors for what is no array type yet.
+
+        Parameters
+        ----------
+        function : path of the function in NumPy, for messages
+        args, kwargs : by the names of the operation or the composition
+        """
+
+        def changed(name: str, value: Any) -> Any:
+            if value is None or tensor_protocol.types.participates(type(value)):
+                return value
+            if name in self.numbers and (type(value) in NUMBERS or isinstance(value, np.generic)):
+                return value
+            members = (member for _, member in self.parameters.values(args, kwargs))
+            return _named(function, name, value, _array_beside(members))
+
+        args = list(args)
+        for place in self.sequences:
+            if place < len(args) and not isinstance(args[place], (list, tuple)):
+                args[place] = list(args[place])  # the elements of an array are a sequence, too
+        return self.parameters.replace(args, kwargs, changed)
+
+
 @functools.cache
-def _signature(func: Callable[..., Any]) -> inspect.Signature | None:
+def taken_by(function: Callable[..., Any] | Overridable) -> Taken:
+    """Return what an operation or a composition takes, as its annotations say."""
+    if isinstance(function, Overridable):
+        body, parameters = function.source, function.parameters
+    else:
+        body, signature = function, inspect.signature(function)
+        parameters = Parameters(signature, array_forms(body, signature, None))
+    hints = {name: alternatives(hint) for name, hint in resolved_hints(body).items()}
+    words = {
+        name: tuple(itertools.chain(*(typing.get_args(part) for part in parts if typing.get_origin(part) is Literal)))
+        for name, parts in hints.items()
+    }
+    numbers = frozenset(name for name, parts in hints.items() if not NUMBERS.isdisjoint(parts))
+    several = (p.position for p in parameters.arrays if p.form is Form.SEQUENCE)
+    sequences = tuple(position for position in several if position is not None)
+    return Taken(parameters, numbers, {name: texts for name, texts in words.items() if texts}, sequences)
+
+
+@functools.cache
+def signature_in_numpy(func: Callable[..., Any]) -> inspect.Signature | None:
+    """Return the signature of a function of NumPy, None where NumPy does not tell it."""
     try:
         return inspect.signature(func)
     except (TypeError, ValueError):
@@ -50,19 +209,18 @@ def given_arguments(
     stated : has the parameters, where NumPy does not tell those of `func`
     args, kwargs : of the call
     """
-    signature = _signature(func) or _signature(stated)
+    signature = signature_in_numpy(func) or signature_in_numpy(stated)
     if signature is None:
         return None
     try:
         given = signature.bind(*args, **kwargs).arguments
     except TypeError:
         return None
+    for p in signature.parameters.values():
+        if p.kind is p.VAR_KEYWORD:
+            given |= given.pop(p.name, {})
     defaults = {name: p.default for name, p in signature.parameters.items()}
-    return {
-        name: value
-        for name, value in given.items()
-        if defaults[name] is inspect.Parameter.empty or not _is_default(value, defaults[name])
-    }
+    return {name: value for name, value in given.items() if not _is_default(value, defaults.get(name, ...))}
 
 
 def _is_default(value: Any, default: Any) -> bool:
@@ -70,60 +228,88 @@ def _is_default(value: Any, default: Any) -> bool:
     return value is default or (isinstance(default, (str, bool)) and type(value) is type(default) and value == default)
 
 
-def call_composition(composed: Callable[..., Any], given: Given) -> Any:
-    """Return the result of a composition; `NotImplemented` where it does not take what is given."""
-    signature = _signature(composed)
-    if signature is None or not signature.parameters.keys() >= given.keys():
+def call_composition(composed: Callable[..., Any], name: str, given: Given) -> Any:
+    """Return the result of a composition; `NotImplemented` where it does not take what is given.
+
+    Parameters
+    ----------
+    composed : function with NumPy's parameters
+    name : path of NumPy's function
+    given : arguments by NumPy's names
+    """
+    taken = taken_by(composed)
+    signature = taken.parameters.signature
+    if "newshape" in given:  # as NumPy 2.0 has it
+        given = {KEYWORDS.get(theirs, theirs): value for theirs, value in given.items()}
+    if not signature.parameters.keys() >= given.keys() or not all(map(taken.knows, given.keys(), given.values())):
         return NotImplemented
     bound = inspect.BoundArguments(signature, given)
-    return compose(composed, *bound.args, **bound.kwargs)
+    args, kwargs = taken.to_tensors(name, bound.args, bound.kwargs)
+    return compose(composed, *args, **kwargs)
 
 
-def compose(composed: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return the result of a composition, whose plain 0, NaN and infinities fit every array."""
-    token = tensor_protocol.composing.set(True)
+def compose(composed: Callable[..., Any], *args: Any, fitting: bool = True, **kwargs: Any) -> Any:
+    """Return the result of a composition, whose plain 0, NaN and infinities fit every array if they are `fitting`."""
+    token = tensor_protocol.composing.set(fitting)
     try:
         return composed(*args, **kwargs)
     finally:
         tensor_protocol.composing.reset(token)
 
 
-def call_operation(func: Callable[..., Any], operation: Overridable, given: Given) -> Any:
-    """Return the result of the operation of a NumPy function; `NotImplemented` where it does not take what is given."""
-    signature = _signature(func)
-    if signature is None:
-        return NotImplemented
+@functools.cache
+def own_names(func: Callable[..., Any], operation: Overridable) -> dict[str, str]:
+    """Return an operation's names of the parameters of NumPy's function, by NumPy's, for those that it has."""
+    signature = signature_in_numpy(func)
+    theirs = {} if signature is None else signature.parameters
     parameters = operation.parameters.signature.parameters
-    single = {p.name for p in operation.parameters.arrays if p.form is Form.ONE}
-    positional = [p.name for p in parameters.values() if p.kind is p.POSITIONAL_ONLY]
+    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
+    positional = [p.name for p in itertools.takewhile(lambda p: p.kind in by_place, parameters.values())]
+    further = parameters if any(p.kind is p.VAR_KEYWORD for p in theirs.values()) else ()
+    names = {name: KEYWORDS.get(name, name) for name in (*theirs, *further)}
+    names |= dict(zip(theirs, positional, strict=False))
+    return {name: own for name, own in names.items() if own in parameters}
+
+
+def call_operation(func: Callable[..., Any], operation: Overridable, name: str, given: Given) -> Any:
+    """Return the result of the operation of a NumPy function; `NotImplemented` where it does not take what is given.
+
+    Parameters
+    ----------
+    func : NumPy's function
+    operation : that has its meaning
+    name : path of the function in NumPy
+    given : arguments by NumPy's names
+    """
+    signature, taken, names = signature_in_numpy(func), taken_by(operation), own_names(func, operation)
+    if signature is None or not names.keys() >= given.keys():
+        return NotImplemented
     axis = signature.parameters.get("axis")
     if func.__name__ in IN_A_ROW and axis is not None and given.get("axis", axis.default) is None:
         first = next(iter(given))
-        given = given | {first: tensor_namespace.ravel(_array(given[first])), "axis": 0}
+        given = given | {first: tensor_namespace.ravel(as_array(given[first])), "axis": 0}
     elif func.__name__ in IN_A_ROW and "axis" not in given and axis is not None:
         given = given | {"axis": axis.default}
-    own: list[Any] = []
+    args: Any = []
     keywords: Given = {}
-    for place, p in enumerate(signature.parameters.values()):
-        if p.name not in given:
-            continue
-        value = given[p.name]
-        if p.kind is p.VAR_POSITIONAL:
-            own += value
-        elif place < len(positional):
-            own.append(_array(value) if positional[place] in single else value)
+    own = operation.parameters.signature.parameters
+    for theirs, value in given.items():
+        if own[names[theirs]].kind is inspect.Parameter.VAR_POSITIONAL:
+            args += value
+        elif own[names[theirs]].kind is inspect.Parameter.POSITIONAL_ONLY:
+            args.append(value)
         else:
-            keywords[KEYWORDS.get(p.name, p.name)] = value
+            keywords[names[theirs]] = value
+    if taken.words and not all(taken.knows(names[theirs], value) for theirs, value in given.items()):
+        return NotImplemented
     try:
-        operation.parameters.signature.bind(*own, **keywords)
+        operation.parameters.signature.bind(*args, **keywords)
     except TypeError:
         return NotImplemented
-    return operation.function(*own, **keywords)
-
-
-def _array(value: Any) -> Any:
-    """Return a list of numbers as an array, as NumPy's functions take it."""
-    return tensor_namespace.asarray(value) if isinstance(value, (list, tuple)) else value
+    args, keywords = taken.to_tensors(name, args, keywords)
+    if operation.kind is kinds.fft and args[0].dtype.kind not in "fc":  # of which NumPy transforms integers, too
+        args = (tensor_namespace.astype(args[0], np.float64), *args[1:])
+    return operation.function(*args, **keywords)
 
 
 def put(out: Any, result: Any) -> Any:
@@ -132,10 +318,26 @@ def put(out: Any, result: Any) -> Any:
     return out
 
 
-def to_arrays(value: Any) -> Any:
-    """Return arguments with NumPy arrays in the place of tensors and array types."""
+def to_arrays(name: str | None, value: Any) -> Any:
+    """Return arguments with NumPy arrays in the place of tensors and array types.
+
+    Parameters
+    ----------
+    name : path of the function of NumPy that is to compute them, for messages
+    value : arguments
+
+    Raises
+    ------
+    AutogradError : if one of them requires a gradient
+    """
 
     def to_array(leaf: Any) -> Any:
         return np.asarray(leaf) if tensor_protocol.types.participates(type(leaf)) else leaf
 
-    return map_leaves(container_items, to_array, value)
+    try:
+        return map_leaves(container_items, to_array, value)
+    except AutogradError as error:
+        raise AutogradError(
+            f"numpy.{name} computes this call on arrays, which would lose the graph; use x.detach(). What leads to "
+            f"arrays is on the page numpy-functions of the documentation"
+        ) from error

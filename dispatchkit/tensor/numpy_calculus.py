@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.typing import Array
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.ops.statistics.quantiles import between
-from dispatchkit.tensor.numpy_shapes import as_array, composition, compositions
+from dispatchkit.ops.statistics.quantiles import QuantileMethod, between
+from dispatchkit.tensor.numpy_arguments import as_array
+from dispatchkit.tensor.numpy_shapes import composition, compositions
 
 __all__: list[str] = []
 
@@ -19,50 +21,47 @@ __all__: list[str] = []
 
 
 @composition
-def percentile(a: Any, q: Any, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Any:
-    return quantile(a, _fraction(q), axis, method, keepdims)
+def percentile(
+    a: Array, q: Array | float, axis: Any = None, method: QuantileMethod = "linear", keepdims: bool = False
+) -> Any:
+    return quantile(a, q / 100, axis, method, keepdims)
 
 
 @composition
-def quantile(a: Any, q: Any, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Any:
-    return xp.quantile(as_array(a), _share(q), axis=axis, method=method, keepdims=keepdims)
-
-
-def _share(q: Any) -> Any:
-    """Return shares as an array; a number as it is, which takes the dtype of what it is a share of."""
-    return q if isinstance(q, (int, float)) else as_array(q)
-
-
-def _fraction(q: Any) -> Any:
-    return _share(q) / 100
+def quantile(
+    a: Array, q: Array | float, axis: Any = None, method: QuantileMethod = "linear", keepdims: bool = False
+) -> Any:
+    return xp.quantile(a, q, axis=axis, method=method, keepdims=keepdims)
 
 
 @composition
-def nanpercentile(a: Any, q: Any, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Any:
-    return nanquantile(a, _fraction(q), axis, method, keepdims)
+def nanpercentile(
+    a: Array, q: Array | float, axis: Any = None, method: Literal["linear"] = "linear", keepdims: bool = False
+) -> Any:
+    return nanquantile(a, q / 100, axis, method, keepdims)
 
 
 @composition
-def nanmedian(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def nanmedian(a: Array, axis: Any = None, keepdims: bool = False) -> Any:
     return nanquantile(a, 0.5, axis, "linear", keepdims)
 
 
 @composition
-def nanquantile(a: Any, q: Any, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Any:
-    x, q = as_array(a), _share(q)
-    if isinstance(axis, tuple) or method != "linear" or x.dtype.kind == "c" or np.ndim(q) > 1:
+def nanquantile(
+    a: Array, q: Array | float, axis: Any = None, method: Literal["linear"] = "linear", keepdims: bool = False
+) -> Any:
+    if isinstance(axis, tuple) or a.dtype.kind == "c" or np.ndim(q) > 1:
         return NotImplemented
-    if x.dtype.kind != "f":
-        return xp.quantile(x, q, axis=axis, keepdims=keepdims)
+    if a.dtype.kind != "f":
+        return xp.quantile(a, q, axis=axis, keepdims=keepdims)
     if axis is None:
-        found = nanquantile(xp.ravel(x), q, 0)
-        return xp.reshape(found, (*found.shape, *(1,) * x.ndim)) if keepdims else found
-    x = xp.sort(xp.moveaxis(x, axis, -1), axis=-1)  # every NaN comes last
-    count = xp.count_nonzero(xp.logical_not(xp.isnan(x)), axis=-1, keepdims=True)
-    share = xp.astype(q, xp.result_type(x, q)) if np.ndim(q) else as_array(q, xp.result_type(x, q))
-    place = share * xp.maximum(xp.astype(count, share.dtype) - 1, 0)
+        found = nanquantile(xp.ravel(a), q, 0)
+        return xp.reshape(found, (*found.shape, *(1,) * a.ndim)) if keepdims else found
+    a = xp.sort(xp.moveaxis(a, axis, -1), axis=-1)  # every NaN comes last
+    count = xp.count_nonzero(xp.logical_not(xp.isnan(a)), axis=-1, keepdims=True)
+    place = q * xp.maximum(xp.astype(count, xp.result_type(a, q)) - 1, 0)
     low = xp.floor(place)
-    below, above = (xp.take_along_axis(x, xp.astype(index(place), np.int64), axis=-1) for index in (xp.floor, xp.ceil))
+    below, above = (xp.take_along_axis(a, xp.astype(index(place), np.int64), axis=-1) for index in (xp.floor, xp.ceil))
     found = between(xp, below, above, place - low)
     found = xp.moveaxis(found, -1, axis) if keepdims else found
     if np.ndim(q) == 0:
@@ -71,17 +70,16 @@ def nanquantile(a: Any, q: Any, axis: Any = None, method: Any = "linear", keepdi
 
 
 @composition
-def nanargmax(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def nanargmax(a: Array, axis: Any = None, keepdims: bool = False) -> Any:
     return _nan_argument(a, axis, keepdims, xp.argmax, -math.inf)
 
 
 @composition
-def nanargmin(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def nanargmin(a: Array, axis: Any = None, keepdims: bool = False) -> Any:
     return _nan_argument(a, axis, keepdims, xp.argmin, math.inf)
 
 
-def _nan_argument(a: Any, axis: Any, keepdims: bool, search: Any, worst: float) -> Any:
-    x = as_array(a)
+def _nan_argument(x: Any, axis: Any, keepdims: bool, search: Any, worst: float) -> Any:
     if x.dtype.kind not in "fc":
         return search(x, axis=axis, keepdims=keepdims)
     if bool(xp.any(xp.all(xp.isnan(x), axis=axis))):
@@ -90,21 +88,18 @@ def _nan_argument(a: Any, axis: Any, keepdims: bool, search: Any, worst: float) 
 
 
 @composition
-def nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-    x = as_array(a)
-    return np.cumsum(xp.where(xp.isnan(x), 0, x), axis=axis, dtype=dtype)
+def nancumsum(a: Array, axis: Any = None, dtype: Any = None) -> Any:
+    return np.cumsum(xp.where(xp.isnan(a), 0, a), axis=axis, dtype=dtype)
 
 
 @composition
-def nancumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-    x = as_array(a)
-    return np.cumprod(xp.where(xp.isnan(x), 1, x), axis=axis, dtype=dtype)
+def nancumprod(a: Array, axis: Any = None, dtype: Any = None) -> Any:
+    return np.cumprod(xp.where(xp.isnan(a), 1, a), axis=axis, dtype=dtype)
 
 
 @composition
-def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    x = as_array(a)
-    return xp.max(x, axis=axis, keepdims=keepdims) - xp.min(x, axis=axis, keepdims=keepdims)
+def ptp(a: Array, axis: Any = None, keepdims: bool = False) -> Any:
+    return xp.max(a, axis=axis, keepdims=keepdims) - xp.min(a, axis=axis, keepdims=keepdims)
 
 
 # Calculus.
@@ -116,18 +111,18 @@ def _along(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
 
 
 @composition
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    x = xp.ravel(as_array(ary))
+def ediff1d(ary: Array, to_end: Array | None = None, to_begin: Array | None = None) -> Any:
+    x = xp.ravel(ary)
     ends = (to_begin, x[1:] - x[:-1], to_end)
     parts = [xp.ravel(as_array(part, x.dtype)) for part in ends if part is not None]
     return parts[0] if len(parts) == 1 else xp.concat(parts)
 
 
 @composition
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    y = as_array(y)
+def trapezoid(y: Array, x: Array | None = None, dx: Array | float = 1.0, axis: int = -1) -> Any:
     if x is not None:
-        x = as_array(x)
+        if x.dtype.kind == "b":
+            return NotImplemented
         dx = x[1:] - x[:-1] if x.ndim == 1 else _along(x, axis, 1, None) - _along(x, axis, None, -1)
         if x.ndim == 1:
             dx = xp.reshape(dx, (-1, *(1,) * (y.ndim - axis % y.ndim - 1)))
@@ -135,8 +130,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 @composition
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    f = as_array(f)
+def gradient(f: Array, *varargs: Array | float, axis: Any = None, edge_order: int = 1) -> Any:
     axes = tuple(range(f.ndim)) if axis is None else tuple(axis) if isinstance(axis, tuple) else (axis,)
     spacings = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
     if len(spacings) != len(axes) or edge_order not in (1, 2) or any(f.shape[k] <= edge_order for k in axes):
@@ -149,9 +143,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 def _slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
     """Return central differences along an axis, one-sided ones at its ends."""
     f = xp.moveaxis(f, axis, -1)
-    if not isinstance(spacing, (int, float, complex)):
-        spacing = as_array(spacing)  # of which sums and differences of small and of unsigned integers would wrap around
-        spacing = spacing if spacing.dtype.kind in "fc" else xp.astype(spacing, np.float64)
+    if not isinstance(spacing, (int, float, complex)) and spacing.dtype.kind not in "fc":
+        spacing = as_array(spacing, np.float64)  # small and unsigned integers would wrap around
     if np.ndim(spacing) == 0:
         h0 = h1 = first0 = first1 = last0 = last1 = spacing
     else:
@@ -177,30 +170,34 @@ def _edge(y0: Any, y1: Any, y2: Any, h0: Any, h1: Any) -> Any:
 
 
 @composition
-def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    array = as_array(x)
-    if array.dtype.kind == "c":
-        parts = (nan_to_num(part, True, nan, posinf, neginf) for part in (xp.real(array), xp.imag(array)))
+def nan_to_num(
+    x: Array,
+    copy: bool = True,
+    nan: Array | float = 0.0,
+    posinf: Array | float | None = None,
+    neginf: Array | float | None = None,
+) -> Any:
+    if x.dtype.kind == "c":
+        parts = (nan_to_num(part, True, nan, posinf, neginf) for part in (xp.real(x), xp.imag(x)))
         real, imag = parts
         found = real + 1j * imag
-    elif array.dtype.kind != "f":
-        found = array
+    elif x.dtype.kind != "f":
+        found = x
     else:
-        info = np.finfo(array.dtype)
-        found = xp.where(xp.logical_not(xp.isnan(array)), array, nan)
+        info = np.finfo(x.dtype)
+        found = xp.where(xp.logical_not(xp.isnan(x)), x, nan)
         limits = (math.inf, posinf, info.max), (-math.inf, neginf, info.min)
         for infinity, replacement, limit in limits:
-            number = xp.ones_like(array) * float(limit) if replacement is None else replacement
-            found = xp.where(array != infinity, found, number)
+            number = xp.ones_like(x) * float(limit) if replacement is None else replacement
+            found = xp.where(x != infinity, found, number)
     if copy:
         return found
-    array[...] = found
-    return array
+    x[...] = found
+    return x
 
 
 @composition
-def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Any:
-    p = as_array(p)
+def unwrap(p: Array, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Any:
     if p.dtype.kind != "f":
         return NotImplemented
     steps = xp.diff(p, axis=axis)
@@ -213,46 +210,40 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
 
 
 @composition
-def angle(z: Any, deg: bool = False) -> Any:
-    z = as_array(z)
-    if z.dtype.kind == "c":
-        found = xp.atan2(xp.imag(z), xp.real(z))
-    else:
-        z = xp.astype(z, np.int64) if z.dtype.kind == "b" else z
-        found = xp.atan2(xp.zeros_like(z), z)
+def angle(z: Array, deg: bool = False) -> Any:
+    imag, real = (xp.imag(z), xp.real(z)) if z.dtype.kind == "c" else (0, z)
+    found = xp.atan2(imag, real)
     return found * (180 / math.pi) if deg else found
 
 
 @composition
-def real_if_close(a: Any, tol: float = 100) -> Any:
-    x = as_array(a)
-    if x.dtype.kind != "c":
-        return x
-    tol = tol * np.finfo(x.dtype).eps if tol > 1 else tol
-    return xp.real(x) if bool(xp.all(xp.abs(xp.imag(x)) < tol)) else x
+def real_if_close(a: Array, tol: float = 100) -> Any:
+    if a.dtype.kind != "c":
+        return a
+    tol = tol * np.finfo(a.dtype).eps if tol > 1 else tol
+    return xp.real(a) if bool(xp.all(xp.abs(xp.imag(a)) < tol)) else a
 
 
 @composition
-def sinc(x: Any) -> Any:
-    y = math.pi * as_array(x)
+def sinc(x: Array) -> Any:
+    y = math.pi * x
     return xp.where(y == 0, 1.0, xp.sin(y) / xp.where(y == 0, 1.0, y))
 
 
 @composition
-def fix(x: Any) -> Any:
-    return xp.trunc(as_array(x))
+def fix(x: Array) -> Any:
+    return xp.trunc(x)
 
 
-def round(a: Any, decimals: int = 0) -> Any:  # NumPy's name
-    x = as_array(a)
+def round(a: Array, decimals: int = 0) -> Any:  # NumPy's name
     if decimals == 0:
-        return xp.round(x)
-    if x.dtype.kind not in "fc":
-        return x if decimals > 0 else NotImplemented
-    if x.dtype.kind == "c" and not holds(xp.isfinite(x)):
+        return xp.round(a)
+    if a.dtype.kind not in "fc":
+        return a if decimals > 0 else NotImplemented
+    if a.dtype.kind == "c" and not holds(xp.isfinite(a)):
         return NotImplemented  # a number times a complex infinity is NaN
     scale = 10.0 ** abs(decimals)
-    return xp.round(x * scale) / scale if decimals > 0 else xp.round(x / scale) * scale
+    return xp.round(a * scale) / scale if decimals > 0 else xp.round(a / scale) * scale
 
 
 compositions["round"] = compositions["around"] = round
@@ -262,15 +253,13 @@ compositions["round"] = compositions["around"] = round
 
 
 @composition
-def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
-    x = as_array(x)
+def vander(x: Array, N: Any = None, increasing: bool = False) -> Any:
     powers = np.arange(x.shape[0] if N is None else N)
     return xp.pow(xp.expand_dims(x, axis=1), powers if increasing else powers[::-1].copy())
 
 
 @composition
-def polyval(p: Any, x: Any) -> Any:
-    p, x = as_array(p), as_array(x)
+def polyval(p: Array, x: Array) -> Any:
     if p.ndim != 1:
         return NotImplemented
     found = xp.zeros_like(x)
@@ -280,25 +269,31 @@ def polyval(p: Any, x: Any) -> Any:
 
 
 @composition
-def polyadd(a1: Any, a2: Any) -> Any:
-    a1, a2 = (xp.ravel(as_array(a)) for a in (a1, a2))
+def polyadd(a1: Array, a2: Array) -> Any:
+    a1, a2 = map(xp.ravel, (a1, a2))
     size = max(a1.size, a2.size)
     return xp.pad(a1, ((size - a1.size, 0),)) + xp.pad(a2, ((size - a2.size, 0),))
 
 
 @composition
-def polysub(a1: Any, a2: Any) -> Any:
-    return polyadd(a1, -as_array(a2))
+def polysub(a1: Array, a2: Array) -> Any:
+    return polyadd(a1, -a2)
 
 
 @composition
-def polymul(a1: Any, a2: Any) -> Any:
-    return xp.convolve(xp.ravel(as_array(a1)), xp.ravel(as_array(a2)))
+def polymul(a1: Array, a2: Array) -> Any:
+    return xp.convolve(_from_first(a1), _from_first(a2))
+
+
+def _from_first(p: Any) -> Any:
+    """Return the coefficients of a polynomial from the first that is not 0."""
+    p = xp.ravel(p)
+    places = xp.nonzero(p)[0]
+    return p[int(places[0]) :] if places.size else p[-1:]
 
 
 @composition
-def polyder(p: Any, m: int = 1) -> Any:
-    p = as_array(p)
+def polyder(p: Array, m: int = 1) -> Any:
     for _ in range(m):
         p = p[:-1] * np.arange(p.size - 1, 0, -1)
     return p
@@ -308,22 +303,22 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 
 @composition
-def fft_fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+def fft_fft2(a: Array, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
     return np.fft.fftn(a, s=s, axes=axes, norm=norm)
 
 
 @composition
-def fft_ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+def fft_ifft2(a: Array, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
     return np.fft.ifftn(a, s=s, axes=axes, norm=norm)
 
 
 @composition
-def fft_rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+def fft_rfft2(a: Array, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
     return np.fft.rfftn(a, s=s, axes=axes, norm=norm)
 
 
 @composition
-def fft_irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+def fft_irfft2(a: Array, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
     return np.fft.irfftn(a, s=s, axes=axes, norm=norm)
 
 
@@ -343,9 +338,9 @@ compositions |= dict.fromkeys(("asanyarray", "ascontiguousarray", "asfortranarra
 
 
 @composition
-def empty_like(prototype: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+def empty_like(prototype: Array, dtype: Any = None, *, shape: Any = None) -> Any:
     if shape is None:
-        return xp.empty_like(as_array(prototype), dtype=dtype)
+        return xp.empty_like(prototype, dtype=dtype)
     return xp.empty(shape, dtype=prototype.dtype if dtype is None else dtype)
 
 

@@ -16,14 +16,16 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.dense_arrays import has_numpy_array
 from dispatchkit.tensor.numpy_arguments import (
+    as_array,
     call_composition,
     call_operation,
     compose,
     given_arguments,
+    is_operand,
+    operands,
     put,
     to_arrays,
 )
-from dispatchkit.tensor.numpy_shapes import as_array
 from dispatchkit.tensor.numpy_table import WRITERS, Answer, answer_of, operation_of_universal, path_of
 from dispatchkit.tensor.numpy_universal import universal
 
@@ -49,12 +51,13 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     """Answer a universal function of NumPy or SciPy by the operation of the same name, or by itself on arrays."""
     outs = kwargs.pop("out", ())
     given = {key: value for key, value in kwargs.items() if key not in DEFAULTS or value is not DEFAULTS[key]}
-    if any(_answers_itself(type(value)) for value in (*inputs, *outs)):
+    plain = all(map(is_operand, map(type, (*inputs, *outs))))
+    if not plain and any(_answers_itself(type(value)) for value in (*inputs, *outs)):
         return NotImplemented
     answer = answer_of(ufunc)
     if answer is not None and answer.how == "declined":
         raise TypeError(f"numpy.{ufunc.__name__} takes no tensors and array types: {answer.text}")
-    result = _computed(ufunc.__name__, method, inputs, dict(given), outs)
+    result = _computed(ufunc.__name__, method, inputs, dict(given), outs, plain=plain)
     if result is NotImplemented:
         return _on_arrays(ufunc, method, inputs, given, outs)
     if not outs:
@@ -66,9 +69,7 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
 
 def _answers_itself(cls: type) -> bool:
     """Return whether a type that does not take part answers universal functions itself."""
-    if issubclass(cls, (np.ndarray, np.generic)) or tensor_protocol.types.participates(cls):
-        return False
-    return getattr(cls, "__array_ufunc__", None) is not None
+    return not is_operand(cls) and getattr(cls, "__array_ufunc__", None) is not None
 
 
 def _on_arrays(ufunc: Any, method: str, inputs: tuple[Any, ...], given: Mapping[str, Any], outs: Any) -> Any:
@@ -80,19 +81,24 @@ def _on_arrays(ufunc: Any, method: str, inputs: tuple[Any, ...], given: Mapping[
     if not known:
         _check_dense(ufunc.__name__, map(type, inputs))
         return NotImplemented
-    keywords = to_arrays(dict(given))
-    return getattr(ufunc, method)(*to_arrays(inputs), **keywords, **({"out": outs} if outs else {}))
+    arrays, keywords = to_arrays(ufunc.__name__, (inputs, dict(given)))
+    return getattr(ufunc, method)(*arrays, **keywords, **({"out": outs} if outs else {}))
 
 
-def _computed(name: str, method: str, inputs: tuple[Any, ...], given: dict[str, Any], outs: tuple[Any, ...]) -> Any:
-    """Return the result of operations; `NotImplemented` where they do not answer."""
+def _computed(
+    name: str, method: str, inputs: tuple[Any, ...], given: dict[str, Any], outs: tuple[Any, ...], *, plain: bool
+) -> Any:
+    """Return the result of operations, which take `plain` inputs as they are; `NotImplemented` without an answer."""
     if method == "reduce":
         return compose(_reduced, name, inputs[0], {"axis": 0} | given)
     function = operation_of_universal(name)
+    weak = function is not None
     if function is None and name in universal:
         function = partial(compose, universal[name])
     if function is None:
         return NotImplemented
+    if not (plain and weak):
+        inputs = operands(name, inputs, weak=weak)
     if method == "accumulate" and name in ACCUMULATIONS and given.keys() <= {"axis", "dtype"}:
         return getattr(tensor_namespace, ACCUMULATIONS[name])(*inputs, **{"axis": 0} | given)
     if method == "outer" and not given:
@@ -161,11 +167,12 @@ def array_function(
             raise TypeError(f"numpy.{path} takes no tensors and array types: {answer.text}")
         if answer.how == "attribute" and len(args) == 1 and not kwargs and records.participates(type(args[0])):
             return getattr(args[0], answer.text)
-        result = _answered(func, answer, args, kwargs)
+        result = _answered(func, path or func.__name__, answer, args, kwargs)
         if result is not NotImplemented:
             return result
     _check_dense(path, types)
-    return func(*to_arrays(args), **to_arrays(dict(kwargs)))
+    arrays, keywords = to_arrays(path, (args, dict(kwargs)))
+    return func(*arrays, **keywords)
 
 
 def _writes_an_array(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
@@ -174,7 +181,9 @@ def _writes_an_array(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     return isinstance(first, np.ndarray)
 
 
-def _answered(func: Callable[..., Any], answer: Answer, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def _answered(
+    func: Callable[..., Any], path: str, answer: Answer, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Any:
     """Return the result of an operation or a composition; `NotImplemented` where it does not take what is given."""
     if answer.how not in ("operation", "composition"):
         return NotImplemented
@@ -184,12 +193,9 @@ def _answered(func: Callable[..., Any], answer: Answer, args: tuple[Any, ...], k
     if given is None:
         return NotImplemented
     out = given.pop("out", None)
-    if answer.composition is not None:
-        result = call_composition(answer.composition, given)
-    else:
-        assert answer.operation is not None
-        result = call_operation(func, answer.operation, given)
-        if result is NotImplemented and given.keys() & {"where", "initial"} and "a" in given:
-            name = next((name for name, reduction in REDUCTIONS.items() if reduction == answer.operation.name), "")
-            result = compose(_reduced, name, as_array(given.pop("a")), given)
+    result: Any = NotImplemented
+    if answer.operation is not None:
+        result = call_operation(func, answer.operation, path, given)
+    if result is NotImplemented and answer.composition is not None:
+        result = call_composition(answer.composition, path, given)
     return result if out is None or result is NotImplemented else put(out, result)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.typing import Array
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.errors import UnitError
 from dispatchkit.ops.shared.arrays import conjugate
+from dispatchkit.ops.signal.signal import ConvolveMode
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.tensor.numpy_shapes import as_array, composition
+from dispatchkit.tensor.numpy_shapes import composition
 
 __all__: list[str] = []
 
@@ -26,32 +29,29 @@ def _floating(x: Any) -> Any:
 
 
 @composition
-def dot(a: Any, b: Any) -> Any:
-    a, b = as_array(a), as_array(b)
+def dot(a: Array, b: Array) -> Any:
     if a.ndim == 0 or b.ndim == 0:
         return a * b
     return xp.matmul(a, b) if b.ndim == 1 or max(a.ndim, b.ndim) == 2 else xp.tensordot(a, b, axes=([-1], [-2]))
 
 
 @composition
-def vdot(a: Any, b: Any) -> Any:
-    return xp.vecdot(xp.ravel(as_array(a)), xp.ravel(as_array(b)))
+def vdot(a: Array, b: Array) -> Any:
+    return xp.vecdot(xp.ravel(a), xp.ravel(b))
 
 
 @composition
-def inner(a: Any, b: Any) -> Any:
-    a, b = as_array(a), as_array(b)
+def inner(a: Array, b: Array) -> Any:
     return a * b if a.ndim == 0 or b.ndim == 0 else xp.tensordot(a, b, axes=([-1], [-1]))
 
 
 @composition
-def linalg_multi_dot(arrays: Any) -> Any:
-    matrices = [as_array(x) for x in arrays]
-    first, last = matrices[0].ndim == 1, matrices[-1].ndim == 1
-    if len(matrices) < 2 or any(x.ndim != 2 for x in matrices[1:-1]):
+def linalg_multi_dot(arrays: Sequence[Array]) -> Any:
+    first, last = arrays[0].ndim == 1, arrays[-1].ndim == 1
+    if len(arrays) < 2 or any(x.ndim != 2 for x in arrays[1:-1]):
         return NotImplemented
-    sizes = [1 if first else matrices[0].shape[0], *(x.shape[0] for x in matrices[1:])]
-    sizes = [sizes[0], matrices[0].shape[-1], *(1 if x.ndim == 1 else x.shape[1] for x in matrices[1:])]
+    sizes = [1 if first else arrays[0].shape[0], *(x.shape[0] for x in arrays[1:])]
+    sizes = [sizes[0], arrays[0].shape[-1], *(1 if x.ndim == 1 else x.shape[1] for x in arrays[1:])]
 
     def cost(start: int, stop: int) -> tuple[int, int]:
         """Return the fewest multiplications of the matrices from `start` to `stop`, and where to part them."""
@@ -65,22 +65,21 @@ def linalg_multi_dot(arrays: Any) -> Any:
 
     def product(start: int, stop: int) -> Any:
         if stop == start + 1:
-            return matrices[start]
+            return arrays[start]
         middle = cost(start, stop)[1]
         return xp.matmul(product(start, middle), product(middle, stop))
 
     known: dict[tuple[int, int], tuple[int, int]] = {}
     if first or last:  # a vector makes every product one with a vector
-        found = matrices[0] if first else matrices[-1]
-        for x in matrices[1:] if first else reversed(matrices[:-1]):
+        found = arrays[0] if first else arrays[-1]
+        for x in arrays[1:] if first else reversed(arrays[:-1]):
             found = xp.matmul(found, x) if first else xp.matmul(x, found)
         return found
-    return product(0, len(matrices))
+    return product(0, len(arrays))
 
 
 @composition
-def linalg_cond(x: Any, p: Any = None) -> Any:
-    x = as_array(x)
+def linalg_cond(x: Array, p: Any = None) -> Any:
     try:
         condition = _condition(x, p)
     except np.linalg.LinAlgError:
@@ -105,8 +104,7 @@ def _condition(x: Any, p: Any) -> Any:
 
 
 @composition
-def linalg_lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
-    a, b = as_array(a), as_array(b)
+def linalg_lstsq(a: Array, b: Array, rcond: Any = None) -> Any:
     if a.ndim != 2 or b.ndim not in (1, 2) or min(a.shape) == 0:
         return NotImplemented
     a, b = _floating(a), _floating(b)
@@ -121,8 +119,7 @@ def linalg_lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
 
 
 @composition
-def linalg_tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
-    a, b = as_array(a), as_array(b)
+def linalg_tensorsolve(a: Array, b: Array, axes: Any = None) -> Any:
     if axes is not None:
         a = xp.permute_dims(a, (*(k for k in range(a.ndim) if k not in axes), *axes))
     shape = a.shape[b.ndim - a.ndim :] if a.ndim > b.ndim else ()
@@ -133,7 +130,7 @@ def linalg_tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 
 
 @composition
-def linalg_tensorinv(a: Any, ind: int = 2) -> Any:
+def linalg_tensorinv(a: Array, ind: int = 2) -> Any:
     if ind <= 0:
         return NotImplemented
     rows = math.prod(a.shape[ind:])
@@ -141,10 +138,10 @@ def linalg_tensorinv(a: Any, ind: int = 2) -> Any:
 
 
 @composition
-def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
+def cross(a: Array, b: Array, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
     if axis is not None:
         axisa = axisb = axisc = axis
-    a, b = xp.moveaxis(as_array(a), axisa, -1), xp.moveaxis(as_array(b), axisb, -1)
+    a, b = xp.moveaxis(a, axisa, -1), xp.moveaxis(b, axisb, -1)
     if a.shape[-1] != 3 or b.shape[-1] != 3:
         return NotImplemented
     a, b = xp.broadcast_arrays(a, b)
@@ -152,9 +149,8 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
 
 
 @composition
-def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
-    a, v = as_array(a), as_array(v)
-    if a.size < v.size or mode not in ("valid", "same", "full"):
+def correlate(a: Array, v: Array, mode: ConvolveMode = "valid") -> Any:
+    if a.size < v.size:
         return NotImplemented
     return xp.convolve(a, xp.flip(conjugate(xp, v)), mode=mode)
 
@@ -163,8 +159,10 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
 
 
 @composition
-def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = None, equal_nan: bool = False) -> Any:
-    a, b = _floating(as_array(a)), _floating(as_array(b))
+def isclose(
+    a: Array, b: Array, rtol: Array | float = 1e-5, atol: Array | float | None = None, equal_nan: bool = False
+) -> Any:
+    a, b = _floating(a), _floating(b)
     with np.errstate(invalid="ignore"):
         near = xp.abs(a - b) <= _tolerance(rtol * xp.abs(b), atol)
         found = (near & xp.isfinite(b)) | (a == b)
@@ -182,13 +180,14 @@ def _tolerance(relative: Any, atol: Any) -> Any:
 
 
 @composition
-def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = None, equal_nan: bool = False) -> Any:
+def allclose(
+    a: Array, b: Array, rtol: Array | float = 1e-5, atol: Array | float | None = None, equal_nan: bool = False
+) -> Any:
     return bool(xp.all(isclose(a, b, rtol, atol, equal_nan)))
 
 
 @composition
-def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    a1, a2 = as_array(a1), as_array(a2)
+def array_equal(a1: Array, a2: Array, equal_nan: bool = False) -> Any:
     if tuple(a1.shape) != tuple(a2.shape):
         return False
     equal = a1 == a2
@@ -196,8 +195,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 @composition
-def array_equiv(a1: Any, a2: Any) -> Any:
-    a1, a2 = as_array(a1), as_array(a2)
+def array_equiv(a1: Array, a2: Array) -> Any:
     try:
         np.broadcast_shapes(tuple(a1.shape), tuple(a2.shape))
     except ValueError:
@@ -206,34 +204,32 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 
 
 @composition
-def isreal(x: Any) -> Any:
-    x = as_array(x)
+def isreal(x: Array) -> Any:
     return xp.imag(x) == 0 if x.dtype.kind == "c" else xp.ones(tuple(x.shape), dtype=np.bool_)
 
 
 @composition
-def iscomplex(x: Any) -> Any:
-    x = as_array(x)
+def iscomplex(x: Array) -> Any:
     return xp.imag(x) != 0 if x.dtype.kind == "c" else xp.zeros(tuple(x.shape), dtype=np.bool_)
 
 
 @composition
-def isrealobj(x: Any) -> Any:
+def isrealobj(x: Array) -> Any:
     return x.dtype.kind != "c"
 
 
 @composition
-def iscomplexobj(x: Any) -> Any:
+def iscomplexobj(x: Array) -> Any:
     return x.dtype.kind == "c"
 
 
 @composition
-def isposinf(x: Any) -> Any:
+def isposinf(x: Array) -> Any:
     return x == math.inf if x.dtype.kind != "c" else NotImplemented
 
 
 @composition
-def isneginf(x: Any) -> Any:
+def isneginf(x: Array) -> Any:
     return x == -math.inf if x.dtype.kind != "c" else NotImplemented
 
 
@@ -243,17 +239,17 @@ def _dtype_of(value: Any) -> Any:
 
 
 @composition
-def result_type(*arrays_and_dtypes: Any) -> Any:
+def result_type(*arrays_and_dtypes: object) -> Any:
     return np.result_type(*map(_dtype_of, arrays_and_dtypes))
 
 
 @composition
-def common_type(*arrays: Any) -> Any:
+def common_type(*arrays: Array) -> Any:
     return np.common_type(*(np.empty(0, x.dtype) for x in arrays))
 
 
 @composition
-def min_scalar_type(a: Any) -> Any:
+def min_scalar_type(a: Array) -> Any:
     return NotImplemented if a.ndim == 0 else a.dtype  # of a number its value decides
 
 
@@ -267,7 +263,7 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> Any:
 
 @composition
 def unique(
-    ar: Any,
+    ar: Array,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -275,8 +271,7 @@ def unique(
     equal_nan: bool = True,
     sorted: bool = True,  # NumPy's name
 ) -> Any:
-    flat = as_array(ar)
-    values, indices, inverse, counts = xp.unique_all(flat)
+    values, indices, inverse, counts = xp.unique_all(ar)
     if equal_nan and values.dtype.kind in "fc":
         several = int(xp.count_nonzero(xp.isnan(values))) - 1
         if several > 0:  # in the standard every NaN is another
@@ -286,29 +281,29 @@ def unique(
             counts, inverse = xp.concat([counts[:last], rest]), xp.minimum(inverse, last)
     wanted = [(return_index, indices), (return_inverse, inverse), (return_counts, counts)]
     further = [found for asked, found in wanted if asked]
-    values = xp.take(xp.ravel(flat), indices)  # through which gradients flow
+    values = xp.take(xp.ravel(ar), indices)  # through which gradients flow
     return (values, *further) if further else values
 
 
 @composition
-def union1d(ar1: Any, ar2: Any) -> Any:
-    return unique(xp.concat([xp.ravel(as_array(ar1)), xp.ravel(as_array(ar2))]))
+def union1d(ar1: Array, ar2: Array) -> Any:
+    return unique(xp.concat([xp.ravel(ar1), xp.ravel(ar2)]))
 
 
 @composition
-def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+def intersect1d(ar1: Array, ar2: Array, assume_unique: bool = False) -> Any:
     first = unique(ar1)
-    return _where(first, xp.isin(first, xp.ravel(as_array(ar2))))
+    return _where(first, xp.isin(first, xp.ravel(ar2)))
 
 
 @composition
-def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    first = xp.ravel(as_array(ar1)) if assume_unique else unique(ar1)
-    return _where(first, xp.isin(first, xp.ravel(as_array(ar2)), invert=True))
+def setdiff1d(ar1: Array, ar2: Array, assume_unique: bool = False) -> Any:
+    first = xp.ravel(ar1) if assume_unique else unique(ar1)
+    return _where(first, xp.isin(first, xp.ravel(ar2), invert=True))
 
 
 @composition
-def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+def setxor1d(ar1: Array, ar2: Array, assume_unique: bool = False) -> Any:
     return xp.sort(xp.concat([setdiff1d(unique(ar1), ar2), setdiff1d(unique(ar2), ar1)]))
 
 
@@ -318,17 +313,15 @@ def _where(x: Any, condition: Any) -> Any:
 
 
 @composition
-def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> Any:  # NumPy 2.4 has it no more
-    return xp.isin(xp.ravel(as_array(ar1)), xp.ravel(as_array(ar2)), invert=invert)
+def in1d(ar1: Array, ar2: Array, assume_unique: bool = False, invert: bool = False) -> Any:  # NumPy 2.4 has it no more
+    return xp.isin(xp.ravel(ar1), xp.ravel(ar2), invert=invert)
 
 
 @composition
-def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    bins = as_array(bins)
+def digitize(x: Array, bins: Array, right: bool = False) -> Any:
     rising = bool(xp.all(bins[1:] >= bins[:-1]))
     if bins.ndim != 1 or not (rising or bool(xp.all(bins[1:] <= bins[:-1]))):
         return NotImplemented
-    x = as_array(x)
     if x.dtype.kind == "c":
         return NotImplemented
     if rising:
@@ -337,21 +330,20 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
 
 @composition
-def lexsort(keys: Any, axis: int = -1) -> Any:
-    several = [as_array(key) for key in keys]
-    if not several or any(key.ndim != 1 for key in several):
+def lexsort(keys: Sequence[Array], axis: int = -1) -> Any:
+    if not keys or any(key.ndim != 1 for key in keys):
         return NotImplemented
-    order = xp.argsort(several[0])
-    for key in several[1:]:
+    order = xp.argsort(keys[0])
+    for key in keys[1:]:
         order = xp.take(order, xp.argsort(xp.take(key, order)))
     return order
 
 
 @composition
-def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect") -> Any:
-    return xp.sort(xp.ravel(as_array(a)) if axis is None else as_array(a), axis=-1 if axis is None else axis)
+def partition(a: Array, kth: Any, axis: Any = -1, kind: Any = "introselect") -> Any:
+    return xp.sort(xp.ravel(a) if axis is None else a, axis=-1 if axis is None else axis)
 
 
 @composition
-def argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect") -> Any:
-    return xp.argsort(xp.ravel(as_array(a)) if axis is None else as_array(a), axis=-1 if axis is None else axis)
+def argpartition(a: Array, kth: Any, axis: Any = -1, kind: Any = "introselect") -> Any:
+    return xp.argsort(xp.ravel(a) if axis is None else a, axis=-1 if axis is None else axis)

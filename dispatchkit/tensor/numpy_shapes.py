@@ -1,7 +1,8 @@
 """NumPy's functions that join, cut, turn and pick, made of operations; each takes NumPy's parameters.
 
-A function returns `NotImplemented` for calls that NumPy is to compute on arrays. Parameters that are missing here, such
-as ``casting``, lead there, too, unless they have their default value.
+What is annotated with `Array` is an array type when a function is called, whatever the caller passed; numbers stay
+where the annotation says ``Array | float``. A function returns `NotImplemented` for calls that NumPy is to compute on
+arrays. Parameters that are missing here, such as ``casting``, lead there, too, unless they have their default value.
 """
 
 from __future__ import annotations
@@ -14,38 +15,42 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
-from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.declare.typing import Array
+from dispatchkit.tensor.numpy_arguments import as_array
 
-__all__ = ["as_array", "composition", "compositions"]
+__all__ = ["at_least", "composition", "compositions", "extension", "extensions", "joined"]
 
 # Compositions by the path of NumPy's function, such as ``"linalg.cond"``.
 compositions: dict[str, Callable[..., Any]] = {}
+# Of functions that are an operation, for the calls with parameters that it does not have.
+extensions: dict[str, Callable[..., Any]] = {}
 
 
 def composition(function: Callable[..., Any]) -> Callable[..., Any]:
     """Enter a composition; ``linalg_cond`` is that of ``numpy.linalg.cond``."""
-    module, _, name = function.__name__.partition("_")
-    path = f"{module}.{name}" if module in ("linalg", "fft") and name else function.__name__
-    compositions[path] = function
+    compositions[_path(function)] = function
     return function
 
 
-def as_array(value: Any, dtype: Any = None) -> Any:
-    """Return an array type as it is, and a tensor of all else that NumPy's functions take."""
-    if not tensor_protocol.types.participates(type(value)):
-        return xp.asarray(value, dtype=dtype)
-    return value if dtype is None or value.dtype == dtype else xp.astype(value, dtype)
+def extension(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Enter the composition of a function that is an operation, for the parameters that the operation does not have."""
+    extensions[_path(function)] = function
+    return function
 
 
-def _joined(arrays: Sequence[Any], axis: int, dtype: Any) -> Any:
+def _path(function: Callable[..., Any]) -> str:
+    module, _, name = function.__name__.partition("_")
+    return f"{module}.{name}" if module in ("linalg", "fft") and name else function.__name__
+
+
+def joined(arrays: Sequence[Any], axis: int | None, dtype: Any) -> Any:
     """Return arrays joined, in a dtype where one is asked for."""
-    joined = xp.concat(arrays, axis=axis)
-    return joined if dtype is None else xp.astype(joined, dtype)
+    whole = xp.concat(arrays, axis=axis)
+    return whole if dtype is None else xp.astype(whole, dtype)
 
 
-def _at_least(ndim: int, x: Any) -> Any:
+def at_least(ndim: int, x: Any) -> Any:
     """Return an array with at least so many axes; new ones come first, the third one last."""
-    x = as_array(x)
     if x.ndim == 0:
         return xp.reshape(x, (1,) * ndim)
     if x.ndim == 1 and ndim > 1:
@@ -55,52 +60,51 @@ def _at_least(ndim: int, x: Any) -> Any:
 
 def _several(arrays: Sequence[Any], ndim: int) -> Any:
     """Return the one array, or a tuple of several, with at least so many axes."""
-    found = tuple(_at_least(ndim, x) for x in arrays)
+    found = tuple(at_least(ndim, x) for x in arrays)
     return found[0] if len(found) == 1 else found
 
 
 @composition
-def atleast_1d(*arys: Any) -> Any:
+def atleast_1d(*arys: Array) -> Any:
     return _several(arys, 1)
 
 
 @composition
-def atleast_2d(*arys: Any) -> Any:
+def atleast_2d(*arys: Array) -> Any:
     return _several(arys, 2)
 
 
 @composition
-def atleast_3d(*arys: Any) -> Any:
+def atleast_3d(*arys: Array) -> Any:
     return _several(arys, 3)
 
 
 @composition
-def vstack(tup: Any, *, dtype: Any = None) -> Any:
-    return _joined([_at_least(2, x) for x in tup], 0, dtype)
+def vstack(tup: Sequence[Array], *, dtype: Any = None) -> Any:
+    return joined([at_least(2, x) for x in tup], 0, dtype)
 
 
 @composition
-def hstack(tup: Any, *, dtype: Any = None) -> Any:
-    arrays = [_at_least(1, x) for x in tup]
-    return _joined(arrays, 0 if arrays and arrays[0].ndim == 1 else 1, dtype)
+def hstack(tup: Sequence[Array], *, dtype: Any = None) -> Any:
+    arrays = [at_least(1, x) for x in tup]
+    return joined(arrays, 0 if arrays and arrays[0].ndim == 1 else 1, dtype)
 
 
 @composition
-def dstack(tup: Any) -> Any:
-    return xp.concat([_at_least(3, x) for x in tup], axis=2)
+def dstack(tup: Sequence[Array]) -> Any:
+    return xp.concat([at_least(3, x) for x in tup], axis=2)
 
 
 @composition
-def column_stack(tup: Any) -> Any:
-    arrays = [as_array(x) for x in tup]
-    return xp.concat([xp.reshape(x, (-1, 1)) if x.ndim < 2 else x for x in arrays], axis=1)
+def column_stack(tup: Sequence[Array]) -> Any:
+    return xp.concat([xp.reshape(x, (-1, 1)) if x.ndim < 2 else x for x in tup], axis=1)
 
 
 @composition
-def append(arr: Any, values: Any, axis: Any = None) -> Any:
+def append(arr: Array, values: Array, axis: Any = None) -> Any:
     if axis is None:
-        return xp.concat([xp.ravel(as_array(arr)), xp.ravel(as_array(values))])
-    return xp.concat([as_array(arr), as_array(values)], axis=axis)
+        return xp.concat([xp.ravel(arr), xp.ravel(values)])
+    return xp.concat([arr, values], axis=axis)
 
 
 @composition
@@ -108,10 +112,10 @@ def block(arrays: Any) -> Any:
     def depth(value: Any) -> int:
         return 1 + max(map(depth, value)) if isinstance(value, list) and value else 0
 
-    def joined(value: Any, level: int) -> Any:
+    def assembled(value: Any, level: int) -> Any:
         if not isinstance(value, list):
             return xp.reshape(value, (1,) * (ndim - value.ndim) + tuple(value.shape)) if value.ndim < ndim else value
-        return xp.concat([joined(one, level + 1) for one in value], axis=level - deepest)
+        return xp.concat([assembled(one, level + 1) for one in value], axis=level - deepest)
 
     def dimensions(value: Any) -> int:
         return max(map(dimensions, value)) if isinstance(value, list) else int(value.ndim)
@@ -124,7 +128,7 @@ def block(arrays: Any) -> Any:
     arrays = opened(arrays)
     deepest = depth(arrays)
     ndim = max(deepest, dimensions(arrays))
-    return joined(arrays, 0)
+    return assembled(arrays, 0)
 
 
 def _uneven(value: Any, depth: Callable[[Any], int]) -> list[bool]:
@@ -136,56 +140,51 @@ def _uneven(value: Any, depth: Callable[[Any], int]) -> list[bool]:
 
 
 @composition
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    x = as_array(ary)
+def array_split(ary: Array, indices_or_sections: Any, axis: int = 0) -> Any:
     if not isinstance(indices_or_sections, (int, np.integer)):
-        return list(xp.split(x, list(indices_or_sections), axis=axis))
-    count, length = operator.index(indices_or_sections), x.shape[axis]
+        return list(xp.split(ary, list(indices_or_sections), axis=axis))
+    count, length = operator.index(indices_or_sections), ary.shape[axis]
     if count <= 0:
         return NotImplemented
     size, longer = divmod(length, count)
     places = np.cumsum([0] + longer * [size + 1] + (count - longer) * [size])
-    return list(xp.split(x, places[1:-1].tolist(), axis=axis))
+    return list(xp.split(ary, places[1:-1].tolist(), axis=axis))
 
 
 @composition
-def hsplit(ary: Any, indices_or_sections: Any) -> Any:
-    x = as_array(ary)
-    return np.split(x, indices_or_sections, axis=0 if x.ndim == 1 else 1)
+def hsplit(ary: Array, indices_or_sections: Any) -> Any:
+    return np.split(ary, indices_or_sections, axis=0 if ary.ndim == 1 else 1)
 
 
 @composition
-def vsplit(ary: Any, indices_or_sections: Any) -> Any:
-    x = as_array(ary)
-    return NotImplemented if x.ndim < 2 else np.split(x, indices_or_sections, axis=0)
+def vsplit(ary: Array, indices_or_sections: Any) -> Any:
+    return NotImplemented if ary.ndim < 2 else np.split(ary, indices_or_sections, axis=0)
 
 
 @composition
-def dsplit(ary: Any, indices_or_sections: Any) -> Any:
-    x = as_array(ary)
-    return NotImplemented if x.ndim < 3 else np.split(x, indices_or_sections, axis=2)
+def dsplit(ary: Array, indices_or_sections: Any) -> Any:
+    return NotImplemented if ary.ndim < 3 else np.split(ary, indices_or_sections, axis=2)
 
 
 @composition
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    x = as_array(ary)
+def split(ary: Array, indices_or_sections: Any, axis: int = 0) -> Any:
     if isinstance(indices_or_sections, (int, np.integer)):
-        return list(xp.split(x, int(indices_or_sections), axis=axis))
-    return list(xp.split(x, [int(place) for place in indices_or_sections], axis=axis))
+        return list(xp.split(ary, int(indices_or_sections), axis=axis))
+    return list(xp.split(ary, [int(place) for place in indices_or_sections], axis=axis))
 
 
 @composition
-def fliplr(m: Any) -> Any:
+def fliplr(m: Array) -> Any:
     return xp.flip(m, axis=1)
 
 
 @composition
-def flipud(m: Any) -> Any:
+def flipud(m: Array) -> Any:
     return xp.flip(m, axis=0)
 
 
 @composition
-def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+def rot90(m: Array, k: int = 1, axes: Any = (0, 1)) -> Any:
     first, second = (axis % m.ndim for axis in axes)
     if first == second:
         return NotImplemented
@@ -200,22 +199,22 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 
 
 @composition
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+def rollaxis(a: Array, axis: int, start: int = 0) -> Any:
     axis, start = axis % a.ndim, start + a.ndim if start < 0 else start
     return xp.moveaxis(a, axis, start - 1 if axis < start else start)
 
 
 @composition
-def resize(a: Any, new_shape: Any) -> Any:
-    shape = (new_shape,) if isinstance(new_shape, (int, np.integer)) else tuple(new_shape)
-    flat, size = xp.ravel(as_array(a)), math.prod(shape)
+def resize(a: Array, new_shape: Any) -> Any:
+    shape = tuple(map(operator.index, (new_shape,) if np.ndim(new_shape) == 0 else new_shape))
+    flat, size = xp.ravel(a), math.prod(shape)
     if flat.size == 0 or min(shape, default=0) < 0:
         return NotImplemented
     return xp.reshape(xp.concat([flat] * max(1, -(-size // flat.size)))[:size], shape)
 
 
 @composition
-def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+def delete(arr: Array, obj: Any, axis: Any = None) -> Any:
     x = xp.ravel(arr) if axis is None else arr
     axis = 0 if axis is None else axis
     places = obj if isinstance(obj, slice) else np.asarray(obj)
@@ -223,22 +222,22 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
 
 
 @composition
-def diagflat(v: Any, k: int = 0) -> Any:
-    return xp.diag(xp.ravel(as_array(v)), offset=k)
+def diagflat(v: Array, k: int = 0) -> Any:
+    return xp.diag(xp.ravel(v), offset=k)
 
 
 @composition
-def diag(v: Any, k: int = 0) -> Any:
-    return xp.diag(as_array(v), offset=k)
+def diag(v: Array, k: int = 0) -> Any:
+    return xp.diag(v, offset=k)
 
 
 @composition
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal(a: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return xp.linalg.diagonal(_matrices(a, axis1, axis2), offset=offset)
 
 
 @composition
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+def trace(a: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
     return xp.linalg.trace(_matrices(a, axis1, axis2), offset=offset, dtype=dtype)
 
 
@@ -249,61 +248,58 @@ def _matrices(x: Any, axis1: int, axis2: int) -> Any:
 
 
 @composition
-def compress(condition: Any, a: Any, axis: Any = None) -> Any:
-    places = xp.nonzero(as_array(condition))[0]
-    return xp.take(xp.ravel(as_array(a)) if axis is None else as_array(a), places, axis=axis or 0)
+def compress(condition: Array, a: Array, axis: Any = None) -> Any:
+    places = xp.nonzero(condition)[0]
+    return xp.take(xp.ravel(a) if axis is None else a, places, axis=axis or 0)
 
 
 @composition
-def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
-    x = as_array(arr)
-    x, axis = (xp.ravel(x), 0) if axis is None else (x, operator.index(axis) % max(x.ndim, 1))
-    if not x.ndim or not x.shape[axis]:
+def insert(arr: Array, obj: Any, values: Array | float, axis: Any = None) -> Any:
+    arr, axis = (xp.ravel(arr), 0) if axis is None else (arr, operator.index(axis) % max(arr.ndim, 1))
+    if not arr.ndim or not arr.shape[axis]:
         return NotImplemented
-    length = x.shape[axis]
+    length = arr.shape[axis]
     places = np.arange(length)[obj] if isinstance(obj, slice) else np.asarray(obj)
     places = np.flatnonzero(places) if places.dtype.kind == "b" else places.astype(np.int64)
-    value = values if isinstance(values, (int, float)) else as_array(values)
     count = places.size
     if count == 1:
-        value = as_array(values) if np.ndim(value) > 0 else value
-        shape = (1,) * (x.ndim - np.ndim(value)) + np.shape(value)
-        if places.ndim == 0 and np.ndim(value):
-            value = xp.moveaxis(xp.reshape(value, shape), 0, axis)
-            shape = value.shape
+        shape = (1,) * (arr.ndim - np.ndim(values)) + np.shape(values)
+        if places.ndim == 0 and np.ndim(values):
+            values = xp.moveaxis(xp.reshape(values, shape), 0, axis)
+            shape = np.shape(values)
         count = shape[axis]
     order = np.insert(np.arange(length), places, -1 - np.arange(count))  # the values as negative numbers
     spots = np.argsort(order)[:count][::-1].copy()
-    return xp.index_put(xp.take(x, np.maximum(order, 0), axis=axis), (*(slice(None),) * axis, spots), value)
+    return xp.index_put(xp.take(arr, np.maximum(order, 0), axis=axis), (*(slice(None),) * axis, spots), values)
 
 
 @composition
-def extract(condition: Any, arr: Any) -> Any:
-    return xp.take(xp.ravel(as_array(arr)), xp.nonzero(xp.ravel(as_array(condition)))[0])
+def extract(condition: Array, arr: Array) -> Any:
+    return xp.take(xp.ravel(arr), xp.nonzero(xp.ravel(condition))[0])
 
 
 @composition
-def flatnonzero(a: Any) -> Any:
-    return xp.nonzero(xp.ravel(as_array(a)))[0]
+def flatnonzero(a: Array) -> Any:
+    return xp.nonzero(xp.ravel(a))[0]
 
 
 @composition
-def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+def select(condlist: Sequence[Array], choicelist: Sequence[Array], default: Array | float = 0) -> Any:
     if len(condlist) != len(choicelist) or not len(condlist):
         return NotImplemented
     found = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
-        found = xp.where(as_array(condition), as_array(choice), found)
+        found = xp.where(condition, choice, found)
     return found
 
 
 @composition
-def choose(a: Any, choices: Any) -> Any:
-    places, found = as_array(a), None
+def choose(a: Array, choices: Sequence[Array]) -> Any:
+    places, found = a, None
     if bool(xp.any((places < 0) | (places >= len(choices)))):
         return NotImplemented
     for place, choice in enumerate(choices):
-        found = as_array(choice) if found is None else xp.where(places == place, as_array(choice), found)
+        found = choice if found is None else xp.where(a == place, choice, found)
     return xp.broadcast_arrays(found, places)[0]
 
 
@@ -317,8 +313,7 @@ def _windows(x: Any, length: int, axis: int) -> Any:
     return xp.moveaxis(xp.reshape(xp.take(x, places, axis=axis), shape), axis + 1, -1)
 
 
-def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
-    x = as_array(x)
+def sliding_window_view(x: Array, window_shape: Any, axis: Any = None) -> Any:
     lengths = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
     axes = tuple(range(x.ndim)) if axis is None else tuple(axis) if np.iterable(axis) else (axis,)
     if len(lengths) != len(axes):
@@ -334,12 +329,12 @@ compositions["lib.stride_tricks.sliding_window_view"] = sliding_window_view
 
 
 @composition
-def linalg_diagonal(x: Any, *, offset: int = 0) -> Any:
+def linalg_diagonal(x: Array, *, offset: int = 0) -> Any:
     return xp.linalg.diagonal(x, offset=offset)
 
 
 @composition
-def linalg_trace(x: Any, *, offset: int = 0, dtype: Any = None) -> Any:
+def linalg_trace(x: Array, *, offset: int = 0, dtype: Any = None) -> Any:
     return xp.linalg.trace(x, offset=offset, dtype=dtype)
 
 
@@ -347,17 +342,17 @@ def linalg_trace(x: Any, *, offset: int = 0, dtype: Any = None) -> Any:
 
 
 @composition
-def diag_indices_from(arr: Any) -> Any:
+def diag_indices_from(arr: Array) -> Any:
     if arr.ndim < 2 or len(set(arr.shape)) != 1:
         return NotImplemented
     return np.diag_indices(arr.shape[0], arr.ndim)
 
 
 @composition
-def tril_indices_from(arr: Any, k: int = 0) -> Any:
+def tril_indices_from(arr: Array, k: int = 0) -> Any:
     return np.tril_indices(arr.shape[-2], k=k, m=arr.shape[-1]) if arr.ndim == 2 else NotImplemented
 
 
 @composition
-def triu_indices_from(arr: Any, k: int = 0) -> Any:
+def triu_indices_from(arr: Array, k: int = 0) -> Any:
     return np.triu_indices(arr.shape[-2], k=k, m=arr.shape[-1]) if arr.ndim == 2 else NotImplemented

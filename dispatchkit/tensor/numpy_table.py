@@ -11,8 +11,8 @@ import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.protocol.overridable import Overridable, of
-from dispatchkit.tensor import numpy_calculus, numpy_numbers  # noqa: F401  # enter their compositions
-from dispatchkit.tensor.numpy_shapes import compositions
+from dispatchkit.tensor import numpy_calculus, numpy_numbers, numpy_parameters  # noqa: F401  # enter their compositions
+from dispatchkit.tensor.numpy_shapes import compositions, extensions
 from dispatchkit.tensor.numpy_universal import universal
 
 __all__ = ["Answer", "answer_of", "operation_of_universal", "path_of"]
@@ -89,7 +89,7 @@ class Answer:
         computes on arrays; ``"declined"``
     text : name of what answers, or why nothing but NumPy does
     operation : that answers
-    composition : function with NumPy's parameters
+    composition : function with NumPy's parameters, of an operation for the calls that it does not take
     """
 
     how: Literal["operation", "composition", "attribute", "array", "declined"]
@@ -130,7 +130,7 @@ def answer_of(func: Any) -> Answer | None:
     if path in compositions:
         return Answer("composition", "operations", composition=compositions[path])
     operation = _operation(path)
-    return None if operation is None else Answer("operation", operation.qualified_name, operation)
+    return None if operation is None else Answer("operation", operation.qualified_name, operation, extensions.get(path))
 
 
 def _made_by(func: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""NumPy's universal functions that are no operation here, made of operations."""
+"""NumPy's universal functions that are no operation here, made of operations; what they get are arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.ops.shared.arrays import conjugate
-from dispatchkit.tensor.numpy_shapes import as_array
+from dispatchkit.tensor.numpy_arguments import as_array
 
 __all__ = ["universal"]
 
@@ -23,7 +23,7 @@ def _of_real_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def of_real_numbers(*args: Any) -> Any:
-        if any(as_array(x).dtype.kind == "c" for x in args):
+        if any(x.dtype.kind == "c" for x in args):
             return NotImplemented
         return function(*args)
 
@@ -32,13 +32,12 @@ def _of_real_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _floating(x: Any) -> Any:
     """Return an array as one of floating-point numbers, small integers in the dtype that NumPy gives them."""
-    x = as_array(x)
     return x if x.dtype.kind in "fc" else xp.astype(x, np.result_type(x.dtype, np.float16))
 
 
 def _promoted(x1: Any, x2: Any) -> tuple[Any, Any]:
-    """Return two arrays, of which one may be a number, in the dtype that both have together."""
-    dtype = xp.result_type(*(x if isinstance(x, (int, float)) else as_array(x) for x in (x1, x2)))
+    """Return two arrays in the dtype that both have together."""
+    dtype = xp.result_type(x1, x2)
     return as_array(x1, dtype), as_array(x2, dtype)
 
 
@@ -48,8 +47,8 @@ def exp2(x: Any) -> Any:
 
 @_of_real_numbers
 def logaddexp2(x1: Any, x2: Any) -> Any:
-    x1, x2 = _promoted(x1, x2)
-    return xp.logaddexp(_floating(x1) * LOG_OF_2, _floating(x2) * LOG_OF_2) / LOG_OF_2
+    x1, x2 = _promoted(_floating(x1), _floating(x2))
+    return xp.logaddexp(x1 * LOG_OF_2, x2 * LOG_OF_2) / LOG_OF_2
 
 
 @_of_real_numbers
@@ -77,13 +76,12 @@ def fmin(x1: Any, x2: Any) -> Any:
 
 def _but_nan(x1: Any, x2: Any, choose: Callable[..., Any]) -> Any:
     """Return what is chosen of two arrays, of which NaN is never one unless both are."""
-    x1, x2 = _promoted(x1, x2)
     return xp.where(xp.isnan(x1), x2, xp.where(xp.isnan(x2), x1, choose(x1, x2)))
 
 
 def float_power(x1: Any, x2: Any) -> Any:
     def double(x: Any) -> Any:
-        return as_array(x, np.complex128 if as_array(x).dtype.kind == "c" else np.float64)
+        return as_array(x, np.complex128 if x.dtype.kind == "c" else np.float64)
 
     return xp.pow(double(x1), double(x2))
 
@@ -91,7 +89,7 @@ def float_power(x1: Any, x2: Any) -> Any:
 @_of_real_numbers
 def fmod(x1: Any, x2: Any) -> Any:
     x1, x2 = _promoted(x1, x2)
-    if x1.dtype.kind not in "fc":  # the smallest integer has no absolute value
+    if x1.dtype.kind != "f":  # the smallest integer has no absolute value
         rest = xp.remainder(x1, x2)
         return xp.where((rest != 0) & ((rest < 0) != (x1 < 0)), rest - x2, rest)
     rest = xp.remainder(xp.abs(x1), xp.abs(x2))
@@ -100,7 +98,7 @@ def fmod(x1: Any, x2: Any) -> Any:
 
 @_of_real_numbers
 def heaviside(x1: Any, x2: Any) -> Any:
-    x1, x2 = map(_floating, _promoted(x1, x2))
+    x1 = _floating(x1)
     return xp.where(x1 == 0, x2, xp.maximum(xp.sign(x1), 0.0))
 
 
@@ -128,11 +126,11 @@ def modf(x: Any) -> Any:
 
 
 def matvec(x1: Any, x2: Any) -> Any:
-    return xp.matmul(as_array(x1), xp.expand_dims(as_array(x2), axis=-1))[..., 0]
+    return xp.matmul(x1, xp.expand_dims(x2, axis=-1))[..., 0]
 
 
 def vecmat(x1: Any, x2: Any) -> Any:
-    return xp.matmul(xp.expand_dims(conjugate(xp, as_array(x1)), axis=-2), as_array(x2))[..., 0, :]
+    return xp.matmul(xp.expand_dims(conjugate(xp, x1), axis=-2), x2)[..., 0, :]
 
 
 universal: dict[str, Callable[..., Any]] = {

@@ -10,6 +10,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.autograd import detect_anomaly, grad, is_anomaly_enabled, set_detect_anomaly
+from dispatchkit.protocol import observers
 from tests.graph.test_leaves import leaf
 
 
@@ -267,6 +268,17 @@ def test_it_is_set_at_once() -> None:
     finally:
         set_detect_anomaly(False)
     assert not is_anomaly_enabled()
+
+
+def test_nothing_observes_calls_once_it_is_switched_off() -> None:
+    """Calls take the path of a program without observers again, which is faster."""
+    assert observers.is_observed() is None
+    set_detect_anomaly(True)
+    set_detect_anomaly(False)
+    assert observers.is_observed() is None
+    with set_detect_anomaly(True):
+        set_detect_anomaly(False)
+    assert observers.is_observed() is None
 
 
 def test_it_decorates() -> None:

@@ -109,3 +109,16 @@ def test_gradcheck_works_inside_no_grad_free_code_only_with_a_graph() -> None:
     x = dk.tensor([[2.0, 1.0], [1.0, 3.0]], requires_grad=True)
     assert gradcheck(dk.linalg.inv, (x,))
     assert gradgradcheck(dk.linalg.inv, (x,))
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+@pytest.mark.parametrize(
+    "func", [lambda x: x[x > 1.0] * 2, lambda x: x if x.sum().item() > 3.0 else (x, x)], ids=["shape", "number"]
+)
+def test_outputs_whose_shapes_depend_on_values_are_refused(func: Any, fast_mode: bool) -> None:
+    x = dk.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(dk.GradcheckError) as caught:
+        gradcheck(func, (x,), fast_mode=fast_mode)
+    assert str(caught.value).startswith("The shapes of the outputs depend on the values of input 0: [(")
+    assert str(caught.value).endswith(" beside it; such a function has no derivative")
+    assert gradcheck(func, (x,), fast_mode=fast_mode, raise_exception=False) is False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -321,3 +322,41 @@ def test_a_constant_field_is_in_a_batch_as_any_other() -> None:
 def test_a_type_of_constants_alone_holds_nothing_to_differentiate_by() -> None:
     with pytest.raises(TypeError, match="grad: argument 0 holds no floating-point array to differentiate by"):
         grad(lambda s: s.base.sum())(Shifted(dk.ones(2), 2.0, dk.asarray([1, 2])))
+
+
+class Nested:
+    """Holds arrays in an attribute that the constructor does not name."""
+
+    def __init__(self, **numbers: int) -> None:
+        self.__dict__.update(numbers)
+        self.parts = {"all": [dk.ones(2)]}
+
+    def to_dense(self) -> Any:
+        return self.parts["all"][0]
+
+
+class Sized(Nested):
+    def __init__(self, n: int) -> None:
+        super().__init__(n=n)
+
+
+@pytest.mark.parametrize(
+    ("cls", "value", "holds", "fields"),
+    [(Nested, Nested(), "no fields", "'parts',"), (Sized, Sized(2), "'n'", "'n', 'parts'")],
+)
+def test_arrays_in_an_attribute_that_is_no_field_are_named_with_the_cure(
+    cls: type, value: Any, holds: str, fields: str
+) -> None:
+    cure = f", whose 'parts' is no field; declare it: array_type(fields=({fields}))"
+    with dk.local_registrations():
+        dk.register_type(cls, fields=() if cls is Nested else None)
+        with pytest.raises(TypeError) as caught:
+            grad(lambda x: x.to_dense().sum())(value)
+        assert str(caught.value) == (
+            f"grad: argument 0 holds no floating-point array to differentiate by; found a {cls.__name__} with {holds}"
+            f"{cure}"
+        )
+        with pytest.raises(TypeError, match=re.escape(f"to train{cure}")):
+            dk.nn.Parameter(value)
+        with pytest.raises(TypeError, match=re.escape(f"which holds no floating-point tensor{cure}")):
+            dk.optim.SGD([value])

@@ -220,3 +220,29 @@ def test_an_error_in_a_hook_comes_out_as_it_is() -> None:
     x.register_hook(fail)
     with pytest.raises(LookupError, match="mine"):
         (x * 2).backward()
+
+
+def test_no_inputs_at_all_are_refused() -> None:
+    x = leaf(1.0, 2.0)
+    y = (x * x).sum()
+    text = "^backward: inputs is empty; leave it out for all leaves$"
+    with pytest.raises(dk.AutogradError, match=text):
+        y.backward(inputs=[])
+    with pytest.raises(dk.AutogradError, match=text):
+        backward(y, inputs=())
+    with pytest.raises(dk.AutogradError) as caught:
+        grad(y, [])
+    assert str(caught.value) == "grad: inputs is empty; name the tensors to differentiate by"
+    y.backward()
+    assert x.grad is not None
+
+
+def test_a_gradient_can_be_deleted() -> None:
+    x = leaf(1.0, 2.0)
+    (x * x).sum().backward()
+    del x.grad
+    assert x.grad is None
+    constant = dk.ones(2)
+    constant.grad = dk.ones(2)
+    del constant.grad
+    assert constant.grad is None

@@ -326,3 +326,14 @@ def test_a_tensor_that_is_not_on_the_way_to_the_inputs_retains_nothing() -> None
     assert found.tolist() == [3.0, 4.0]
     assert aside.grad is None
     assert seen == []
+
+
+def test_what_a_post_accumulate_hook_returns_is_refused() -> None:
+    x = leaf(1.0, 2.0)
+    x.register_post_accumulate_grad_hook(lambda p: p.grad * 2)  # type: ignore[operator]
+    with pytest.raises(TypeError) as caught:
+        (x * 2).sum().backward()
+    assert str(caught.value) == (
+        "register_post_accumulate_grad_hook: the hook returned a dispatchkit.Tensor, not None; the gradient is "
+        "accumulated already: assign leaf.grad in the hook, or use register_hook"
+    )

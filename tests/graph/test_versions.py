@@ -244,7 +244,8 @@ def test_the_error_names_operation_shape_and_both_versions() -> None:
         y.backward()
     assert str(caught.value) == (
         "a value needed by the backward of MultiplyBackward was changed by an in-place operation: float32 tensor of "
-        "shape (2, 3) is at version 3, expected version 1; change a copy instead, or change it after the backward pass"
+        "shape (2, 3) is at version 3, expected version 1; change a copy instead (detach() in place of detach_()), or "
+        "change it after the backward pass"
     )
     error = caught.value
     assert (error.operation, error.shape, error.saved, error.found) == ("MultiplyBackward", (2, 3), 1, 3)
@@ -263,3 +264,60 @@ def test_a_copy_counts_for_itself() -> None:
     other += 1
     assert (w._version, other._version) == (0, 1)
     assert w.tolist() == [3.0, 4.0]
+
+
+class Squared(dk.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return 2 * g * ctx.saved_tensors[0]
+
+
+SAVING: dict[str, Callable[[Any], Any]] = {
+    "multiply": lambda h: h * h,
+    "sin": dk.sin,
+    "matmul": lambda h: h @ h,
+    "cumulative_prod": dk.cumulative_prod,
+    "concat": lambda h: dk.concat([h * h, h]),
+    "Function": Squared.apply,
+}
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("operation", SAVING.values(), ids=SAVING)
+def test_a_saved_tensor_that_was_detached_in_place_is_refused(
+    operation: Callable[[Any], Any], create_graph: bool
+) -> None:
+    # Its first derivative would be right, and the second be without the way through the tensor.
+    x = leaf(1.0, 2.0)
+    h = x * x
+    y = operation(h).sum()
+    h.detach_()
+    with pytest.raises(
+        dk.InplaceError, match=r"needed by the backward of .*change a copy instead \(detach\(\) in place"
+    ):
+        y.backward(create_graph=create_graph)
+
+
+def test_a_tensor_that_only_its_own_node_saved_can_be_detached_in_place() -> None:
+    x = leaf(1.0, 2.0)
+    h = dk.exp(x)
+    y = (h + 1).sum()
+    h.detach_()
+    (first,) = dk.autograd.grad(y, x, create_graph=True)
+    (second,) = dk.autograd.grad(first.sum(), x)
+    assert first.tolist() == second.tolist() == dk.exp(x).tolist()
+
+
+def test_a_tensor_outside_the_graph_and_a_leaf_can_be_detached_in_place() -> None:
+    x, constant = leaf(1.0, 2.0), dk.ones(2)
+    y = (x * constant * x).sum()
+    constant.detach_()
+    (gradient,) = dk.autograd.grad(y, x, retain_graph=True)
+    assert gradient.tolist() == [2.0, 4.0]
+    x.detach_()
+    y.backward()

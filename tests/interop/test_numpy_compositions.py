@@ -103,6 +103,12 @@ CALLS: dict[str, list[tuple[Any, Callable[[Any], Any]]]] = {
         (A, lambda x: np_.linalg.multi_dot([A[0], x, x, A[:, 0]])),
         (A, lambda x: np_.linalg.multi_dot([x, x, A[0]])),
     ],
+    "linalg.matrix_rank": [(A, np_.linalg.matrix_rank), (A, lambda x: np_.linalg.matrix_rank(x, tol=4.0))],
+    "outer": [(V, lambda x: np_.outer(x, A)), (V, lambda x: np_.outer(x, 2.0))],
+    "einsum": [(A, lambda x: np_.einsum("ij->ji", x)), (A, lambda x: np_.einsum(x, [0, 1], V[:3], [1]))],
+    "where": [(V, lambda x: np_.where(x > 1, x, 0)), (V, lambda x: np_.where([1, 0, 1, 0], x, [0, 1, 2, 3]))],
+    "diff": [(V, lambda x: np_.diff(x, prepend=0)), (A, lambda x: np_.diff(x, axis=0, append=[[1, 2, 3]]))],
+    "linspace": [(V, lambda x: np_.linspace(0, x, 3)), (V, lambda x: np_.linspace(x, [1, 2, 3, 4], 4, axis=-1))],
     "linalg.cond": [(A, np_.linalg.cond)] + [(A, lambda x, p=p: np_.linalg.cond(x, p)) for p in (1, -2, "fro", np.inf)],
     "linalg.lstsq": [
         (A[:, :2], lambda x: np_.linalg.lstsq(x, A[:, 2])),
@@ -247,7 +253,7 @@ PLACES = {
     *("common_type", "min_scalar_type", "can_cast", "digitize", "lexsort", "argpartition"),
     *("nanargmax", "nanargmin", "array", "asanyarray", "ascontiguousarray", "asfortranarray"),
     *("require", "empty_like", "empty", "identity", "tri", "diag_indices_from"),
-    *("tril_indices_from", "triu_indices_from"),
+    *("tril_indices_from", "triu_indices_from", "linalg.matrix_rank"),
 }
 
 

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import re
+import warnings
 from collections import OrderedDict
 from typing import Any
 
@@ -137,6 +138,55 @@ def test_values_that_cannot_be_held_are_refused() -> None:
         scale.load_state_dict({"weight": dk.ones(1)})
     with pytest.raises(TypeError, match="load_state_dict: expected a dictionary, found a list"):
         scale.load_state_dict([dk.ones(1)])  # type: ignore[arg-type]  # as the message says
+
+
+LOSSES: dict[str, tuple[Any, Any]] = {
+    "float32": (1e300, np.inf),
+    "float16": (np.float32(70000.0), np.inf),
+    "complex64": (1e300j, complex(0, np.inf)),
+    "int8": (300, 44),
+    "uint8": (-1, 255),
+    "int64": (1.5, 1),
+    "bool": (2, True),
+}
+
+
+@pytest.mark.parametrize("dtype", LOSSES)
+def test_a_number_that_the_dtype_of_the_model_does_not_hold_is_warned_of(dtype: str) -> None:
+    saved, held = LOSSES[dtype]
+    module = dk.nn.Module()
+    module.register_buffer("scale", dk.zeros(1, dtype=dtype))
+    state = {"scale": np.asarray([saved])}
+    text = (
+        f'Module.load_state_dict: numbers of "scale", {state["scale"].dtype} in the checkpoint, do not fit into the '
+        f"{dtype} of the current model; convert the model before, or load with assign=True to keep the saved dtypes"
+    )
+    with pytest.warns(UserWarning, match=f"^{re.escape(text)}$") as caught:
+        module.load_state_dict(state)
+    assert [warning.filename for warning in caught] == [__file__]
+    assert module.scale.tolist() == [held]
+    module.load_state_dict(state, assign=True)
+    assert module.scale.tolist() == [saved]
+
+
+@pytest.mark.parametrize("dtype", LOSSES)
+def test_a_warning_that_is_an_error_leaves_the_model_as_it_was(dtype: str) -> None:
+    module = dk.nn.Module()
+    module.register_buffer("first", dk.zeros(1))
+    module.register_buffer("scale", dk.zeros(1, dtype=dtype))
+    state = {"first": dk.ones(1), "scale": np.asarray([LOSSES[dtype][0]])}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="do not fit"):
+            module.load_state_dict(state)
+    assert module.first.tolist() == module.scale.tolist() == [0]
+
+
+def test_rounding_and_infinities_that_were_saved_are_loaded_without_a_word() -> None:
+    module = dk.nn.Module()
+    module.register_buffer("scale", dk.zeros(4, dtype=dk.float32))
+    module.load_state_dict({"scale": np.asarray([0.1, 1e-300, -np.inf, np.nan])})
+    assert module.scale.tolist()[1:3] == [0.0, -np.inf]
 
 
 def test_assigning_puts_the_saved_tensors_in_place() -> None:

@@ -2,16 +2,20 @@
 
 import gc
 import weakref
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
+import dispatchkit as dk
 from dispatchkit.errors import NoImplementationError
 from dispatchkit.protocol.densify import densify
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
+from dispatchkit.protocol.journal import NEW_TYPES
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.overridable import Overridable, operation_of
 from tests.protocol.support import Answer, binary, many, unary
 
 
@@ -156,6 +160,79 @@ def test_a_protocol_does_not_inherit_from_one_that_is_gone() -> None:
         protocol.register_type(Declared)
         del protocol
         gc.collect()
+
+
+def subclass_of_tensor() -> Any:
+    class Sub(dk.Tensor):
+        pass
+
+    return Sub([1.0, 2.0])
+
+
+def type_with_its_own_method() -> Any:
+    class Own:
+        def __tensor_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+            return dk.ones(2)
+
+    return Own()
+
+
+def array_of_numpy() -> Any:
+    class Raw(np.ndarray):
+        pass
+
+    return np.ones(2).view(Raw)
+
+
+MAKERS = pytest.mark.parametrize("make", [subclass_of_tensor, type_with_its_own_method, array_of_numpy])
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "one array": dk.exp,
+    "two arrays": lambda x: dk.add(x, dk.ones(2)),
+    "two of a type": lambda x: dk.multiply(x, x),
+    "operator": lambda x: dk.ones(2) - x,
+    "parameters": lambda x: dk.sum(x, axis=0),
+    "sequence": lambda x: dk.concat([x, x]),
+    "sequence of several types": lambda x: dk.stack([x, dk.ones(2)]),
+    "several arrays": lambda x: dk.where(dk.asarray([True, False]), x, x),
+    "index": lambda x: dk.getitem(x, 0),
+    "keyword": lambda x: dk.clip(x, min=0.0),
+    "decomposed": dk.nn.functional.softplus,
+    "explained": lambda x: dk.explain(dk.exp, x),
+}
+
+
+def call_all_with(make: Callable[[], Any]) -> weakref.ref[type]:
+    x = make()
+    for call in CALLS.values():
+        call(x)
+    return weakref.ref(type(x))
+
+
+@MAKERS
+def test_a_type_that_was_called_in_every_way_is_collected_after_a_registration(make: Callable[[], Any]) -> None:
+    reference = call_all_with(make)
+    with dk.local_registrations():
+        dk.register_type(Lasting)
+    gc.collect()
+    assert reference() is None
+
+
+@MAKERS
+def test_types_that_were_called_are_collected_where_nothing_is_registered(make: Callable[[], Any]) -> None:
+    references = [call_all_with(make) for _ in range(3 * NEW_TYPES)]
+    gc.collect()
+    assert sum(reference() is not None for reference in references) <= NEW_TYPES
+
+
+def test_types_that_are_used_again_and_again_do_not_have_decisions_forgotten() -> None:
+    arrays = [subclass_of_tensor() for _ in range(2 * NEW_TYPES)]
+    for x in arrays:
+        dk.exp(x)
+    table = operation_of(dk.tensor_protocol, dk.exp).table
+    for _ in range(3):
+        for x in arrays:
+            dk.exp(x)
+    assert all(type(x) in table for x in arrays)
 
 
 # Forgotten by what affects it.

@@ -1,6 +1,7 @@
 """`densify`: what bounds it, what is warned of, what is counted."""
 
 import inspect
+import re
 import threading
 import warnings
 from dataclasses import dataclass
@@ -279,3 +280,26 @@ def test_every_record_of_a_dense_call_says_why() -> None:
             dk.add(held, held)
     reasons = [call.reason for call in record.calls if call.densified]
     assert reasons == ["no rule for add; add does not decompose: its body is one call"] * 2
+
+
+@pytest.mark.parametrize("settings", [{"on": "error"}, {"limit": "1MB"}])
+def test_where_nobody_enters_it_it_says_so(settings: dict[str, Any]) -> None:
+    text = "densify has no effect before a with statement enters it; write with dk.densify(...):"
+    with pytest.warns(RuntimeWarning, match=f"^{re.escape(text)}$") as caught:
+        densify(**settings)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_where_it_is_entered_or_decorates_a_function_it_does_not() -> None:
+    with densify(on="error"):
+        pass
+
+    @densify(on="error")
+    def total(protocol: DispatchProtocol) -> Any:
+        return unary(protocol)(Known(2))
+
+    protocol = DispatchProtocol("__lib_function__")
+    protocol.register_type(Known, fallback=fallback.dense)
+    for _ in range(2):
+        with pytest.raises(DensifyError):
+            total(protocol)

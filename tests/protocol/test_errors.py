@@ -145,8 +145,8 @@ register (S, S) to resolve it""",
         InplaceError("ExpBackward", (2, 3), "float64", 0, 2),
         (
             "a value needed by the backward of ExpBackward was changed by an in-place operation: float64 tensor "
-            "of shape (2, 3) is at version 2, expected version 0; change a copy instead, or change it after the "
-            "backward pass"
+            "of shape (2, 3) is at version 2, expected version 0; change a copy instead (detach() in place "
+            "of detach_()), or change it after the backward pass"
         ),
     ),
     (

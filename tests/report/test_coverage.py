@@ -190,6 +190,29 @@ def test_json_has_its_schema(cls: type) -> None:
     assert 0 <= data["structured_percent"] <= data["percent"] <= 100
 
 
+def test_names_that_hold_marks_of_html_and_markdown_are_code_in_markdown() -> None:
+    made = type("<script>|`x`", (), {"to_dense": lambda self: dk.ones(2)})
+    with dk.local_registrations():
+        cls = dk.array_type(fallback=dk.fallback.dense)(made)
+        dk.implements(dk.exp, cls)(lambda x, /: x)
+        coverages = dk.coverage(cls), dk.coverage([cls, Refuses])
+        with dk.record_calls() as recorded:
+            dk.exp(cls())
+        texts = [
+            *(one.to_markdown() for one in coverages),
+            dk.audit(cls).to_markdown(),
+            recorded.summary().to_markdown(),
+        ]
+    assert [text.splitlines()[0] for text in texts[:2]] == [
+        "# Coverage of `` <script>|`x` ``",
+        "# Coverage of `` <script>|`x` ``, `Refuses`",
+    ]
+    assert "|  | `` <script>\\|`x` `` | `Refuses` |" in texts[1]
+    for text in texts:
+        outside = re.sub(r"(`+)(.*?[^`])\1(?!`)", "", text)
+        assert "<script>" not in outside.replace("\\<", "")
+
+
 def test_markdown_has_totals_and_every_function() -> None:
     report = dk.coverage(Refuses)
     text = report.to_markdown()

@@ -381,7 +381,8 @@ def pattern(first: Any, second: Any, shape: Any, format: str) -> Any:
     ],
 )
 def test_fields_that_say_how_they_are_made_refuse_what_does_not_fit(tmp_path: Path, node: Any, message: str) -> None:
-    assert dk.types.UncertainTensor  # whose module is imported: in imported modules alone a class is looked for
+    # Its module must be imported: in imported modules alone a class is looked for.
+    assert isinstance(dk.types.UncertainTensor, type)
     structure = json.dumps({"list": [node]}).encode()
     refused(archive(tmp_path / "x.npz", structure=structure, x=npy(np.ones(1))), re.escape(message))
     assert not Trap.sprung

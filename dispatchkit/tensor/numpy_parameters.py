@@ -1,0 +1,323 @@
+"""What parameters of NumPy's functions mean that the operations of their names do not have, made of operations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from string import ascii_letters
+from typing import Any, Literal
+
+import numpy as np
+
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.typing import Array
+from dispatchkit.tensor.numpy_arguments import as_array, compose
+from dispatchkit.tensor.numpy_shapes import at_least, composition, extension, extensions, joined
+
+__all__: list[str] = []
+
+
+# Reductions of a part of the elements, and with an initial value.
+
+
+def _by_universal(reduce: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a reduction that is that of a universal function."""
+
+    def reduction(
+        a: Array,
+        axis: Any = None,
+        dtype: Any = None,
+        keepdims: bool = False,
+        initial: Array | float | None = None,
+        where: Array | None = None,
+    ) -> Any:
+        options = {"dtype": dtype, "initial": initial, "where": where}
+        given = {name: value for name, value in options.items() if value is not None}
+        return reduce(a, axis=axis, keepdims=keepdims, **given)
+
+    return reduction
+
+
+for _names, _universal in (
+    (("sum",), np.add),
+    (("prod",), np.multiply),
+    (("max", "amax"), np.maximum),
+    (("min", "amin"), np.minimum),
+    (("all",), np.logical_and),
+    (("any",), np.logical_or),
+):
+    extensions |= dict.fromkeys(_names, _by_universal(_universal.reduce))
+
+
+def _but_nan(function: Callable[..., Any], combine: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a reduction that leaves NaN out, and so the elements that `where` does."""
+
+    def reduction(
+        a: Array,
+        axis: Any = None,
+        dtype: Any = None,
+        keepdims: bool = False,
+        initial: Array | float | None = None,
+        where: Array | None = None,
+        ddof: float = 0,
+    ) -> Any:
+        if where is not None and a.dtype.kind not in "fc":
+            return NotImplemented
+        options = {"dtype": dtype, "ddof": ddof}
+        result = function(
+            a if where is None else xp.where(where, a, math.nan),
+            axis=axis,
+            keepdims=keepdims,
+            **{name: value for name, value in options.items() if value},
+        )
+        return result if initial is None else combine(result, initial)
+
+    return reduction
+
+
+_combined: tuple[tuple[Any, Any], ...] = (
+    (np.nansum, np.add),
+    (np.nanprod, np.multiply),
+    (np.nanmax, np.fmax),
+    (np.nanmin, np.fmin),
+    *((function, None) for function in (np.nanmean, np.nanvar, np.nanstd)),  # which have no initial value
+)
+for _function, _combine in _combined:
+    extensions[_function.__name__] = _but_nan(_function, _combine)
+
+
+@extension
+def mean(a: Array, axis: Any = None, dtype: Any = None, keepdims: bool = False, where: Array | None = None) -> Any:
+    a = _inexact(a, dtype)
+    return np.sum(a, axis=axis, keepdims=keepdims, where=_all_of(where)) / _count(a, axis, keepdims, where)
+
+
+@extension
+def var(
+    a: Array,
+    axis: Any = None,
+    dtype: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    where: Array | None = None,
+    mean: Array | None = None,
+    correction: float | None = None,
+) -> Any:
+    a = _inexact(a, dtype)
+    center = extensions["mean"](a, axis=axis, keepdims=True, where=where) if mean is None else mean
+    squares = np.sum(xp.abs(a - center) ** 2, axis=axis, keepdims=keepdims, where=_all_of(where))
+    count = _count(a, axis, keepdims, where) - (ddof if correction is None else correction)
+    return squares / xp.maximum(xp.astype(count, squares.dtype), 0)
+
+
+@extension
+def std(
+    a: Array,
+    axis: Any = None,
+    dtype: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    where: Array | None = None,
+    mean: Array | None = None,
+    correction: float | None = None,
+) -> Any:
+    return xp.sqrt(extensions["var"](a, axis, dtype, ddof, keepdims, where, mean, correction))
+
+
+def _inexact(a: Any, dtype: Any) -> Any:
+    """Return an array in a dtype; by default integers and booleans as floating-point numbers."""
+    if dtype is None:
+        dtype = a.dtype if a.dtype.kind in "fc" else np.float64
+    return a if a.dtype == dtype else xp.astype(a, dtype)
+
+
+def _all_of(where: Any) -> Any:
+    return True if where is None else where
+
+
+def _count(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
+    """Return how many elements are reduced to one, of those that the type of the array counts."""
+    counted = xp.logical_or(xp.isnan(a), True)
+    counted = counted if where is None else xp.logical_and(counted, where)
+    return xp.astype(xp.count_nonzero(counted, axis=axis, keepdims=keepdims), np.finfo(a.dtype).dtype)
+
+
+# Statistics of two arrays.
+
+
+@extension
+def cov(
+    m: Array,
+    y: Array | None = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: float | None = None,
+    fweights: Array | None = None,
+    aweights: Array | None = None,
+    *,
+    dtype: Any = None,
+) -> Any:
+    variables = _variables(m, y, rowvar, dtype)
+    correction = (0 if bias else 1) if ddof is None else ddof
+    return xp.cov(variables, correction=correction, fweights=fweights, aweights=aweights)
+
+
+@extension
+def corrcoef(x: Array, y: Array | None = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    return xp.corrcoef(_variables(x, y, rowvar, dtype))
+
+
+def _variables(x: Any, y: Any, rowvar: bool, dtype: Any) -> Any:
+    """Return the variables of one or two arrays, each in a row."""
+    rows = [part if rowvar or part.ndim < 2 else part.T for part in (x, y) if part is not None]
+    variables = rows[0] if len(rows) == 1 else xp.concat([at_least(2, row) for row in rows])
+    return variables if dtype is None else xp.astype(variables, dtype)
+
+
+# Orders, joints and ends.
+
+
+def _reversed(x: Any) -> Any:
+    """Return an array with its axes in the reverse order."""
+    return xp.permute_dims(x, tuple(range(x.ndim))[::-1])
+
+
+@extension
+def ravel(a: Array, order: Literal["C", "F"] = "C") -> Any:
+    return xp.ravel(a if order == "C" else _reversed(a))
+
+
+@extension
+def reshape(a: Array, shape: Any, order: Literal["C", "F"] = "C") -> Any:
+    if order == "C":
+        return xp.reshape(a, shape)
+    shape = (shape,) if np.ndim(shape) == 0 else tuple(shape)
+    return _reversed(xp.reshape(_reversed(a), shape[::-1]))
+
+
+@extension
+def concatenate(arrays: Sequence[Array], axis: int | None = 0, *, dtype: Any = None) -> Any:
+    return joined(arrays, axis, dtype)
+
+
+@extension
+def stack(arrays: Sequence[Array], axis: int = 0, *, dtype: Any = None) -> Any:
+    stacked = xp.stack(arrays, axis=axis)
+    return stacked if dtype is None else xp.astype(stacked, dtype)
+
+
+@composition
+def diff(a: Array, n: int = 1, axis: int = -1, prepend: Array | None = None, append: Array | None = None) -> Any:
+    def end(x: Any) -> Any:
+        """Return a number as a piece of length 1."""
+        if x is None or x.ndim:
+            return x
+        shape = list(a.shape)
+        shape[axis] = 1
+        return xp.broadcast_to(x, tuple(shape))
+
+    if a.dtype.kind == "b":  # which are not subtracted
+        return NotImplemented
+    return xp.diff(a, n, axis=axis, prepend=end(prepend), append=end(append))
+
+
+@composition
+def where(condition: Array, x: Array | complex | None = None, y: Array | complex | None = None) -> Any:
+    condition = condition if condition.dtype.kind == "b" else condition != 0
+    if x is None and y is None:
+        return xp.nonzero(condition)
+    return NotImplemented if x is None or y is None else compose(xp.where, condition, x, y, fitting=False)
+
+
+@extension
+def sort(a: Array, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
+    return np.sort(a, axis=axis)  # which is stable
+
+
+@extension
+def argsort(a: Array, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
+    return np.argsort(a, axis=axis)
+
+
+@composition
+def linspace(
+    start: Array | complex,
+    stop: Array | complex,
+    num: Any = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    inexact = np.result_type(*(getattr(x, "dtype", x) for x in (start, stop)), 1.0)
+    start, stop = (as_array(x, inexact) if hasattr(x, "dtype") else x for x in (start, stop))
+    values = xp.linspace(start, stop, num, endpoint=endpoint, dtype=dtype)
+    values = xp.moveaxis(values, 0, axis) if values.ndim > 1 else values
+    if not retstep:
+        return values
+    count = num - 1 if endpoint else num
+    difference: Any = stop - start
+    return (values, difference / count) if count > 0 else NotImplemented
+
+
+# Linear algebra.
+
+
+@composition
+def einsum(*operands: object, optimize: Any = False) -> Any:
+    subscripts, arrays = _subscripts(operands)
+    return xp.einsum(subscripts, *map(as_array, arrays), optimize=optimize is not False)
+
+
+def _subscripts(operands: Sequence[Any]) -> tuple[str, list[Any]]:
+    """Return the subscripts and the arrays of a call in either of NumPy's two forms, text or lists of integers."""
+    if isinstance(operands[0], str):
+        return operands[0], list(operands[1:])
+
+    def text(places: Any) -> str:
+        return "".join("..." if place is Ellipsis else ascii_letters[place] for place in places)
+
+    arrays, places = list(operands[::2]), [text(one) for one in operands[1::2]]
+    if len(arrays) == len(places):
+        return ",".join(places), arrays
+    return f"{','.join(places)}->{text(arrays[-1])}", arrays[:-1]
+
+
+@composition
+def outer(a: Array, b: Array) -> Any:
+    return xp.linalg.outer(xp.ravel(a), xp.ravel(b))
+
+
+@extension
+def linalg_svd(a: Array, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    return xp.linalg.svd(a, full_matrices=full_matrices) if compute_uv else xp.linalg.svdvals(a)
+
+
+def _lower(a: Any, triangle: str) -> Any:
+    """Return a Hermitian matrix of which the lower triangle counts."""
+    return a if triangle in "Ll" else xp.conj(xp.matrix_transpose(a))
+
+
+@extension
+def linalg_eigh(a: Array, UPLO: Literal["L", "U", "l", "u"] = "L") -> Any:
+    return xp.linalg.eigh(_lower(a, UPLO))
+
+
+@extension
+def linalg_eigvalsh(a: Array, UPLO: Literal["L", "U", "l", "u"] = "L") -> Any:
+    return xp.linalg.eigvalsh(_lower(a, UPLO))
+
+
+@extension
+def linalg_qr(a: Array, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
+    return xp.linalg.qr(a).R if mode == "r" else xp.linalg.qr(a, mode=mode)
+
+
+@composition
+def linalg_matrix_rank(A: Array, tol: Array | float | None = None, *, rtol: Array | float | None = None) -> Any:
+    if A.ndim < 2:
+        return int(xp.any(A != 0))
+    if tol is None:
+        return xp.linalg.matrix_rank(A, rtol=rtol)
+    tol = tol if np.ndim(tol) == 0 else xp.expand_dims(tol, axis=-1)
+    return xp.count_nonzero(xp.linalg.svdvals(A) > tol, axis=-1)
