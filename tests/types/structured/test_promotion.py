@@ -42,7 +42,7 @@ def answer(function: Any, *args: Any) -> Any:
     """Return the result as a NumPy array, or the class of the error."""
     try:
         result = function(*args)
-    except (TypeError, ValueError, np.linalg.LinAlgError) as error:
+    except (TypeError, ValueError, OverflowError, np.linalg.LinAlgError) as error:
         return type(error)
     return (result if isinstance(result, dk.Tensor) else result.to_dense()).numpy()
 
@@ -91,6 +91,23 @@ def test_scalings_systems_and_sums_have_the_dtype_and_the_values_of_the_dense_fo
         wanted = answer(dk.linalg.solve, x.to_dense(), vector)
         if not isinstance(wanted, type):
             check(answer(dk.linalg.solve, x, vector), wanted)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8"])
+@pytest.mark.parametrize("name", matrices("uint8"))
+def test_python_numbers_outside_of_the_dtype_are_refused_as_by_the_dense_form(name: str, dtype: str) -> None:
+    x = matrices(dtype)[name]
+    for number in (-1, 300, 2):
+        for operation in (operator.add, operator.sub, operator.mul, operator.lt):
+            for call in (lambda m, f=operation, k=number: f(m, k), lambda m, f=operation, k=number: f(k, m)):
+                check(answer(call, x), answer(call, x.to_dense()))
+
+
+def test_the_inverse_of_an_inverse_has_the_dtype_of_inverses() -> None:
+    matrix = types.BandedTensor(np.asarray([[2, 3]], np.uint8), lower=0, upper=0)
+    twice: Any = dk.linalg.inv(dk.linalg.inv(matrix))
+    assert (type(twice), twice.dtype) == (types.BandedTensor, np.float64)
 
 
 def test_products_of_small_integers_are_int64_as_sums_are() -> None:
