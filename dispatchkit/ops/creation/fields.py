@@ -58,13 +58,22 @@ def astype_fields(x: Any, dtype: DType, /, *, copy: bool = True, device: Any = N
     if wanted != own and not (wanted.kind == own.kind and own.kind in "fc"):
         return decline("a cast of its fields to another kind of numbers is not one of its elements")
 
+    faithful: list[Any] = []
+
     def cast(field: Any) -> Any:
         kept = numpy_dtype(field.dtype)
-        return astype(field, wanted if kept.kind == own.kind else kept, copy=copy, device=device)
+        made = astype(field, wanted if kept.kind == own.kind else kept, copy=copy, device=device)
+        if not isinstance(field, Storage):
+            faithful.append(type(made) is type(field))
+        elif not np.can_cast(kept, numpy_dtype(made.dtype)):
+            faithful.append(tensor_namespace.isfinite(made) == tensor_namespace.isfinite(field))
+        return made
 
     made = with_arrays(x, cast)
     if made is None:
         return decline(ELSEWHERE)
+    if not all(holds(condition, traced=True) for condition in faithful):
+        return decline("a field overflows, or has no cast of its own, which says nothing of the elements")
     return made if numpy_dtype(made.dtype) == wanted else decline("its dtype is not that of its fields")
 
 

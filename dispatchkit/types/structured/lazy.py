@@ -429,6 +429,13 @@ def implement_lazy_inverse(cls: type[StructuredTensor]) -> None:
     implements(linalg.inv, cls)(InverseTensor)
 
 
+@implements(ops.astype)
+def astype_inverse(x: InverseTensor, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    if np.dtype(dtype) != np.float16:
+        return decline("the matrix is cast")
+    return ops.astype(x.to_dense(), dtype, copy=copy, device=device)  # no system is solved in half precision
+
+
 @implements(linalg.inv)
 def inv_inverse(x: InverseTensor, /) -> Any:
     return converted(x.matrix, x.dtype)

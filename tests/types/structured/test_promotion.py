@@ -115,3 +115,29 @@ def test_products_of_small_integers_are_int64_as_sums_are() -> None:
     assert low.dtype == low.to_dense().dtype == np.int64
     assert low.to_dense().tolist() == [[40000, 1400], [1400, 49]]
     assert types.KroneckerTensor(np.ones((2, 1), bool), np.ones((1, 1), bool)).to_dense().tolist() == [[1], [1]]
+
+
+@pytest.mark.filterwarnings("ignore")  # of the overflow, and of what becomes dense
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_a_cast_that_a_part_overflows_in_is_that_of_the_elements(dtype: str) -> None:
+    large = 10.0 * float(np.finfo(dtype).max)
+    left, right, one = (
+        np.asarray([[large], [1.0]]),
+        np.asarray([[1 / large, 2.0]]),
+        np.asarray([[2.0, 1.0], [1.0, 3.0]]),
+    )
+    banded = types.BandedTensor([[large, 2.0]], lower=0, upper=0)
+    matrices: list[Any] = [
+        types.LowRankTensor(left * [[1.0], [0.0]], right),
+        types.KroneckerTensor(left, right * 0.5),
+        types.ProductTensor(types.DiagonalTensor([large, 1.0]), types.ToeplitzTensor([1 / large, 0.0])),
+        types.LoraTensor(one, left / large, right),
+        types.InverseTensor(banded),
+        types.InverseTensor(banded) @ types.TriangularTensor(one),
+        types.DiagonalTensor([large, 1.0]),
+    ]
+    for matrix in matrices:
+        result = matrix.astype(dtype)
+        full = result if isinstance(result, dk.Tensor) else result.to_dense()
+        assert full.dtype == dtype
+        np.testing.assert_allclose(full.numpy(), matrix.to_dense().numpy().astype(dtype), rtol=1e-2)
