@@ -18,7 +18,7 @@ from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, Vertex, vertex_of
 from dispatchkit.tensor import Tensor
 
-__all__ = ["pulled"]
+__all__ = ["pulled", "stretches_to"]
 
 TWICE = "{name}: trying to differentiate twice a function that was marked with @once_differentiable"
 OUTSIDE = (
@@ -116,7 +116,7 @@ def _checked(node: FunctionNode, index: int, grad: Any, edge: Vertex, live: bool
     tensor = isinstance(grad, Storage)
     found: Any = grad if tensor else np.asarray(grad)
     shape = tuple(found.shape)
-    if shape != edge.shape and not _stretches_to(edge.shape, shape):
+    if shape != edge.shape and not stretches_to(edge.shape, shape):
         raise AutogradError(
             f"Function {node.name} returned an invalid gradient at index {index} - got {list(shape)} but "
             f"expected shape compatible with {list(edge.shape)}"
@@ -124,7 +124,7 @@ def _checked(node: FunctionNode, index: int, grad: Any, edge: Vertex, live: bool
     return found if live or not tensor else found.array
 
 
-def _stretches_to(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
+def stretches_to(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
     """Return whether broadcasting makes `other` of `shape`, so that summing brings it back."""
     if len(shape) > len(other):
         return False

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from dispatchkit.autograd.function_pull import stretches_to
 from dispatchkit.autograd.tensor_leaves import NO_LEAVES, mapped, tensor_leaves
+from dispatchkit.backends.cotangents import project
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
 from dispatchkit.tensor import Tensor
@@ -116,7 +118,9 @@ def in_batches(record: TransformedFunction, top: Batched, args: tuple[Any, ...])
     if rule is None:
         if not record.separate:
             raise AutogradError(COMBINED.format(name=record.name, where="with generate_vmap_rule=True"))
-        call = _Call(level, [[_in_batch(x, level) for x in tensor_leaves(arg).take(arg)] for arg in args])
+        tensors = [tensor_leaves(arg).take(arg) for arg in args]
+        differing = [[_in_batch(x, level) for x in own] for own in tensors]
+        call = _Call(level, size, differing, [[tuple(x.shape) for x in own] for own in tensors])
         output = record.vmapped.apply(call, *inside)
         return call.entered(output)
     dims = tuple([0 if any(_in_batch(x, level) for x in tensor_leaves(arg).take(arg)) else None for arg in args])
@@ -145,13 +149,16 @@ class _Call:
 
     Attributes
     ----------
-    level : of the batch
+    level, size : of the batch
     inputs, outputs : for the tensors of each input and output whether it differs within the batch
+    shapes : of the tensors of each input, without the batch
     several : whether there are several outputs
     """
 
     level: int
+    size: int
     inputs: list[list[bool]]
+    shapes: list[list[tuple[int, ...]]]
     outputs: list[list[bool]] = field(default_factory=list)
     several: bool = False
 
@@ -249,7 +256,8 @@ def vmapped(cls: Any, base: Any) -> Any:
         with reopened(call.level):
             found = cls.__overridable__.backward()(_Context(ctx, call), *call.wrapped(cotangents, call.outputs))
         grads = list(found) if isinstance(found, (tuple, list)) else [found]
-        return None, *(_returned(call, g, own) for g, own in zip(grads, call.inputs, strict=False))
+        places = zip(grads, call.inputs, call.shapes, strict=False)
+        return None, *(_returned(call, g, own, shapes) for g, own, shapes in places)
 
     def jvp(ctx: Any, _: None, *tangents: Any) -> Any:
         call = ctx.call
@@ -263,17 +271,22 @@ def vmapped(cls: Any, base: Any) -> Any:
     return type(cls.__name__, (base,), {**methods, "generate_vmap_rule": True, "__module__": cls.__module__})
 
 
-def _returned(call: _Call, g: Any, own: Sequence[bool]) -> Any:
+def _returned(call: _Call, g: Any, own: Sequence[bool], shapes: Sequence[tuple[int, ...]]) -> Any:
     """Return the gradient of an input: the batch in front where the input has one, else the sum over it."""
     parts = tensor_leaves(g)
     if parts is NO_LEAVES:
         return g
     made = []
-    for x, differs in zip(parts.take(g), own, strict=False):
+    for x, differs, shape in zip(parts.take(g), own, shapes, strict=False):
+        if tuple(x.shape) != shape and stretches_to(shape, tuple(x.shape)):
+            # Summed here, without the batch: with it in front, another axis could be taken for it.
+            x = project(tensor_namespace, x, shape, x.dtype)
         if differs and _in_batch(x, call.level):
             made.append(x.value)
         elif _in_batch(x, call.level):
             made.append(tensor_namespace.sum(x.value, axis=0))
+        elif differs:
+            made.append(tensor_namespace.broadcast_to(x, (call.size, *x.shape)))
         else:
             made.append(x)
     return parts.put(g, made)

@@ -7,10 +7,27 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.declare.call_errors import NUMBERS
+from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.instance import tensor_protocol
 
-__all__ = ["has_numpy_array", "length", "numpy_array"]
+__all__ = ["dense_form", "has_numpy_array", "length", "numpy_array"]
+
+
+def dense_form(value: Any) -> Any:
+    """Return the plain array that an array inside of another type stands for, by the method that its type declares.
+
+    Raises
+    ------
+    TypeError : if the type has no dense form
+    """
+    cls = type(value)
+    if isinstance(value, (Storage, np.ndarray)):
+        return value
+    to_dense = tensor_protocol.types.to_dense(cls)
+    if to_dense is None:
+        raise TypeError(f"{cls.__name__} has no dense form; define to_dense()")
+    return to_dense(value)
 
 
 def numpy_array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:

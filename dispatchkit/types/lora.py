@@ -14,10 +14,12 @@ from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.types.fields import field
 from dispatchkit.tensor import ArrayMethods, Tensor
+from dispatchkit.tensor.dense_arrays import dense_form
 
 __all__ = ["LoraTensor"]
 
 implements = tensor_protocol.implements
+ORDER_MATTERS = "with inf or nan the order of the products matters"
 
 
 @tensor_protocol.array_type(
@@ -124,8 +126,7 @@ class LoraTensor(ArrayMethods):
 
     def merge(self) -> Tensor:
         """Return base plus update as one plain matrix."""
-        base = self.base if isinstance(self.base, Tensor) else self.base.to_dense()
-        merged: Tensor = base + self.scale * (self.left @ self.right)
+        merged: Tensor = dense_form(self.base) + self.scale * (self.left @ self.right)
         return merged
 
     to_dense = merge
@@ -144,15 +145,31 @@ def _check_inner(left: tuple[int, ...], right: tuple[int, ...]) -> None:
         raise ValueError(f"matmul: arrays of shapes {left} and {right} cannot be multiplied")
 
 
+def _promoted(x: Tensor, matrix: LoraTensor) -> Tensor:
+    """Return a tensor in the dtype of its product with a matrix, of which parts can be less precise."""
+    promoted: Tensor = ops.astype(x, np.result_type(x.dtype, matrix.dtype), copy=False)
+    return promoted
+
+
+def _are_finite(*tensors: Tensor) -> bool:
+    return all(holds(ops.isfinite(x), traced=True) for x in tensors)
+
+
 @implements(ops.matmul)
 def matmul_tensor_lora(x1: Tensor, x2: LoraTensor, /) -> Any:
     _check_inner(x1.shape, x2.shape)
+    if not _are_finite(x1, x2.left, x2.right):
+        return decline(ORDER_MATTERS)
+    x1 = _promoted(x1, x2)
     return x1 @ x2.base + (x1 @ x2.left) @ x2.right * x2.scale
 
 
 @implements(ops.matmul)
 def matmul_lora_tensor(x1: LoraTensor, x2: Tensor, /) -> Any:
     _check_inner(x1.shape, x2.shape)
+    if not _are_finite(x1.left, x1.right, x2):
+        return decline(ORDER_MATTERS)
+    x2 = _promoted(x2, x1)
     return x1.base @ x2 + x1.left @ (x1.right @ x2) * x1.scale
 
 
@@ -177,7 +194,8 @@ def negative_lora(x: LoraTensor, /) -> LoraTensor:
 def multiply_lora(x1: LoraTensor, x2: int | float | complex | Tensor, /) -> Any:
     if getattr(x2, "ndim", 0) or not holds(ops.isfinite(ops.asarray(x2)), traced=True):
         return decline("only products with one finite number keep base and update apart")
-    return LoraTensor(x1.base * x2, x1.left * x2, x1.right, x1.scale)
+    number = ops.astype(ops.asarray(x2), (ops.zeros((), dtype=x1.dtype) * x2).dtype)
+    return LoraTensor(x1.base * number, x1.left * number, x1.right, x1.scale)
 
 
 @implements(ops.multiply)
@@ -188,9 +206,12 @@ def multiply_by_lora(x1: int | float | complex | Tensor, x2: LoraTensor, /) -> A
 @implements(ops.sum)
 def sum_lora(x: LoraTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     axes = sorted({a % 2 for a in ((0, 1) if axis is None else axis if isinstance(axis, tuple) else (axis,))})
-    total = ops.sum(x.base, axis=axis, keepdims=keepdims)
     if not axes:
         return decline("a sum along no axis is the matrix itself")
+    if not _are_finite(x.left, x.right):
+        return decline(ORDER_MATTERS)
+    base = x.base if x.base.dtype == x.dtype else ops.astype(x.base, x.dtype)
+    total = ops.sum(base, axis=axis, keepdims=keepdims)
     left = ops.sum(x.left, axis=0) if 0 in axes else x.left
     right = ops.sum(x.right, axis=1) if 1 in axes else x.right
     return total + ops.reshape(left @ right * x.scale, total.shape)

@@ -11,6 +11,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.types.fields import field
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.dense_arrays import dense_form
 from dispatchkit.types.levels import Wrapper, as_array, level, map_results
 
 __all__ = ["MergeLaw", "MetadataTensor"]
@@ -74,7 +75,7 @@ class MetadataTensor(Wrapper):
 
     def to_dense(self) -> Tensor:
         """Return the tensor without its metadata."""
-        dense: Tensor = self.data if isinstance(self.data, Tensor) else self.data.to_dense()
+        dense: Tensor = dense_form(self.data)
         return dense
 
     def item(self) -> Any:

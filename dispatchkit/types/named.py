@@ -10,7 +10,7 @@ from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.dense_arrays import dense_form
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
 
 __all__ = ["NamedTensor"]
@@ -81,7 +81,7 @@ class NamedTensor(Wrapper):
 
     def to_dense(self) -> Any:
         """Return the array without names."""
-        return self.data if isinstance(self.data, Tensor) else self.data.to_dense()
+        return dense_form(self.data)
 
     def item(self) -> Any:
         """Return the one element as a Python number."""

@@ -19,6 +19,7 @@ implements = tensor_protocol.implements
 LARGEST = 127
 # Elements that are dequantised at a time in a product: they stay in the processor's cache.
 BLOCK = 65536
+SCALED_LATER = "with infinite scales it matters that they multiply sums rather than the integers"
 
 
 @tensor_protocol.array_type(
@@ -166,10 +167,16 @@ class BlockedProduct(autograd.Function):
         return BlockedProduct.apply(t, *ctx.saved_tensors, ctx.transposed)
 
 
+def _has_finite_scales(x: QuantizedTensor) -> bool:
+    return holds(ops.isfinite(x.scale), traced=True)
+
+
 @implements(ops.matmul)
 def matmul_tensor_quantized(x1: Tensor, x2: QuantizedTensor, /) -> Any:
     if not x1.ndim or x1.shape[-1] != x2.shape[0]:
         raise ValueError(f"matmul: arrays of shapes {x1.shape} and {x2.shape} cannot be multiplied")
+    if not _has_finite_scales(x2):
+        return decline(SCALED_LATER)
     dtype = np.result_type(x1.dtype, x2.dtype)
     # Sums of integers up to 127 leave the range of half precision before they are scaled.
     wide = np.result_type(dtype, np.float32)
@@ -185,6 +192,8 @@ def matmul_tensor_quantized(x1: Tensor, x2: QuantizedTensor, /) -> Any:
 def matmul_quantized_tensor(x1: QuantizedTensor, x2: Tensor, /) -> Any:
     if not x2.ndim or x2.shape[-2:][0] != x1.shape[1]:
         raise ValueError(f"matmul: arrays of shapes {x1.shape} and {x2.shape} cannot be multiplied")
+    if not _has_finite_scales(x1):
+        return decline(SCALED_LATER)
     if x2.ndim == 1:
         return ops.matmul(x2, ops.matrix_transpose(x1))
     return ops.matrix_transpose(ops.matmul(ops.matrix_transpose(x2), ops.matrix_transpose(x1)))
@@ -243,6 +252,8 @@ def sum_quantized(x: QuantizedTensor, /, *, axis: Any = None, keepdims: bool = F
     axes = {-2, -1} if axis is None else {_axis("sum", a) for a in (axis if isinstance(axis, tuple) else (axis,))}
     if not axes:
         return decline("a sum along no axis is the matrix itself")
+    if not _has_finite_scales(x):
+        return decline(SCALED_LATER)
     if axes == {x.axis}:
         ones = ops.ones((x.shape[x.axis],), dtype=x.dtype, device=x.device)
         y = ones @ (x if x.axis == -2 else ops.matrix_transpose(x))

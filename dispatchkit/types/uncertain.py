@@ -16,6 +16,7 @@ from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.dense_arrays import dense_form
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level
 from dispatchkit.types.uncertain_sources import Sources, aligned, are_own, collected, joined, merged, moved
 
@@ -126,7 +127,7 @@ class UncertainTensor(Wrapper):
 
 def _plain(value: Any) -> Any:
     """Return an array each of whose elements varies alone, so that structured matrices become dense."""
-    return value if isinstance(value, (Tensor, Wrapper)) else value.to_dense()
+    return value if isinstance(value, (Tensor, Wrapper)) else dense_form(value)
 
 
 def _made(value: Any, factor: Any, sources: Sources) -> UncertainTensor:
@@ -179,12 +180,19 @@ def propagate(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     def push(*tangents: Any) -> Any:
         return _listed(func.jvp(call, values, tangents)[1])
 
+    given = iter(_pushed(push, factors, result))
+    return tensor_protocol.types.map_arrays(result, lambda value: _with_factor(value, next(given), sources))
+
+
+def _pushed(push: Any, factors: Sequence[Any], result: Any) -> list[Any]:
+    """Return the factors of the arrays in a result: what a function makes of the tangents of each source."""
+    if not len(factors[0]):  # numbers without a source, such as a sum of nothing
+        return [value[None][:0] for value in _listed(result)]
     try:
-        pushed = func.vmap(push)(*factors)
+        pushed: list[Any] = func.vmap(push)(*factors)
     except (TransformError, TypeError, ValueError):  # what batches cannot do is done source by source
         pushed = [ops.stack(rows) for rows in zip(*map(push, *factors), strict=True)]
-    given = iter(pushed)
-    return tensor_protocol.types.map_arrays(result, lambda value: _with_factor(value, next(given), sources))
+    return pushed
 
 
 def _kept(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import ops
+from dispatchkit.tensor.dense_arrays import dense_form
 
 __all__ = ["Sources", "aligned", "are_own", "collected", "joined", "merged", "moved"]
 
@@ -144,7 +145,7 @@ def moved(call: Callable[..., Any], parts: Sequence[Part], shape: tuple[int, ...
         ops.reshape(ops.arange(start, start + size, device=like.device), factor.shape[1:])
         for (_, factor), start, size in zip(parts, starts, sizes, strict=False)
     ]
-    places, shifted = call(*numbers), call(*(number + 1 for number in numbers))
+    places, shifted = dense_form(call(*numbers)), dense_form(call(*(number + 1 for number in numbers)))
     if places.is_tracer or places.dtype.kind != "i" or not bool(ops.all(shifted == places + 1)):
         return None
     taken = np.asarray(places).ravel()

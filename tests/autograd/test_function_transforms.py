@@ -234,3 +234,60 @@ def test_a_rule_for_batches_that_returns_no_pair() -> None:
 
     with pytest.raises(dk.AutogradError, match=r"Bad.vmap must return a pair \(output, out_dims\)"):
         func.vmap(Bad.apply)(X)
+
+
+class Times(Function):
+    """The product of two arrays, whose gradients have its shape, whatever those of the arrays are."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Any, y: Any) -> Any:
+        return x * y
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        x, y = ctx.saved_tensors
+        return g * y, g * x
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])  # as long as the axis that is stretched, and not
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (2, 1)])
+def test_gradients_of_stretched_inputs_are_summed_for_each_element_of_a_batch(
+    shape: tuple[int, ...], count: int
+) -> None:
+    x = dk.asarray(np.random.default_rng(0).normal(size=(count, *shape)))
+    y, weights = dk.asarray([[1.0, 2.0], [3.0, 5.0]]), dk.asarray([[1.0, 3.0], [7.0, 2.0]])
+    for of_both in (
+        func.grad(lambda x: (Times.apply(x, y) * weights).sum()),
+        func.grad(lambda x: (x * y * weights).sum()),
+    ):
+        found = func.vmap(of_both)(x)
+        close(found, dk.stack([of_both(one) for one in x]))
+    close(func.vmap(func.grad(lambda x: (Times.apply(x, y) * weights).sum()))(x), found)
+
+
+class Fixed(Function):
+    """Has a gradient that knows nothing of its input."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x.sum()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return dk.asarray([2.0, 3.0])
+
+
+def test_a_gradient_that_is_the_same_for_a_whole_batch_is_that_of_each_element() -> None:
+    close(func.vmap(func.grad(lambda x: Fixed.apply(x)))(dk.ones((3, 2))), [[2.0, 3.0]] * 3)

@@ -166,6 +166,39 @@ def test_fields_of_numpy_stay_numpys_and_containers_are_walked() -> None:
     assert not np.shares_memory(made.names["left"].numpy(), blocks.names["left"].numpy())
 
 
+def test_zeros_leave_integers_that_are_no_elements_as_they_are() -> None:
+    order, toeplitz = dk.types.PermutationTensor([1, 0]), dk.types.ToeplitzTensor([1.0, -2.0])
+    quantized = dk.types.QuantizedTensor(np.asarray([[1, -2], [3, 4]], np.int8), np.asarray([-1.0, 2.0]))
+    for matrix in (quantized, dk.types.KroneckerTensor(dk.types.DiagonalTensor([2.0]), order), order @ toeplitz):
+        assert (dk.zeros_like(matrix) @ dk.ones((2, 2))).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert type(dk.zeros_like(quantized)) is type(quantized)
+
+
+def test_zeros_in_the_likeness_of_a_singular_inverse_are_zero() -> None:
+    inverse, one = dk.types.InverseTensor(dk.types.BandedTensor([[0.0]], lower=0, upper=0)), dk.ones((1, 1))
+    for matrix in (inverse, inverse @ inverse.mT, inverse + dk.types.DiagonalTensor([1.0])):
+        assert dk.zeros_like(matrix).tolist() == [[0.0]]
+        assert (dk.zeros_like(matrix) @ one).tolist() == [[0.0]]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float32", "complex64"])
+def test_zeros_have_the_dtype_of_the_matrix(dtype: str) -> None:
+    numbers = np.ones((2, 2), dtype)
+    for matrix in (
+        dk.types.ScalarTensor(2, dk.asarray(numbers[0, 0])),
+        dk.types.DiagonalTensor(numbers[0]),
+        dk.types.TriangularTensor(numbers),
+        dk.types.BandedTensor(numbers, lower=1, upper=0),
+        dk.types.BlockDiagonalTensor([numbers]),
+        dk.types.ToeplitzTensor(numbers[0]),
+        dk.types.CirculantTensor(numbers[0]),
+        dk.types.KroneckerTensor(numbers, numbers),
+        dk.types.LowRankTensor(numbers, numbers),
+    ):
+        zeros = dk.zeros_like(matrix)
+        assert (type(zeros), zeros.dtype) == (type(matrix), matrix.dtype)
+
+
 def test_zeros_of_a_type_inside_a_type_are_of_both_types() -> None:
     low = dk.types.LowRankTensor([[1.0], [-2.0]], [[3.0, 4.0]])
     matrix = low + dk.types.ScalarTensor(2, dk.tensor(1.0))

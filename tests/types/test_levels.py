@@ -124,3 +124,49 @@ def test_there_is_no_other_level() -> None:
         ValueError, match=r"^level: there are the levels 'metadata', 'names', 'unit', 'mask', 'uncertainty'"
     ):
         level("colour")
+
+
+@dk.array_type(fallback=dk.fallback.dense, dense="plainly")
+class Plainly:
+    """A type whose dense form has another name than `to_dense`."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = dk.asarray(data)
+
+    shape = property(lambda self: self.data.shape)
+    dtype = property(lambda self: self.data.dtype)
+
+    def plainly(self) -> Any:
+        return self.data
+
+
+AROUND: dict[str, Any] = {
+    "metadata": lambda x: dk.types.MetadataTensor(x, {"k": 1}),
+    "names": lambda x: NamedTensor(x, ("a", "b")),
+    "unit": lambda x: QuantityTensor(x, ""),
+    "Kronecker": lambda x: dk.types.KroneckerTensor(x, [[1.0]]),
+    "LoRA": lambda x: dk.types.LoraTensor(x, dk.zeros((2, 1)), dk.zeros((1, 2))),
+    "uncertainty": lambda x: dk.types.UncertainTensor(x).value,
+}
+
+
+@pytest.mark.filterwarnings("ignore::dispatchkit.DensifyWarning")
+@pytest.mark.parametrize("inside", [Plainly, dk.types.LazyTensor, dk.types.DiagonalTensor])
+@pytest.mark.parametrize("name", AROUND)
+def test_the_array_inside_becomes_dense_by_the_method_that_its_type_declares(name: str, inside: Any) -> None:
+    data = [2.0, 3.0] if inside is dk.types.DiagonalTensor else [[2.0, 0.0], [0.0, 3.0]]
+    x = AROUND[name](inside(data))
+    np.testing.assert_array_equal(np.asarray(x), [[2.0, 0.0], [0.0, 3.0]])
+
+
+def test_an_array_inside_without_a_dense_form_says_so() -> None:
+    @dk.array_type(fields=("data",))
+    class Opaque:
+        def __init__(self, data: Any) -> None:
+            self.data = dk.asarray(data)
+
+        shape = property(lambda self: self.data.shape)
+        dtype = property(lambda self: self.data.dtype)
+
+    with pytest.raises(TypeError, match=r"^Opaque has no dense form; define to_dense\(\)$"):
+        NamedTensor(Opaque([1.0]), ("a",)).to_dense()

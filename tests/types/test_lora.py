@@ -141,3 +141,26 @@ def test_what_is_refused_and_why(name: str) -> None:
     call, error, message = REFUSED[name]
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        dk.asarray([[300, 2]], dtype="float16"),
+        QuantizedTensor(np.asarray([[100, -18]], np.int8), dk.asarray([100], dtype="float16")),
+    ],
+)
+def test_a_base_in_half_precision_does_not_overflow_where_the_update_is_in_single(base: Any) -> None:
+    w = LoraTensor(base, dk.ones((1, 1), dtype="float32"), dk.ones((1, 2), dtype="float32"))
+    half = dk.asarray([600, 600], dtype="float16")
+    calls: tuple[Callable[[Any], Any], ...] = (
+        lambda w: 255 * w,
+        lambda w: w * half[0],
+        lambda w: w @ half,
+        lambda w: half[:1] @ w,
+        lambda w: (w * 100).sum(),
+    )
+    for call in calls:
+        result, wanted = call(w), call(w.to_dense())
+        assert result.dtype == wanted.dtype == np.float32
+        np.testing.assert_allclose(np.asarray(result.to_dense() if isinstance(result, LoraTensor) else result), wanted)

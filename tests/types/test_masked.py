@@ -209,6 +209,8 @@ WHOLE = {
     "bool": np.asarray([[True, False, True], [False, False, True]]),
     "float32": np.asarray([[1.0, -2.0, 0.5], [3.0, 4.0, 0.0]], np.float32),
     "infinities": np.asarray([[1.0, np.inf, np.inf], [-np.inf, 4.0, np.inf]]),
+    "two infinities": np.asarray([[np.inf, np.inf], [-np.inf, np.inf]]),
+    "infinities below": np.asarray([[-np.inf, 1.0], [-np.inf, -np.inf]]),
     "NaN": np.asarray([[1.0, np.nan, 2.0], [3.0, 4.0, 0.0]]),
     "complex64": np.asarray([[1 + 2j, -2j, 0.5], [3.0, 1j, -1 + 1j]], np.complex64),
 }
@@ -290,3 +292,15 @@ def test_a_quantile_beside_an_infinity_is_the_infinity() -> None:
         data = MaskedTensor([*numbers, 0.0], [True] * len(numbers) + [False])
         np.testing.assert_equal(dk.quantile(data, 0.4).data.numpy(), want)
         np.testing.assert_equal(dk.quantile(dk.asarray(numbers), 0.4).numpy(), want)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 1)])
+def test_the_deviation_of_equal_numbers_has_the_derivative_of_the_plain_one(axis: Any) -> None:
+    data = np.asarray([[2.0, 2.0], [2.0, 2.0]])
+    for valid in (np.ones((2, 2), bool), np.asarray([[True, True], [True, False]])):
+
+        def deviation(x: Any, valid: Any = valid) -> Any:
+            return MaskedTensor(x, valid).std(axis=axis).filled(0).sum()
+
+        assert dk.func.grad(deviation)(dk.asarray(data)).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+        assert [part.item() for part in dk.func.jvp(deviation, (dk.asarray(data),), (dk.asarray(data),))] == [0.0, 0.0]

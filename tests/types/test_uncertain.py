@@ -187,3 +187,30 @@ def test_standard_deviations_can_be_differentiated() -> None:
 
 def test_printing() -> None:
     assert repr(x) == "UncertainTensor(tensor([1., 2.]), std=tensor([0.1000, 0.2000]))"
+
+
+@pytest.mark.parametrize("join", [dk.concat, dk.stack])
+def test_elements_are_joined_with_those_of_other_types(join: Any) -> None:
+    x = UncertainTensor([[1.0, 2.0]], 0.5)
+    for other in (
+        dk.types.LazyTensor([[3.0, 4.0]]),
+        dk.types.LowRankTensor([[1.0]], [[3.0, 4.0]]),
+        dk.asarray([[3.0, 4.0]]),
+    ):
+        with dk.densify(on="allow"):
+            joined = join([x, other])
+        np.testing.assert_array_equal(np.ravel(joined.value.numpy()), [1.0, 2.0, 3.0, 4.0])
+        np.testing.assert_array_equal(np.ravel(joined.std.numpy()), [0.5, 0.5, 0.0, 0.0])
+
+
+def test_numbers_without_a_source_have_no_uncertainty_in_any_function() -> None:
+    x = UncertainTensor(np.zeros((0, 2, 2)), 0.5).sum(axis=0) + np.eye(2)
+    for call in (
+        dk.linalg.inv,
+        dk.sin,
+        lambda x: x @ x,
+        lambda x: dk.linalg.qr(x)[0],
+        lambda x: x.sum(axis=0),
+        dk.mean,
+    ):
+        assert not dk.any(call(x).std)

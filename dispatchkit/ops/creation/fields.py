@@ -58,13 +58,22 @@ def astype_fields(x: Any, dtype: DType, /, *, copy: bool = True, device: Any = N
     if wanted != own and not (wanted.kind == own.kind and own.kind in "fc"):
         return decline("a cast of its fields to another kind of numbers is not one of its elements")
 
+    faithful: list[Any] = []
+
     def cast(field: Any) -> Any:
         kept = numpy_dtype(field.dtype)
-        return astype(field, wanted if kept.kind == own.kind else kept, copy=copy, device=device)
+        made = astype(field, wanted if kept.kind == own.kind else kept, copy=copy, device=device)
+        if not isinstance(field, Storage):
+            faithful.append(type(made) is type(field))
+        elif not np.can_cast(kept, numpy_dtype(made.dtype)):
+            faithful.append(tensor_namespace.isfinite(made) == tensor_namespace.isfinite(field))
+        return made
 
     made = with_arrays(x, cast)
     if made is None:
         return decline(ELSEWHERE)
+    if not all(holds(condition, traced=True) for condition in faithful):
+        return decline("a field overflows, or has no cast of its own, which says nothing of the elements")
     return made if numpy_dtype(made.dtype) == wanted else decline("its dtype is not that of its fields")
 
 
@@ -75,26 +84,19 @@ def zeros_like_fields(x: Any, /, *, dtype: DType = None, device: Any = None, req
     declared = known_layout(x)[1]
     if declared is None:
         return decline(UNTOLD)
-    zero = 0.0 if numpy_dtype(declared).kind in "fc" else 0
-    operation = tensor_protocol.operation(tensor_namespace.multiply)
-    steps = tensor_protocol.chain(operation, operation.parameters.key((x, zero), {})).steps
-    if not steps or steps[0].rule is None:
+    zero: float = {"b": False, "f": 0.0, "c": 0.0}.get(numpy_dtype(declared).kind, 0)  # its product has the dtype
+    if not _has_product(x, zero):
         return decline("it has no rule for its product with a number, by which zeros are made")
-    found: list[Any] = []
-
-    def outside(field: Any) -> Any:
-        is_tensor = isinstance(field, Storage)
-        made = field.detach() if is_tensor else with_arrays(field, outside)
-        found.append(tensor_namespace.isfinite(field) if is_tensor else made is not None)
-        return made
 
     def without_sign(field: Any) -> Any:
         is_tensor = isinstance(field, Storage)
-        return field + zero if is_tensor else with_arrays(field, without_sign)
+        if is_tensor and numpy_dtype(field.dtype).kind not in "fc":
+            return field  # integers have no sign of zero, and may be the places of elements
+        return field + 0.0 if is_tensor else with_arrays(field, without_sign)
 
-    x = with_arrays(x, outside)
-    if x is None or not all(map(holds, found)):
-        return decline(ELSEWHERE if x is None else "it holds infinities or NaN, whose products with 0 are none")
+    x = _finite_copy(x, zero)
+    if x is NotImplemented:
+        return x
     product = x * zero
     if type(product) is not type(x) or tuple(product.shape) != tuple(x.shape):
         return decline("its product with a number is of another type")
@@ -102,6 +104,37 @@ def zeros_like_fields(x: Any, /, *, dtype: DType = None, device: Any = None, req
     if dtype is None and device is None:
         return made
     return astype(made, made.dtype if dtype is None else dtype, device=device)
+
+
+def _finite_copy(x: Any, zero: float) -> Any:
+    """Return a copy outside of the graph; a decline where elements may be inf or NaN, of which no product is 0."""
+    finite: list[Any] = []
+    inner: list[Any] = []
+
+    def outside(field: Any) -> Any:
+        is_tensor = isinstance(field, Storage)
+        made = field.detach() if is_tensor else with_arrays(field, outside)
+        if is_tensor:
+            finite.append(tensor_namespace.isfinite(field))
+        else:
+            inner.append(made)
+        return made
+
+    copy = with_arrays(x, outside)
+    if copy is None or any(field is None for field in inner):
+        return decline(ELSEWHERE)
+    if not all(map(holds, finite)):
+        return decline("it holds infinities or NaN, whose products with 0 are none")
+    if not all(_has_product(field, zero) and type(field * zero) is type(field) for field in inner):
+        return decline("it holds an array that need not be finite where its numbers are, such as an inverse")
+    return copy
+
+
+def _has_product(x: Any, number: float) -> bool:
+    """Return whether a type has a rule for its product with a number."""
+    operation = tensor_protocol.operation(tensor_namespace.multiply)
+    steps = tensor_protocol.chain(operation, operation.parameters.key((x, number), {})).steps
+    return bool(steps) and steps[0].rule is not None
 
 
 def _declare_fields() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dispatchkit import linalg, ops
@@ -46,10 +47,14 @@ def mean_masked(x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False)
     return MaskedTensor(total / ops.astype(ops.maximum(count, 1), ops.real(total / 1).dtype), count > 0)
 
 
+def _centred(x: MaskedTensor, axis: Any, correction: float, keepdims: bool) -> tuple[Any, Any]:
+    """Return what elements differ by from their mean, 0 where they are missing, and the degrees of freedom."""
+    return with_value(x - mean_masked(x, axis=axis, keepdims=True), 0), _count(x, axis, keepdims) - correction
+
+
 @implements(ops.var)
 def var_masked(x: MaskedTensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    centred = with_value(x - mean_masked(x, axis=axis, keepdims=True), 0)
-    freedom = _count(x, axis, keepdims) - correction
+    centred, freedom = _centred(x, axis, correction, keepdims)
     parts = (ops.real(centred), ops.imag(centred)) if x.dtype.kind == "c" else (centred,)
     total = ops.sum(sum(map(ops.square, parts)), axis=axis, keepdims=keepdims)
     return MaskedTensor(total / ops.astype(ops.where(freedom > 0, freedom, 1), total.dtype), freedom > 0)
@@ -57,21 +62,39 @@ def var_masked(x: MaskedTensor, /, *, axis: Any = None, correction: float = 0.0,
 
 @implements(ops.std)
 def std_masked(x: MaskedTensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    variance = var_masked(x, axis=axis, correction=correction, keepdims=keepdims)
-    return ops.sqrt(variance) if isinstance(variance, MaskedTensor) else variance
+    centred, freedom = _centred(x, axis, correction, keepdims)
+    # Its derivative is 0 where all elements are one, which that of a root of the variance is not.
+    length = linalg.vector_norm(centred, axis=axis, keepdims=keepdims)
+    return MaskedTensor(length / ops.astype(ops.sqrt(ops.where(freedom > 0, freedom, 1)), length.dtype), freedom > 0)
 
 
 @implements(ops.median)
 def median_masked(x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    return quantile_masked(x, 0.5, axis=axis, keepdims=keepdims)
+    # The mean of two infinities of one sign is that infinity, whose difference from itself is NaN.
+    return _in_order(x, 0.5, axis, keepdims, lambda below, above, share: (below + above) / 2)
 
 
 @implements(ops.quantile)
 def quantile_masked(
     x: MaskedTensor, q: Any, /, *, axis: Any = None, method: str = "linear", keepdims: bool = False
 ) -> Any:
-    if method != "linear" or isinstance(axis, tuple) or len(getattr(q, "shape", ())) or isinstance(q, MaskedTensor):
-        return decline("quantiles are found along one axis or all, one at a time, by interpolation")
+    if method != "linear" or len(getattr(q, "shape", ())) or isinstance(q, MaskedTensor):
+        return decline("quantiles are found one at a time, by interpolation")
+    return _in_order(x, q, axis, keepdims, lambda below, above, share: below + (above - below) * share)
+
+
+def _in_order(x: MaskedTensor, q: Any, axis: Any, keepdims: bool, combined: Callable[..., Any]) -> Any:
+    """Return what stands at a share of the elements in order, of the two next to it what a function combines.
+
+    Parameters
+    ----------
+    x : masked array
+    q : the share
+    axis, keepdims : as in `quantile`
+    combined : takes the elements before and after, and how far the place is from the first of them
+    """
+    if isinstance(axis, tuple):
+        return decline("elements are put in order along one axis or all")
     if x.dtype.kind == "c":
         return decline("complex numbers have no order")
     flat = x if axis is not None else ops.reshape(x, (-1,))
@@ -81,7 +104,13 @@ def quantile_masked(
     low, high = ops.floor(place), ops.ceil(place)
     numbers = with_value(line, 0) / 1  # of small integers, differences overflow
     below, above = (ops.take_along_axis(numbers, ops.astype(index, ops.int64), axis=along) for index in (low, high))
+<<<<<<< HEAD
     result = between(ops, below, above, ops.astype(place - low, numbers.dtype))
+=======
+    # Where both are one element that is the result, also if it is infinite.
+    same, share = low == high, ops.astype(place - low, numbers.dtype)
+    result = ops.where(same, below, combined(ops.where(same, 0, below), ops.where(same, 0, above), share))
+>>>>>>> h4
     undefined = ops.any(ops.isnan(with_value(flat, 0)), axis=along, keepdims=True)
     result = ops.where(undefined, float("nan"), result)
     made = MaskedTensor(result, _count(flat, along, True) > 0)

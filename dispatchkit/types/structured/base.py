@@ -15,6 +15,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import ArrayMethods, Tensor
 
 __all__ = [
+    "NO_MATRIX",
     "Number",
     "StructuredTensor",
     "all_finite",
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 Number = int | float | complex
+NO_MATRIX = "the batch has no matrix, though parts without that batch may be singular"
 ELEMENTS_AT_ONCE = 1 << 20  # of the products of elements that are held in memory
 
 
@@ -212,7 +214,7 @@ def require_finite(name: str, x: StructuredTensor, values: Tensor) -> None:
     ------
     numpy.linalg.LinAlgError : if there are inf or NaN among them
     """
-    if not all_finite(values):
+    if 0 not in x.shape and not all_finite(values):
         raise np.linalg.LinAlgError(f"{name}: the {type(x).__name__} x must not contain infs or NaNs")
 
 

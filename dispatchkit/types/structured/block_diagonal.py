@@ -13,7 +13,7 @@ from dispatchkit import linalg, ops
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import StructuredTensor, as_tensor, check_product, in_one_dtype
+from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, as_tensor, check_product, in_one_dtype
 from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.elementwise import implement_pairs
 from dispatchkit.types.structured.permutation import PermutationTensor
@@ -21,7 +21,6 @@ from dispatchkit.types.structured.permutation import PermutationTensor
 __all__ = ["BlockDiagonalTensor"]
 
 implements = tensor_protocol.implements
-NO_MATRIX = "the batch has no matrix, though blocks without that batch may be singular"
 
 
 @tensor_protocol.array_type(fields=("blocks",))
@@ -207,11 +206,15 @@ def slogdet_block_diagonal(x: BlockDiagonalTensor, /) -> Any:
 
 @implements(linalg.eigvalsh)
 def eigvalsh_block_diagonal(x: BlockDiagonalTensor, /) -> Any:
+    if 0 in x.shape[:-2]:
+        return decline(NO_MATRIX)
     return ops.sort(_along(x, [linalg.eigvalsh(block) for block in x.blocks]), axis=-1)
 
 
 @implements(linalg.eigh)
 def eigh_block_diagonal(x: BlockDiagonalTensor, /) -> Any:
+    if 0 in x.shape[:-2]:
+        return decline(NO_MATRIX)
     values, vectors = zip(*(linalg.eigh(block) for block in x.blocks), strict=True)
     joined = _along(x, values)
     order = ops.argsort(joined, axis=-1)
@@ -221,6 +224,8 @@ def eigh_block_diagonal(x: BlockDiagonalTensor, /) -> Any:
 
 @implements(linalg.svdvals)
 def svdvals_block_diagonal(x: BlockDiagonalTensor, /) -> Any:
+    if 0 in x.shape[:-2]:
+        return decline(NO_MATRIX)
     return ops.sort(_along(x, [linalg.svdvals(block) for block in x.blocks]), axis=-1, descending=True)
 
 

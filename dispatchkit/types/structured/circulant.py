@@ -115,7 +115,7 @@ class CirculantTensor(StructuredTensor):
 def _spectrum(x: Tensor, n: int) -> Tensor:
     """Return the Fourier transform of vectors with zeros appended to length n, of real ones the first half."""
     if not n:
-        return ops.astype(x, np.complex128)
+        return ops.astype(x, np.result_type(x.dtype, np.complex64))
     made: Tensor = fft.fft(x, n=n) if ops.isdtype(x.dtype, "complex floating") else fft.rfft(x, n=n)
     return made
 

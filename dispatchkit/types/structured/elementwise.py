@@ -114,7 +114,12 @@ def _less(x1: Any, x2: Any, add: Callable[[Any, Any], Any]) -> Any:
     if dtype == np.bool_:
         return decline("booleans have no negative")
     x1, x2 = converted(x1, dtype), converted(x2, dtype)
-    return NotImplemented if x1 is NotImplemented or x2 is NotImplemented else add(x1, -x2)
+    if x1 is NotImplemented or x2 is NotImplemented:
+        return NotImplemented
+    negative = -x2
+    if isinstance(x2, StructuredTensor) and not isinstance(negative, StructuredTensor):
+        return decline("its negative has no structure")
+    return add(x1, negative)
 
 
 ZERO_PRESERVING = (

@@ -15,14 +15,21 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import StructuredTensor, all_finite, axes_of, in_one_dtype, product_of_elements
+from dispatchkit.tensor.dense_arrays import dense_form
+from dispatchkit.types.structured.base import (
+    NO_MATRIX,
+    StructuredTensor,
+    all_finite,
+    axes_of,
+    in_one_dtype,
+    product_of_elements,
+)
 from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.permutation import PermutationTensor
 
 __all__ = ["KroneckerTensor", "is_finite", "is_hermitian", "plain", "products_of"]
 
 implements = tensor_protocol.implements
-NO_MATRIX = "the batch has no matrix, though factors without that batch may be singular"
 
 
 @tensor_protocol.array_type(fields=("factors",))
@@ -81,7 +88,7 @@ class KroneckerTensor(StructuredTensor):
 
     def to_dense(self) -> Tensor:
         """Return the matrix as a plain tensor."""
-        dense = reduce(_kron, (f if isinstance(f, Tensor) else f.to_dense() for f in self.factors))
+        dense: Tensor = reduce(_kron, map(dense_form, self.factors))
         places = None if all_finite(dense) else self.places()
         return dense if places is None else ops.where(places, dense, 0)
 
@@ -123,8 +130,6 @@ class KroneckerTensor(StructuredTensor):
     def solve_columns(self, columns: Tensor) -> Any:
         if not _square(self):
             return decline("some factor is not square")
-        if 0 in self.shape[:-2]:
-            return decline(NO_MATRIX)
         if not is_finite(self, columns):
             return decline("with inf or nan the order of the products matters")
         return _one_by_one(self.factors, columns, linalg.solve)
@@ -143,8 +148,9 @@ def _kron(x1: Tensor, x2: Tensor) -> Tensor:
 
 def plain(factor: Any) -> Tensor:
     """Return a factor as a tensor: its elements are few compared with those of the product."""
-    if isinstance(factor, Tensor):
-        return factor
+    if not isinstance(factor, StructuredTensor):
+        dense: Tensor = dense_form(factor)
+        return dense
     rows, columns = factor.shape[-2:]
     places = [ops.arange(length, device=factor.device) for length in (rows, columns)]
     elements = factor.elements_at(places[0][:, None], places[1])
@@ -298,6 +304,8 @@ def inv_kronecker(x: KroneckerTensor, /) -> Any:
 def matrix_power_kronecker(x: KroneckerTensor, n: int, /) -> Any:
     if not _square(x) or not is_finite(x):
         return decline("some factor is not square or finite")
+    if n < 0 and 0 in x.shape:
+        return decline(NO_MATRIX)
     return _each(lambda f: linalg.matrix_power(f, n), x)
 
 

@@ -16,6 +16,7 @@ from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.structured.base import (
+    NO_MATRIX,
     StructuredTensor,
     all_finite,
     check_product,
@@ -245,7 +246,11 @@ class ProductTensor(StructuredTensor):
     def map_linear(self, function: Callable[[Any], Any]) -> Any:
         """Return the product with a linear function applied to the first factor."""
         first = self.factors[0].map_linear(function)
-        return first if first is NotImplemented else _product_of(_joined(_factors(first), self.factors[1:]))
+        if first is NotImplemented:
+            return first
+        if first.dtype.kind in "biu":  # products of integers may wrap around
+            return ProductTensor(*_factors(first), *self.factors[1:])
+        return _product_of(_joined(_factors(first), self.factors[1:]))
 
     def in_dtype(self, dtype: Any) -> Any:
         """Return the product with factors of another dtype; integers, whose products may wrap around, stay."""
@@ -334,6 +339,8 @@ def matrix_transpose_product(x: ProductTensor, /) -> Any:
 
 @implements(linalg.inv)
 def inv_product(x: ProductTensor, /) -> Any:
+    if 0 in x.shape[:-2]:
+        return decline(NO_MATRIX)
     if not _are_square(x.factors):
         return decline("a factor is not square")
     return _product_of([linalg.inv(factor) for factor in reversed(x.factors)])
@@ -422,9 +429,16 @@ def implement_lazy_inverse(cls: type[StructuredTensor]) -> None:
     implements(linalg.inv, cls)(InverseTensor)
 
 
+@implements(ops.astype)
+def astype_inverse(x: InverseTensor, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    if np.dtype(dtype) != np.float16:
+        return decline("the matrix is cast")
+    return ops.astype(x.to_dense(), dtype, copy=copy, device=device)  # no system is solved in half precision
+
+
 @implements(linalg.inv)
 def inv_inverse(x: InverseTensor, /) -> Any:
-    return x.matrix
+    return converted(x.matrix, x.dtype)
 
 
 @implements(linalg.det)

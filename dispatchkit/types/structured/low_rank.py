@@ -106,15 +106,11 @@ class LowRankTensor(StructuredTensor):
 
     @override
     def times(self, columns: Tensor) -> Any:
-        if not all_finite(self.left, self.right, columns):
-            return decline("with inf or nan the order of the products matters")
-        return ops.matmul(self.left, ops.matmul(self.right, columns))
+        return _finite(ops.matmul(self.left, ops.matmul(self.right, columns)))
 
     @override
     def times_from_left(self, rows: Tensor) -> Any:
-        if not all_finite(self.left, self.right, rows):
-            return decline("with inf or nan the order of the products matters")
-        return ops.matmul(ops.matmul(rows, self.left), self.right)
+        return _finite(ops.matmul(ops.matmul(rows, self.left), self.right))
 
     @override
     def principal(self, start: int, stop: int) -> LowRankTensor:
@@ -122,6 +118,11 @@ class LowRankTensor(StructuredTensor):
 
     def __repr__(self) -> str:
         return f"LowRankTensor(left={self.left!r}, right={self.right!r})"
+
+
+def _finite(product: Tensor) -> Any:
+    """Return a product; a decline where the order of its factors matters, as they hold inf or nan, or overflow."""
+    return product if all_finite(product) else decline("with inf or nan the order of the products matters")
 
 
 def _in_one_batch(*tensors: Tensor) -> list[Tensor]:
@@ -141,13 +142,14 @@ def add_low_ranks(x1: LowRankTensor, x2: LowRankTensor, /) -> Any:
 @implements(ops.matmul)
 def matmul_low_ranks(x1: LowRankTensor, x2: LowRankTensor, /) -> Any:
     check_product(x1.shape, x2.shape)
-    # With inf or nan the order of the products matters. A decline would come to the two rules below, which rival.
-    if not all_finite(x1.left, x1.right, x2.left, x2.right):
-        return ProductTensor(x1, x2)
     inner = ops.matmul(x1.right, x2.left)
+    left, right = x1.left, x2.right
     if x1.rank <= x2.rank:
-        return LowRankTensor(x1.left, ops.matmul(inner, x2.right))
-    return LowRankTensor(ops.matmul(x1.left, inner), x2.right)
+        right = ops.matmul(inner, right)
+    else:
+        left = ops.matmul(left, inner)
+    # With inf or nan the order of the products matters. A decline would come to the two rules below, which rival.
+    return LowRankTensor(left, right) if all_finite(x1.right, x2.left, left, right) else ProductTensor(x1, x2)
 
 
 @implements(ops.matmul)
@@ -188,6 +190,8 @@ def matrix_power_low_rank(x: LowRankTensor, n: int, /) -> Any:
 def matrix_norm_low_rank(x: LowRankTensor, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     if ord != "fro":
         return decline("only the Frobenius norm follows from products of the factors")
+    if not all_finite(x.left, x.right):
+        return decline("with inf or nan the order of the products matters")
     left = ops.matmul(ops.conj(ops.matrix_transpose(x.left)), x.left)
     right = ops.matmul(x.right, ops.conj(ops.matrix_transpose(x.right)))
     square = ops.real(ops.sum(floating(left) * ops.matrix_transpose(right), axis=(-2, -1), keepdims=keepdims))

@@ -12,6 +12,7 @@ from dispatchkit.protocol.decline import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.structured.base import (
+    NO_MATRIX,
     StructuredTensor,
     axes_of,
     axis_of,
@@ -56,8 +57,12 @@ def solve_structured_tensor(x1: StructuredTensor, x2: Tensor, /) -> Any:
     check_system(x1.shape, x2.shape)
     dtype = _dtype_of_solution(x1, x2)
     x1, x2 = converted(x1, dtype), converted(x2, dtype)
-    if x1 is NotImplemented or x2.ndim > 1:
-        return x1 if x1 is NotImplemented else x1.solve_columns(x2)
+    if x1 is NotImplemented:
+        return x1
+    if 0 in (*x1.shape[:-1], *x2.shape[:-2]):  # no system, whatever numbers parts without the batch hold
+        return ops.broadcast_to(x2, (*np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2]), *x2.shape[-2:]))
+    if x2.ndim > 1:
+        return x1.solve_columns(x2)
     solution = x1.solve_columns(x2[:, None])
     return solution if solution is NotImplemented else solution[..., 0]
 
@@ -65,6 +70,8 @@ def solve_structured_tensor(x1: StructuredTensor, x2: Tensor, /) -> Any:
 @implements(linalg.solve)
 def solve_structured(x1: StructuredTensor, x2: StructuredTensor, /) -> Any:
     check_system(x1.shape, x2.shape)
+    if 0 in x2.shape[:-2] and 0 not in x1.shape[:-2]:
+        return decline(NO_MATRIX)
     dtype = _dtype_of_solution(x1, x2)
     x1, x2 = converted(x1, dtype), converted(x2, dtype)
     return NotImplemented if x1 is NotImplemented or x2 is NotImplemented else linalg.inv(x1) @ x2

@@ -180,12 +180,13 @@ def matmul_scalar_tensors(x1: ScalarTensor, x2: ScalarTensor, /) -> ScalarTensor
 @implements(ops.sum)
 def sum_scalar_tensor(x: ScalarTensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor | ScalarTensor:
     line = ops.sum(filled((), x.value))
-    return _reduced("sum", x, axis, keepdims, total=x.n * line, line=line, element=line)
+    total = x.n * line if x.n else ops.zeros_like(line)
+    return _reduced("sum", x, axis, keepdims, total=total, line=line, element=line)
 
 
 @implements(ops.mean)
 def mean_scalar_tensor(x: ScalarTensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor | ScalarTensor:
-    line = x.value / x.n if x.n else float("nan")
+    line = x.value / x.n if x.n else x.value / 1 * float("nan")
     return _reduced("mean", x, axis, keepdims, total=line, line=line, element=x.value / 1)
 
 
@@ -235,9 +236,11 @@ def det_scalar_tensor(x: ScalarTensor, /) -> Tensor:
 def slogdet_scalar_tensor(x: ScalarTensor, /) -> Any:
     value = floating(x.value)
     magnitude = ops.abs(value)
-    if x.n and holds(magnitude == 0):
+    if not x.n:
+        return linalg.SlogdetResult(ops.ones_like(value), ops.zeros_like(magnitude))
+    if holds(magnitude == 0):
         return linalg.SlogdetResult(value * 0, magnitude - float("inf"))
-    if x.n and not holds(magnitude != 0, traced=True):
+    if not holds(magnitude != 0, traced=True):
         return decline("some matrices of the batch are singular")
     sign = value / magnitude if holds(~ops.isinf(magnitude), traced=True) else ops.sign(value)
     return linalg.SlogdetResult(sign**x.n, x.n * ops.log(magnitude))

@@ -228,7 +228,7 @@ def matrix_transpose_toeplitz(x: ToeplitzTensor, /) -> ToeplitzTensor:
 
 @implements(linalg.slogdet)
 def slogdet_toeplitz(x: ToeplitzTensor, /) -> Any:
-    if x.dtype.kind != "f" or x.shape[-1] != x.shape[-2] or 0 in x.shape[:-2]:
+    if x.dtype.kind != "f" or x.shape[-1] != x.shape[-2] or 0 in x.shape:
         return decline("the recursion takes square matrices of real numbers")
     try:
         return linalg.SlogdetResult(*one_by_one(LogDeterminant.apply, (x.column, x.first_row)))

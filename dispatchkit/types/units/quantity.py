@@ -17,6 +17,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.types.fields import field
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.dense_arrays import dense_form
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
 from dispatchkit.types.units.laws import ASSIGNING, BY_ARGUMENTS, IN_ONE_UNIT, KEPT, Call, Law, law_of
 from dispatchkit.types.units.unit import ONE, Conversion, Unit
@@ -119,8 +120,7 @@ class QuantityTensor(Wrapper):
                 f"a plain array of a QuantityTensor in '{self.unit}' would lose the unit; take .magnitude, or "
                 f".to(unit).magnitude"
             )
-        data = _by_step(self, _conversion("to_dense", self.unit, ONE))
-        return data if isinstance(data, Tensor) else data.to_dense()
+        return dense_form(_by_step(self, _conversion("to_dense", self.unit, ONE)))
 
     def item(self) -> Any:
         """Return the one element of what has no dimension as a Python number."""

@@ -11,8 +11,22 @@ import numpy as np
 
 import dispatchkit as dk
 
-from .plain import plain
-from .running import MAY_REFUSE, NAMES, OTHERWISE, Difference, Report, fit, is_beginning, numbers, outcome
+from .plain import IncomparableError, plain, with_other_garbage
+from .running import (
+    GARBLED,
+    MAY_REFUSE,
+    NAMES,
+    OTHERWISE,
+    Difference,
+    Report,
+    axis_names,
+    fit,
+    is_beginning,
+    is_missing,
+    names_of,
+    numbers,
+    outcome,
+)
 from .steps import SMOOTH, filled
 from .values import KINDS, Values
 
@@ -22,6 +36,8 @@ CLOSE = 1e-6
 # What has derivatives without digits where a matrix is nearly singular.
 SINGULAR = tuple(f"dk.linalg.{name}" for name in ("det", "slogdet", "inv", "solve", "matrix_power", "cholesky"))
 LARGEST_CONDITION = 1e4
+ROOTS = ("dk.linalg.vector_norm", "dk.linalg.matrix_norm")
+NEARLY_ZERO = 1e-6
 ORDERS = ("value", "grad", "jvp", "second", "vmap")
 
 
@@ -31,22 +47,22 @@ class Loss:
     Parameters
     ----------
     steps : of the program; the last result, weighted, is summed
-    dense : whether the instances are made dense before the steps
+    made_dense : what is made of the instances before the steps
     """
 
-    def __init__(self, steps: list[str], *, dense: bool) -> None:
+    def __init__(self, steps: list[str], made_dense: Callable[[Any], Any]) -> None:
         self.codes = [
             (step.partition(" = ")[0], compile(step.partition(" = ")[2], "<step>", "eval"), is_beginning(step))
             for step in steps
         ]
-        self.dense = dense
+        self.made_dense = made_dense
 
     def __call__(self, *leaves: Any) -> Any:
         names = {**NAMES, **{f"p{i}": leaf for i, leaf in enumerate(leaves)}}
         value: Any = None
         for name, code, beginning in self.codes:
             value = eval(code, names)  # noqa: S307  # a step of a program of this package
-            names[name] = plain(value) if beginning and self.dense else value
+            names[name] = self.made_dense(value) if beginning else value
         result = plain(value)
         return (result * dk.asarray(np.cos(np.arange(result.size)).reshape(result.shape))).sum()
 
@@ -82,21 +98,45 @@ def derivatives(loss: Callable[..., Any], leaves: list[Any], order: str) -> list
 def condition(x: Any) -> float:
     """Return the largest condition number of matrices."""
     matrices = numbers(x)
+    if matrices.ndim >= 2 and matrices.shape[-2] > matrices.shape[-1]:
+        return np.inf
     return float(np.linalg.cond(matrices).max()) if matrices.ndim >= 2 and matrices.size else 1.0
+
+
+def as_it_is(value: Any) -> Any:
+    return value
 
 
 def unlike(kind: str, steps: list[str], leaves: list[Any], order: str) -> str | None:
     """Return in what derivatives differ, None where they do not, or where the dense form has none."""
     try:
-        wanted = derivatives(Loss(steps, dense=True), leaves, order)
-    except Exception:  # noqa: BLE001  # a program that dense forms refuse tells nothing of the types
+        return compared(kind, steps, leaves, order)
+    except IncomparableError:
         return None
-    if not all(np.isfinite(x).all() and np.abs(x).max(initial=0) < 1e5 for x in wanted):
-        return None
+
+
+def compared(kind: str, steps: list[str], leaves: list[Any], order: str) -> str | None:
+    """Return in what derivatives differ, None where they do not.
+
+    Raises
+    ------
+    IncomparableError : where the dense form has none, or the type may refuse
+    """
     try:
-        found = derivatives(Loss(steps, dense=False), leaves, order)
-    except Exception as error:  # noqa: BLE001  # any error is a difference, but where a type may refuse
-        return None if kind in MAY_REFUSE else f"{order}: {type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        made_dense = with_other_garbage if kind in GARBLED else plain
+        wanted = derivatives(Loss(steps, made_dense), leaves, order)
+    except Exception as error:  # a program that dense forms refuse tells nothing of the types
+        raise IncomparableError(order) from error
+    if not all(np.isfinite(x).all() and np.abs(x).max(initial=0) < 1e5 for x in wanted):
+        raise IncomparableError(order)
+    try:
+        found = derivatives(Loss(steps, as_it_is), leaves, order)
+    except IncomparableError:
+        raise
+    except Exception as error:
+        if kind in MAY_REFUSE:
+            raise IncomparableError(order) from error
+        return f"{order}: {type(error).__name__}: {str(error).partition(chr(10))[0]}"
     for i, (a, b) in enumerate(zip(found, wanted, strict=True)):
         scale = 1 + np.abs(b).max(initial=0)
         if a.shape != b.shape or not np.abs(a - b).max(initial=0) <= CLOSE * scale:
@@ -104,59 +144,99 @@ def unlike(kind: str, steps: list[str], leaves: list[Any], order: str) -> str | 
     return None
 
 
-def run_program(seed: int, kind: str, report: Report, length: int) -> None:
-    rng = random.Random(seed)  # noqa: S311  # no secret
-    values = Values(rng, rng.choice((1, 2, 2, 3, 3, 4)), rng.choice(((), (), (), (2,))), finite=True, smooth=True)
-    count = rng.choice((1, 1, 2))
+def beginning(kind: str, rng: random.Random) -> tuple[list[str], list[str]]:
+    """Return steps that make instances and tensors, and the leaves that they are made of."""
+    n, batch = rng.choice((0, 1, 2, 2, 2, 3, 3, 3, 4)), rng.choice(((), (), (), (), (2,), (2,), (1,), (0,), (2, 1)))
+    values = Values(rng, n, batch, finite=True, smooth=True)
     steps = [
         f"v{i} = {getattr(values, rng.choice(KINDS[kind]) if i == 0 or rng.random() < 0.7 else 'tensor')()}"
-        for i in range(count)
+        for i in range(rng.choice((1, 1, 2)))
     ]
-    leaves = [dk.asarray(eval(text, dict(NAMES))) for text in values.leaves]  # noqa: S307
-    names = {**NAMES, **{f"p{i}": leaf for i, leaf in enumerate(leaves)}}
-    dense: dict[str, Any] = {}
-    for step in steps:
-        name, _, text = step.partition(" = ")
-        try:
-            dense[name] = plain(eval(text, names))  # noqa: S307
-        except (TypeError, ValueError):
-            report.unmade += 1
+    return steps, values.leaves
+
+
+class Writer:
+    """Writes steps that have derivatives, on values that it keeps of the instances and of their dense forms.
+
+    Parameters
+    ----------
+    kind : of the instances
+    steps : that make them
+    leaves : what they are made of
+    """
+
+    def __init__(self, kind: str, steps: list[str], leaves: list[Any]) -> None:
+        self.kind, self.steps = kind, steps
+        self.typed: dict[str, Any] = {}
+        self.dense: dict[str, Any] = {}
+        names = {**NAMES, **{f"p{i}": leaf for i, leaf in enumerate(leaves)}}
+        for step in steps:
+            name, _, text = step.partition(" = ")
+            self.typed[name] = eval(text, names)  # noqa: S307  # a step of a program of this package
+            self.dense[name] = plain(self.typed[name])
+
+    def write(self, name: str, rng: random.Random) -> None:
+        """Add a step that gives a value a name, if what is drawn can be one."""
+        x, y = rng.choice(list(self.dense)), rng.choice(list(self.dense))
+        form = rng.choice([form for form in SMOOTH if not any(part in form for part in OTHERWISE.get(self.kind, ()))])
+        text = form.format(x=x, y=y, **filled(rng, form, tuple(self.dense[x].shape)))
+        if form.startswith(SINGULAR) and condition(self.dense[x]) > LARGEST_CONDITION:
             return
-    for i in range(count, count + rng.randint(1, length)):
-        x, y = rng.choice(list(dense)), rng.choice(list(dense))
-        form = rng.choice([form for form in SMOOTH if not any(part in form for part in OTHERWISE.get(kind, ()))])
-        text = form.format(x=x, y=y, **filled(rng, form, tuple(dense[x].shape)))
-        if form.startswith(SINGULAR) and condition(dense[x]) > LARGEST_CONDITION:
-            continue
-        value = outcome(compile(text, "<step>", "eval"), {**NAMES, **dense})
+        if len({axis_names(self.typed[name]) for name in names_of(f"_ = {text}")}) > 1:
+            return  # axes that are aligned by their names
+        code = compile(text, "<step>", "eval")
+        value, result = outcome(code, {**NAMES, **self.dense}), outcome(code, {**NAMES, **self.typed})
+        root = isinstance(value, dk.Tensor) and (form.partition("(")[0] in ROOTS or ".std(" in form)
+        if root and np.abs(numbers(value)).min(initial=1) < NEARLY_ZERO:
+            return  # the derivative of a root near 0 is that of rounding errors
+        if self.kind in MAY_REFUSE and isinstance(result, Exception):
+            return
+        if self.kind not in GARBLED and is_missing(result):
+            return  # what has no value is missing, such as the maximum of nothing
         if isinstance(value, dk.Tensor) and fit(value) and value.size and np.abs(numbers(value)).max() < 1e4:
-            dense[f"v{i}"] = value
-            steps.append(f"v{i} = {text}")
-    if not leaves:
+            self.dense[name], self.typed[name] = value, result
+            self.steps.append(f"{name} = {text}")
+
+
+def run_program(seed: int, kind: str, report: Report, length: int) -> None:
+    rng = random.Random(seed)  # noqa: S311  # no secret
+    steps, texts = beginning(kind, rng)
+    leaves = [dk.asarray(eval(text, dict(NAMES))) for text in texts]  # noqa: S307
+    try:
+        writer = Writer(kind, steps, leaves)
+    except (TypeError, ValueError):
+        report.unmade += 1
         return
-    report.programs += 1
-    for order in ORDERS:
-        report.steps += 1
-        text_of_difference = unlike(kind, steps, leaves, order)
-        if text_of_difference is None:
+    for i in range(len(steps), len(steps) + rng.randint(1, length)):
+        writer.write(f"v{i}", rng)
+    count = report.steps
+    for order in ORDERS if leaves else ():
+        try:
+            text = compared(kind, steps, leaves, order)
+        except IncomparableError:
             continue
-        small = list(steps)
-        for j in reversed(range(len(steps) - 1)):
-            fewer = small[:j] + small[j + 1 :]
-            if unlike(kind, fewer, leaves, order) is not None and "NameError" not in str(
-                unlike(kind, fewer, leaves, order)
-            ):
-                small = fewer
-        beginning = [f"p{i} = dk.asarray({text})" for i, text in enumerate(values.leaves)]
-        report.differences.append(
-            Difference(seed, [*beginning, *small], unlike(kind, small, leaves, order) or text_of_difference)
-        )
-        return
+        report.steps += 1
+        if text is not None:
+            small = shrunk(kind, steps, leaves, order)
+            made = [f"p{i} = dk.asarray({text})" for i, text in enumerate(texts)]
+            report.differences.append(Difference(seed, [*made, *small], unlike(kind, small, leaves, order) or text))
+            break
+    report.programs += report.steps > count
 
 
-def fuzz_derivatives(kind: str, programs: int, seed: int, *, length: int = 4) -> Report:
+def shrunk(kind: str, steps: list[str], leaves: list[Any], order: str) -> list[str]:
+    """Return the steps of a program whose derivatives differ without those that they differ without."""
+    for j in reversed(range(len(steps) - 1)):
+        fewer = steps[:j] + steps[j + 1 :]
+        text = unlike(kind, fewer, leaves, order)
+        if text is not None and "NameError" not in text:
+            steps = fewer
+    return steps
+
+
+def fuzz_derivatives(kind: str, programs: int, seed: int, *, length: int = 4, report: Report | None = None) -> Report:
     """Compare derivatives of random programs; parameters as of `running.fuzz`."""
-    report = Report()
+    report = Report() if report is None else report
     with warnings.catch_warnings(), np.errstate(all="ignore"), dk.densify(on="allow"):
         warnings.simplefilter("ignore")
         for one in range(seed, seed + programs):

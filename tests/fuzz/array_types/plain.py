@@ -30,13 +30,13 @@ def plain(value: Any) -> Any:
     if isinstance(value, types.NamedTensor):
         return plain(value.data)
     if isinstance(value, types.QuantityTensor):
-        return plain(value.data) * float(value.unit._base[0])
+        return _in_base_units(plain(value.data), value.unit)
     if isinstance(value, types.UncertainTensor):
         return plain(value.value)
     if isinstance(value, types.MaskedTensor):
         return plain(value.filled(1))
     if isinstance(value, types.LazyTensor):
-        return value.evaluate()
+        return plain(value.evaluate())
     if hasattr(value, "to_dense"):
         dense = value.to_dense()
         if not isinstance(dense, dk.Tensor):
@@ -45,8 +45,32 @@ def plain(value: Any) -> Any:
     raise IncomparableError(type(value))
 
 
+def _in_base_units(x: Any, unit: Any) -> Any:
+    """Return the numbers of a quantity in base units.
+
+    Raises
+    ------
+    IncomparableError : where they are too large or too small for that
+    """
+    if unit._base[0] == 1:
+        return x
+    if not 1e-30 < unit._base[0] < 1e30:
+        raise IncomparableError(unit)
+    factor = float(unit._base[0])
+    if x.dtype.kind != "c":
+        return x * factor
+    # Part by part: the product of an infinite complex number and a real one has NaN as the other part.
+    parts = np.asarray(x.detach().numpy(), order="C", dtype=x.dtype.newbyteorder("="))
+    real = parts.reshape((*parts.shape, 1)).view(parts.real.dtype) * factor
+    return dk.asarray(real.view(parts.dtype).reshape(parts.shape))
+
+
 def with_other_garbage(value: Any) -> Any:
     """Return a masked array with other numbers where elements are missing, which no result may depend on."""
+    if isinstance(value, types.MetadataTensor):
+        return types.MetadataTensor(with_other_garbage(value.data), value.metadata)
+    if isinstance(value, types.QuantityTensor):
+        return types.QuantityTensor(with_other_garbage(value.data), value.unit)
     if not isinstance(value, types.MaskedTensor):
         return value
     other = dk.where(value.valid, value.data, dk.asarray(113 if value.dtype.kind != "b" else True, dtype=value.dtype))
@@ -55,6 +79,8 @@ def with_other_garbage(value: Any) -> Any:
 
 def pattern(value: Any) -> Any:
     """Return where a value has elements that its structure does not say are zero."""
+    if isinstance(value, (types.MetadataTensor, types.NamedTensor, types.QuantityTensor)):
+        return pattern(value.data)
     if isinstance(value, types.StructuredTensor):
         return np.asarray(plain(filled_with_ones(value)).numpy() != 0)
     if isinstance(value, types.SparseTensor):

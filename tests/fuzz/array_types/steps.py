@@ -83,7 +83,7 @@ MATRIX = _forms("""
 # Forms with their weights.
 FORMS = ((ELEMENTWISE, 18), (PAIRS, 18), (PRODUCTS, 12), (CONTRACTIONS, 3), (REDUCTIONS, 12), (MOVES, 22), (MATRIX, 12))
 NUMBERS = ("2", "0", "-1", "0.5", "1", "3", "True", "1.5", "-0.0", "2.0", "255")
-DTYPES = ("float64", "float32", "int64", "uint8", "bool", "complex128", "int8", "float16")
+DTYPES = ("float64", "float32", "int64", "uint8", "bool", "complex128", "int8", "float16", "uint64", "complex64")
 
 
 def bounds(rng: random.Random, n: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["KINDS", "Values"]
 
 FLOATS = ("float64", "float64", "float64", "float32", "float32", "complex128", "complex64", "float16")
-INTEGERS = ("int64", "int8", "uint8", "uint32", "bool", "int32", "uint64")
+INTEGERS = ("int64", "int8", "uint8", "uint32", "bool", "bool", "int32", "uint64", "int16", "uint16")
 SPECIAL = ("np.inf", "-np.inf", "np.nan")
 
 
@@ -32,7 +32,7 @@ class Values:
         """Return the name of a dtype."""
         if self.smooth:
             return "float64"
-        return self.rng.choice(FLOATS if not self.finite or self.rng.random() < 0.65 else INTEGERS)
+        return self.rng.choice(FLOATS if self.rng.random() < (0.65 if self.finite else 0.85) else INTEGERS)
 
     def number(self, dtype: str) -> str:
         """Return one element."""
@@ -108,11 +108,11 @@ class Values:
             if shape:
                 return [places(shape[1:]) for _ in range(shape[0])]
             order = list(range(self.n))
-            if self.rng.random() < 0.7:
+            if not identity:
                 self.rng.shuffle(order)
             return order
 
-        dtype = self.dtype()
+        identity, dtype = self.rng.random() < 0.3, self.dtype()
         return f"PermutationTensor(np.array({places(batch)}, 'int64').reshape({(*batch, self.n)}), dtype={dtype!r})"
 
     def triangular(self) -> str:
@@ -216,46 +216,92 @@ class Values:
     def quantized(self) -> str:
         """Return a matrix in eight bits."""
         data = self.array(self.n, self.n, dtype="int8")
-        dtype = self.rng.choice(("float64", "float32")) if not self.smooth else "float64"
+        dtype = self.rng.choice(("float64", "float32", "float16")) if not self.smooth else "float64"
         return f"QuantizedTensor({data}, {self.array(self.n, dtype=dtype)}, {self.rng.choice((-2, -1))})"
 
     def lora(self) -> str:
         """Return a matrix with an update of low rank."""
-        dtype = self.rng.choice(("float64", "float32")) if not self.smooth else "float64"
-        left, right = self.array(self.n, 1, dtype=dtype), self.array(1, self.n, dtype=dtype)
-        base = self.quantized() if self.rng.random() < 0.3 else self.array(self.n, self.n, dtype=dtype)
-        return f"LoraTensor({base}, {left}, {right}, 0.5)"
+        dtypes = [self.rng.choice(FLOATS) if not self.smooth else "float64" for _ in range(2)]
+        left, right = self.array(self.n, 1, dtype=dtypes[0]), self.array(1, self.n, dtype=dtypes[1])
+        plain = self.array(self.n, self.n, dtype=dtypes[0])
+        base = self.quantized() if self.rng.random() < 0.3 else plain
+        return f"LoraTensor({base}, {left}, {right}, {self.rng.choice(('0.5', '2', '1.0'))})"
 
     def lazy(self) -> str:
         """Return an array that records."""
-        return f"LazyTensor({self.tensor()})"
+        return f"LazyTensor({self.rng.choice((self.tensor, self.tensor, self.diagonal, self.sparse))()})"
 
     def metadata(self) -> str:
         """Return an array with metadata."""
-        return f"MetadataTensor({self.rng.choice((self.tensor, self.diagonal, self.banded))()}, {{'k': 1}})"
+        inner = self.rng.choice((self.tensor, self.diagonal, self.banded, self.sparse, self.kronecker, self.lora))
+        return f"MetadataTensor({inner()}, {{'k': 1}})"
+
+    def _square(self, *batch: int, dtype: str | None = None) -> str:
+        return f"dk.asarray({self.array(*batch, self.n, self.n, dtype=dtype)})"
+
+    def some_shape(self) -> tuple[int, ...]:
+        """Return the shape of matrices, sometimes that of a vector or of a number."""
+        square = (*self.part_of_batch(), self.n, self.n)
+        return square if self.rng.random() < 0.8 else self.rng.choice(((self.n,), ()))
+
+    def _real(self) -> str:
+        dtype = self.dtype()
+        return dtype if not dtype.startswith("complex") else "float64"
 
     def named(self) -> str:
         """Return an array with named axes."""
-        return f"NamedTensor(dk.asarray({self.array(self.n, self.n)}), ('a', 'b'))"
+        inner = self._square() if self.rng.random() < 0.8 else self.rng.choice((self.sparse, self.scalar))()
+        return f"NamedTensor({inner}, ('a', 'b'))"
 
     def uncertain(self) -> str:
         """Return an array with standard deviations."""
-        dtype = self.rng.choice(("float64", "float32"))
-        return f"UncertainTensor({self.array(self.n, self.n, dtype=dtype)}, 0.5)"
+        return f"UncertainTensor(dk.asarray({self.array(*self.some_shape(), dtype=self._real())}), 0.5)"
 
     def quantity(self) -> str:
         """Return an array with a unit."""
-        unit = self.rng.choice(("m", "km", "mm", "s", "", "m/s"))
-        return f"QuantityTensor(dk.asarray({self.array(self.n, self.n, dtype='float64')}), {unit!r})"
+        # Integers and half precision wrap around and overflow elsewhere in base units.
+        unit, dtype = self.rng.choice(("m", "km", "mm", "s", "", "m/s")), self.dtype()
+        # So do infinite complex numbers: their products with real ones have NaN as the other part.
+        if unit in ("km", "mm") and dtype not in ("float32", *(("complex64", "complex128") if self.finite else ())):
+            dtype = "float64"
+        inner = self.array(*self.part_of_batch(), self.n, *((self.n,) * (make := self.rng.random() < 0.8)), dtype=dtype)
+        return f"QuantityTensor({f'dk.asarray({inner})' if make else f'DiagonalTensor({inner})'}, {unit!r})"
 
     def masked(self) -> str:
         """Return an array with missing elements."""
-        valid = f"np.array({self._nested((self.n, self.n), 'bool')}, 'bool').reshape({self.n}, {self.n})"
-        return f"MaskedTensor(dk.asarray({self.array(self.n, self.n)}), {valid})"
+        shape = self.some_shape()
+        valid = f"np.array({self._nested(shape, 'bool')}, 'bool').reshape({shape})"
+        return f"MaskedTensor(dk.asarray({self.array(*shape)}), {valid})"
 
     def whole(self) -> str:
         """Return an array with a mask of which nothing is missing."""
-        return f"MaskedTensor(dk.asarray({self.array(self.n, self.n)}))"
+        inner = f"dk.asarray({self.array(*self.some_shape())})" if self.rng.random() < 0.8 else self.banded()
+        return f"MaskedTensor({inner})"
+
+    def _wrapped(self, text: str, *wrappers: str, unit: str | None = None) -> str:
+        if unit is None:
+            unit = "km" if "float64" in text and self.rng.random() < 0.5 else "m"
+        wrappers = tuple(w for w in (*wrappers, f"QuantityTensor({{}}, {unit!r})") if self.rng.random() < 0.5)
+        for wrapper in self.rng.sample(wrappers, len(wrappers)):
+            text = wrapper.format(text)
+        return text
+
+    def nested(self) -> str:
+        """Return an array in several of the wrappers, in any order; nothing is missing."""
+        if self.rng.random() < 0.3:
+            inner = self.rng.choice((self.diagonal, self.sparse, self.banded, self.lora, self.lazy))()
+            return self._wrapped(inner, "MetadataTensor({})", "MaskedTensor({})", "UncertainTensor({})", unit="m")
+        inner = f"dk.asarray({self.array(*self.some_shape(), dtype=self._real())})"
+        return self._wrapped(inner, "MetadataTensor({})", "MaskedTensor({})", "UncertainTensor({})")
+
+    def nested_masked(self) -> str:
+        """Return an array with missing elements in several wrappers."""
+        return self._wrapped(self.masked(), "MetadataTensor({})")
+
+    def nested_named(self) -> str:
+        """Return an array with named axes in several wrappers."""
+        wrapped = self._wrapped(self._square(dtype=self._real()), "MaskedTensor({})", "MetadataTensor({})")
+        return f"NamedTensor({wrapped}, ('a', 'b'))"
 
 
 STRUCTURED = (
@@ -265,6 +311,7 @@ STRUCTURED = (
 # What the instances of one program are drawn from; plain tensors come with all of them.
 KINDS: dict[str, tuple[str, ...]] = {
     "structured": STRUCTURED,
+    "together": (*STRUCTURED, "sparse", "sparse", "quantized", "lora", "metadata"),
     "sparse": ("sparse", "sparse", "diagonal", "scalar"),
     "quantized": ("quantized", "lora", "diagonal"),
     "lazy": ("lazy",),
@@ -274,4 +321,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "units": ("quantity",),
     "masks": ("masked",),
     "whole masks": ("whole",),
+    "nested": ("nested",),
+    "nested masks": ("nested_masked",),
+    "nested names": ("nested_named",),
 }

@@ -206,3 +206,30 @@ def test_the_gradient_of_a_product_with_infinity_leaves_out_the_zeros_too(upper:
     expected = [[np.inf, 0.0], [np.inf, 1.0]] if not upper else [[1.0, np.inf], [0.0, np.inf]]
     assert grads[0].tolist() == expected
     assert grads[1].tolist() == ([4.0, 4.0] if not upper else [1.0, 6.0])
+
+
+@pytest.mark.filterwarnings("ignore")  # what the numbers cause
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("place", ["left", "right", "base", "tensor", "scale"])
+def test_updates_of_low_rank_and_scales_multiply_infinities_as_the_dense_matrix_does(number: float, place: str) -> None:
+    parts = {
+        "base": np.asarray([[0.0, 1.0], [2.0, 3.0]]),
+        "left": np.asarray([[0.0], [1.0]]),
+        "right": np.asarray([[1.0, 0.0]]),
+        "tensor": np.asarray([[0.0, 1.0], [1.0, -1.0]]),
+        "scale": np.asarray([1.0, 2.0]),
+    }
+    parts[place].flat[-1] = number
+    integers, tensor = np.asarray([[0, 3], [5, 0]], np.int8), dk.asarray(parts["tensor"])
+    matrices: list[Any] = [
+        types.LoraTensor(parts["base"], parts["left"], parts["right"], 0.5),
+        types.LowRankTensor(parts["left"], parts["right"]),
+        *(types.QuantizedTensor(integers, parts["scale"], axis) for axis in (-2, -1)),
+    ]
+    for matrix in matrices:
+        full = matrix.to_dense()
+        for call in (
+            *(lambda x: x @ tensor, lambda x: tensor @ x, lambda x: x.mT @ tensor[0], lambda x: tensor[1] @ x),
+            *(lambda x: x.sum(), lambda x: x.sum(axis=0), lambda x: x.sum(axis=1), dk.linalg.matrix_norm),
+        ):
+            np.testing.assert_array_equal(call(matrix).numpy(), call(full).numpy())

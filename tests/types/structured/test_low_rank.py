@@ -183,3 +183,13 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
         LowRankTensor(dk.ones((2, 1)), dk.ones((2, 2)))
     with pytest.raises(ValueError, match=r"^LowRankUpdateTensor: .* found \(3, 3\) and \(2, 2\)$"):
         LowRankUpdateTensor(ScalarTensor(3, 1.0), LowRankTensor(dk.ones((2, 1)), dk.ones((1, 2))))
+
+
+@pytest.mark.filterwarnings("ignore")  # of the overflow, and of what becomes dense
+def test_a_product_that_overflows_between_the_factors_is_that_of_the_dense_matrix() -> None:
+    low = dk.types.LowRankTensor(np.asarray([[1], [0]], np.float16), np.asarray([[300, 2]], np.float16))
+    full, columns = low.to_dense(), dk.asarray([[300, 1], [0, 1]], dtype="float16")
+    other = dk.types.LowRankTensor(columns, np.asarray([[1, 0], [0, 1]], np.float16))
+    for result in (low @ columns, (low @ other).to_dense()):
+        np.testing.assert_array_equal(result.numpy(), (full @ columns).numpy())
+    np.testing.assert_array_equal((columns.mT @ low.mT).numpy(), (columns.mT @ full.mT).numpy())

@@ -42,7 +42,7 @@ def answer(function: Any, *args: Any) -> Any:
     """Return the result as a NumPy array, or the class of the error."""
     try:
         result = function(*args)
-    except (TypeError, ValueError, np.linalg.LinAlgError) as error:
+    except (TypeError, ValueError, OverflowError, np.linalg.LinAlgError) as error:
         return type(error)
     return (result if isinstance(result, dk.Tensor) else result.to_dense()).numpy()
 
@@ -93,8 +93,51 @@ def test_scalings_systems_and_sums_have_the_dtype_and_the_values_of_the_dense_fo
             check(answer(dk.linalg.solve, x, vector), wanted)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8"])
+@pytest.mark.parametrize("name", matrices("uint8"))
+def test_python_numbers_outside_of_the_dtype_are_refused_as_by_the_dense_form(name: str, dtype: str) -> None:
+    x = matrices(dtype)[name]
+    for number in (-1, 300, 2):
+        for operation in (operator.add, operator.sub, operator.mul, operator.lt):
+            for call in (lambda m, f=operation, k=number: f(m, k), lambda m, f=operation, k=number: f(k, m)):
+                check(answer(call, x), answer(call, x.to_dense()))
+
+
+def test_the_inverse_of_an_inverse_has_the_dtype_of_inverses() -> None:
+    matrix = types.BandedTensor(np.asarray([[2, 3]], np.uint8), lower=0, upper=0)
+    twice: Any = dk.linalg.inv(dk.linalg.inv(matrix))
+    assert (type(twice), twice.dtype) == (types.BandedTensor, np.float64)
+
+
 def test_products_of_small_integers_are_int64_as_sums_are() -> None:
     low = types.LowRankTensor(BYTES[:, None], BYTES[None, :])
     assert low.dtype == low.to_dense().dtype == np.int64
     assert low.to_dense().tolist() == [[40000, 1400], [1400, 49]]
     assert types.KroneckerTensor(np.ones((2, 1), bool), np.ones((1, 1), bool)).to_dense().tolist() == [[1], [1]]
+
+
+@pytest.mark.filterwarnings("ignore")  # of the overflow, and of what becomes dense
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_a_cast_that_a_part_overflows_in_is_that_of_the_elements(dtype: str) -> None:
+    large = 10.0 * float(np.finfo(dtype).max)
+    left, right, one = (
+        np.asarray([[large], [1.0]]),
+        np.asarray([[1 / large, 2.0]]),
+        np.asarray([[2.0, 1.0], [1.0, 3.0]]),
+    )
+    banded = types.BandedTensor([[large, 2.0]], lower=0, upper=0)
+    matrices: list[Any] = [
+        types.LowRankTensor(left * [[1.0], [0.0]], right),
+        types.KroneckerTensor(left, right * 0.5),
+        types.ProductTensor(types.DiagonalTensor([large, 1.0]), types.ToeplitzTensor([1 / large, 0.0])),
+        types.LoraTensor(one, left / large, right),
+        types.InverseTensor(banded),
+        types.InverseTensor(banded) @ types.TriangularTensor(one),
+        types.DiagonalTensor([large, 1.0]),
+    ]
+    for matrix in matrices:
+        result = matrix.astype(dtype)
+        full = result if isinstance(result, dk.Tensor) else result.to_dense()
+        assert full.dtype == dtype
+        np.testing.assert_allclose(full.numpy(), matrix.to_dense().numpy().astype(dtype), rtol=1e-2)

@@ -277,9 +277,98 @@ def test_a_product_of_infinite_low_ranks_is_that_of_the_dense_matrices() -> None
         np.testing.assert_array_equal((x @ x).to_dense().numpy(), (x.to_dense() @ x.to_dense()).numpy())
 
 
-def test_a_block_of_an_empty_batch_is_not_inverted() -> None:
-    singular = types.BlockDiagonalTensor([numbers(0, 2, 2), np.zeros((1, 1))])
-    product = types.KroneckerTensor(numbers(0, 2, 2), np.zeros((1, 1)))
-    for x in (singular, product):
-        calls = {"inv": dk.linalg.inv, "cholesky": dk.linalg.cholesky}
-        assert not differences(x, calls | {"solve": lambda x: dk.linalg.solve(x, dk.ones(x.shape[-1]))})
+def of_an_empty_batch(number: float) -> dict[str, Any]:
+    """Return matrices of empty batches, with a number in the parts that have no batch."""
+    matrix, vector, order = np.full((2, 2), number), np.full(2, number), types.PermutationTensor(np.zeros((0, 2), int))
+    return {
+        "block": types.BlockDiagonalTensor([numbers(0, 2, 2), matrix]),
+        "Kronecker": types.KroneckerTensor(numbers(0, 2, 2), matrix),
+        "Kronecker of a diagonal": types.KroneckerTensor(numbers(0, 2, 2), types.DiagonalTensor(vector)),
+        "product": types.ProductTensor(types.DiagonalTensor(vector), order),
+        "sum": types.SumTensor(types.ToeplitzTensor(vector), order),
+        "update": types.DiagonalTensor(vector) + types.LowRankTensor(numbers(0, 2, 1), numbers(1, 2)),
+        "shifted": types.KroneckerTensor(numbers(0, 2, 2), matrix) + types.ScalarTensor(4, dk.asarray(number)),
+    }
+
+
+OF_MATRICES: dict[str, Callable[[Any], Any]] = {
+    **{name: getattr(dk.linalg, name) for name in ("inv", "cholesky", "det", "eigvalsh", "svdvals", "matrix_rank")},
+    "solve": lambda x: dk.linalg.solve(x, dk.ones(x.shape[-1])),
+    "solve a structure": lambda x: dk.linalg.solve(x, x),
+    "slogdet": lambda x: dk.linalg.slogdet(x)[1],
+    "eigh": lambda x: dk.linalg.eigh(x)[0],
+    "inverse power": lambda x: dk.linalg.matrix_power(x, -1),
+    "spectral norm": lambda x: dk.linalg.matrix_norm(x, ord=2),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of the infinities
+@pytest.mark.parametrize("number", [0.0, np.inf])
+@pytest.mark.parametrize("name", of_an_empty_batch(0.0))
+def test_parts_that_have_no_batch_are_not_examined_where_the_batch_is_empty(name: str, number: float) -> None:
+    assert not differences(of_an_empty_batch(number)[name], OF_MATRICES)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of means of nothing
+@pytest.mark.parametrize("number", [0.0, 2.0, np.inf])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int8"])
+def test_a_matrix_without_rows_gives_what_the_dense_one_gives(number: float, dtype: str) -> None:
+    if dtype == "int8" and number == np.inf:
+        return
+    empty = np.zeros(0, dtype)
+    functions = {name: call for name, call in OF_MATRICES.items() if "norm" not in name}
+    functions |= {
+        "sum": dk.sum,
+        "mean": dk.mean,
+        "mean of rows": lambda x: x.mean(axis=0),
+        "norm": dk.linalg.matrix_norm,
+    }
+    for x in (
+        types.ScalarTensor(0, dk.asarray(np.asarray(number, dtype))),
+        types.ScalarTensor(0, dk.asarray(np.asarray(number, dtype))) + types.LowRankTensor(empty[:, None], empty[None]),
+        *(types.DiagonalTensor(empty), types.CirculantTensor(empty), types.ToeplitzTensor(empty)),
+    ):
+        assert not differences(x, functions)
+        for name, call in functions.items():
+            found, wanted = answer(call, x), answer(call, x.to_dense())
+            assert isinstance(wanted, Exception) or found[0].dtype == wanted[0].dtype, name
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 3)])
+@pytest.mark.parametrize("make", [types.ToeplitzTensor, types.CirculantTensor, types.DiagonalTensor])
+def test_matrices_without_elements_have_derivatives_and_become_not_dense(make: Any, shape: tuple[int, ...]) -> None:
+    calls: dict[str, Callable[[Any], Any]] = {
+        "det": dk.linalg.det,
+        "slogdet": lambda x: dk.linalg.slogdet(x)[1],
+        "solve": lambda x: dk.linalg.solve(x, dk.ones((x.shape[-1], 2))),
+        "solve a vector": lambda x: dk.linalg.solve(x, dk.ones(x.shape[-1])),
+        "product": lambda x: x @ dk.ones((x.shape[-1], 2)),
+    }
+    for call in calls.values():
+        assert dk.func.grad(lambda v, call=call: call(make(v)).sum())(dk.zeros(shape)).shape == shape
+    with dk.densify(on="error"):
+        assert dk.linalg.solve(make(dk.zeros(shape)), dk.ones(shape[-1])).shape == shape
+
+
+def test_a_difference_from_a_structure_whose_negative_is_dense_is_that_of_tensors() -> None:
+    @dk.array_type(fields=("vector",))
+    class Reflection(types.StructuredTensor):
+        def __init__(self, vector: Any) -> None:
+            self.vector = dk.asarray(vector)
+
+        shape = property(lambda self: (*self.vector.shape, *self.vector.shape))
+        dtype = property(lambda self: self.vector.dtype)
+
+        def to_dense(self) -> Any:
+            return dk.eye(self.vector.size) - 2 * dk.linalg.outer(self.vector, self.vector)
+
+    small = types.ToeplitzTensor(np.asarray([1, 2], np.int16), np.asarray([1, 3], np.int16))
+    for x in (Reflection([0.6, 0.8]), types.ProductTensor(small, small)):
+        calls = {"tensor": lambda x: dk.ones((2, 2)) - x, "diagonal": lambda x: types.DiagonalTensor([1.0, 2.0]) - x}
+        assert not differences(x, calls)
+
+
+def test_the_negative_of_a_product_of_integers_keeps_its_factors() -> None:
+    small = types.ToeplitzTensor(np.asarray([1, 2], np.int16), np.asarray([1, 3], np.int16))
+    with dk.densify(on="error"):
+        assert isinstance(-types.ProductTensor(small, small), types.ProductTensor)
