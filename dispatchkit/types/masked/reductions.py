@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from dispatchkit import linalg, ops
@@ -70,31 +69,15 @@ def std_masked(x: MaskedTensor, /, *, axis: Any = None, correction: float = 0.0,
 
 @implements(ops.median)
 def median_masked(x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    # The mean of two infinities of one sign is that infinity, whose difference from itself is NaN.
-    return _in_order(x, 0.5, axis, keepdims, lambda below, above, share: (below + above) / 2)
+    return quantile_masked(x, 0.5, axis=axis, keepdims=keepdims)
 
 
 @implements(ops.quantile)
 def quantile_masked(
     x: MaskedTensor, q: Any, /, *, axis: Any = None, method: str = "linear", keepdims: bool = False
 ) -> Any:
-    if method != "linear" or len(getattr(q, "shape", ())) or isinstance(q, MaskedTensor):
-        return decline("quantiles are found one at a time, by interpolation")
-    return _in_order(x, q, axis, keepdims, lambda below, above, share: below + (above - below) * share)
-
-
-def _in_order(x: MaskedTensor, q: Any, axis: Any, keepdims: bool, combined: Callable[..., Any]) -> Any:
-    """Return what stands at a share of the elements in order, of the two next to it what a function combines.
-
-    Parameters
-    ----------
-    x : masked array
-    q : the share
-    axis, keepdims : as in `quantile`
-    combined : takes the elements before and after, and how far the place is from the first of them
-    """
-    if isinstance(axis, tuple):
-        return decline("elements are put in order along one axis or all")
+    if method != "linear" or isinstance(axis, tuple) or len(getattr(q, "shape", ())) or isinstance(q, MaskedTensor):
+        return decline("quantiles are found along one axis or all, one at a time, by interpolation")
     if x.dtype.kind == "c":
         return decline("complex numbers have no order")
     flat = x if axis is not None else ops.reshape(x, (-1,))
@@ -104,13 +87,7 @@ def _in_order(x: MaskedTensor, q: Any, axis: Any, keepdims: bool, combined: Call
     low, high = ops.floor(place), ops.ceil(place)
     numbers = with_value(line, 0) / 1  # of small integers, differences overflow
     below, above = (ops.take_along_axis(numbers, ops.astype(index, ops.int64), axis=along) for index in (low, high))
-<<<<<<< HEAD
     result = between(ops, below, above, ops.astype(place - low, numbers.dtype))
-=======
-    # Where both are one element that is the result, also if it is infinite.
-    same, share = low == high, ops.astype(place - low, numbers.dtype)
-    result = ops.where(same, below, combined(ops.where(same, 0, below), ops.where(same, 0, above), share))
->>>>>>> h4
     undefined = ops.any(ops.isnan(with_value(flat, 0)), axis=along, keepdims=True)
     result = ops.where(undefined, float("nan"), result)
     made = MaskedTensor(result, _count(flat, along, True) > 0)
