@@ -147,7 +147,7 @@ exclude-operators = ["core/ReplaceBinaryOperator_BitOr_.*"] # most are those of 
 
 @nox.session
 def mutation(session: nox.Session) -> None:
-    """List the changes of the code that no test finds: `nox -s mutation -- graph/anomaly.py tests/autograd`.
+    """List the changes of the code that no test finds: `nox -s mutation -- graph/node.py tests/autograd`.
 
     Without arguments it takes days; without tests, those of the whole part.
     """

@@ -35,11 +35,11 @@ from dispatchkit.errors import *  # noqa: F403
 from dispatchkit.graph.recording import enable_grad as enable_grad
 from dispatchkit.graph.recording import no_grad as no_grad
 from dispatchkit.graph.recording import set_grad_enabled as set_grad_enabled
-from dispatchkit.interop import members as _members  # noqa: F401
-from dispatchkit.interop.on_import import register_on_import as _register_on_import
+from dispatchkit.interop import bridges as _members  # noqa: F401
+from dispatchkit.interop.bridges import register_on_import as _register_on_import
 from dispatchkit.ops import *  # noqa: F403
 from dispatchkit.ops.info import __array_namespace_info__ as __array_namespace_info__
-from dispatchkit.protocol.decline import decline as decline
+from dispatchkit.protocol.chain import decline as decline
 from dispatchkit.protocol.densify import clear_densify_ledger as clear_densify_ledger
 from dispatchkit.protocol.densify import densify as densify
 from dispatchkit.protocol.densify import densify_ledger as densify_ledger
@@ -57,7 +57,7 @@ from dispatchkit.protocol.instance import register_type as register_type
 from dispatchkit.protocol.instance import tensor_protocol as tensor_protocol
 from dispatchkit.protocol.kinds import kinds as kinds
 from dispatchkit.protocol.modes import reset_modes as reset_modes
-from dispatchkit.protocol.types.fields import field as field
+from dispatchkit.protocol.types.declaration import field as field
 from dispatchkit.random import Generator as Generator
 from dispatchkit.random import manual_seed as manual_seed
 from dispatchkit.tensor import ArrayMethods as ArrayMethods

@@ -12,10 +12,7 @@ from difflib import get_close_matches
 import dispatchkit as dk
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.report import drift
-from dispatchkit.report.audit.command import AUDIT
-from dispatchkit.report.check.command import CHECK
-from dispatchkit.report.commands import Command
-from dispatchkit.report.coverage.command import COVERAGE
+from dispatchkit.report.commands import AUDIT, CHECK, COVERAGE, Command
 
 
 def main(argv: Sequence[str] | None = None) -> int:

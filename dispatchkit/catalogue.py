@@ -3,6 +3,4 @@
 from dispatchkit import fft, linalg, ops, random, special
 from dispatchkit.nn import functional
 
-__all__ = ["CHAPTERS"]
-
 CHAPTERS = (ops, linalg, random, fft, special, functional)

@@ -36,7 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.DoctestItem):
             item.runtest = alone(item.runtest)  # type: ignore[method-assign]  # without the fixtures of tests
-            if item.name.startswith("dispatchkit.ops.special.special.") and find_spec("scipy") is None:
+            if item.name.startswith("dispatchkit.ops.special.") and find_spec("scipy") is None:
                 item.add_marker(pytest.mark.skip(reason="SciPy is not installed"))
 
 

@@ -10,23 +10,11 @@ from typing import Any, TypeVar
 
 from dispatchkit import catalogue  # noqa: F401  # every operation is listed
 from dispatchkit.declare.namespace import public_namespace
+from dispatchkit.protocol.callers import Property
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.members import Property
 from dispatchkit.protocol.overridable import of
 from dispatchkit.protocol.resolution import ask_types
 from dispatchkit.tensor import Tensor
-
-__all__ = [
-    "get_ignored_functions",
-    "get_overridable_functions",
-    "get_testing_overrides",
-    "handle_tensor_function",
-    "has_tensor_function",
-    "is_tensor_like",
-    "is_tensor_method_or_property",
-    "resolve_name",
-    "wrap_tensor_function",
-]
 
 F = TypeVar("F", bound=Callable[..., Any])
 

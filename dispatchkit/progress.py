@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["Progress"]
-
 DELAY = 1.0
 INTERVAL = 0.1
 WIDTH = 30

@@ -11,21 +11,6 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
-__all__ = [
-    "Item",
-    "Items",
-    "Path",
-    "container_items",
-    "leaves",
-    "leaves_with_paths",
-    "map_leaves",
-    "place",
-    "rebuilt",
-    "sequence_items",
-    "with_attributes",
-    "with_members",
-]
-
 Item = tuple[Any, Any]
 Items = Callable[[Any], "Sequence[Item] | None"]
 Path = tuple[Any, ...]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["INCONVERTIBLE", "class_name", "format_bytes", "section", "with_article"]
-
 # Types whose conversion to an array is no advice.
 INCONVERTIBLE = frozenset({"NoneType", "bytes", "dict", "frozenset", "set", "str"})
 

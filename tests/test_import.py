@@ -78,7 +78,7 @@ with dk.densify(on="error"):
 
 LISTS = {
     "report": "import dispatchkit as dk; names = [row.namespace + '.' + row.function for row in dk.coverage(T).rows]",
-    "testing": "from dispatchkit.testing.suite import _named; names = [*_named(None)]",
+    "testing": "from dispatchkit.testing.conformance import _named; names = [*_named(None)]",
     "overrides": """
 from dispatchkit.overrides import get_overridable_functions as get
 names = [str(module) for module in get()]

@@ -12,7 +12,8 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit import progress
-from dispatchkit.autograd import checking, gradcheck
+from dispatchkit.autograd import gradcheck
+from dispatchkit.autograd import gradcheck as checking
 from tests.graph.test_leaves import leaf
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dispatchkit.autograd import function, graph
-from dispatchkit.autograd.anomaly import detect_anomaly, is_anomaly_enabled, set_detect_anomaly
 from dispatchkit.autograd.function import Function
 from dispatchkit.autograd.function_context import FunctionCtx
 from dispatchkit.autograd.functional import backward, grad
 from dispatchkit.autograd.gradcheck import gradcheck, gradgradcheck
+from dispatchkit.autograd.graph import detect_anomaly, is_anomaly_enabled, set_detect_anomaly
 from dispatchkit.declare.namespace import make_home
 from dispatchkit.graph.recording import enable_grad, no_grad, set_grad_enabled
 from dispatchkit.graph.recording import is_grad_enabled as _is_grad_enabled

@@ -9,8 +9,6 @@ from dispatchkit.errors import AutogradError
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.gradients import run_backward
 
-__all__ = ["backward", "grad"]
-
 
 def backward(
     tensors: Tensor | Sequence[Tensor],

@@ -1,18 +1,283 @@
-"""What can be done to the graph as it is recorded: hooks for the tensors that nodes save."""
+"""What is done to the graph as it is recorded: hooks for the values that nodes save, and `detect_anomaly`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from dispatchkit.autograd.saving import Packing
-from dispatchkit.errors import AutogradError
-from dispatchkit.graph.node import Node
-from dispatchkit.protocol.blocks import Block, ContextState, Innermost, innermost_state
-from dispatchkit.protocol.observers import active_observer, watch_state
+import numpy as np
+
+from dispatchkit.errors import AutogradError, InplaceError
+from dispatchkit.graph.node import Anomaly, CallNode, Node, NodeWrapper, is_wrapped_by, recorded
+from dispatchkit.graph.recording import no_grad
+from dispatchkit.graph.storage import Storage, Vertex, version_of, vertex_of
+from dispatchkit.protocol.blocks import Block, ContextState, Innermost, Setting, innermost_state
+from dispatchkit.protocol.observers import Observer, active_observer, unobserved, watch_state
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.tensor import twin
+from dispatchkit.tree import container_items, leaves, map_leaves
 
-__all__ = ["Node", "disable_saved_tensors_hooks", "saved_tensors_hooks"]
+if TYPE_CHECKING:
+    from dispatchkit.protocol.overridable import Overridable
+
+
+class Packing(Observer):
+    """Packs the saved values of the nodes of each call by a hook.
+
+    Parameters
+    ----------
+    pack : makes of a tensor what is kept in its place
+    unpack : makes a tensor of that again
+    """
+
+    def __init__(self, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Tensor]) -> None:
+        self.pack = pack
+        self.unpack = unpack
+
+    def on_result(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+        """Pack what the nodes of a call have saved."""
+        for node, outputs in recorded(operation, args, kwargs, result).items():
+            if not is_wrapped_by(Unpacking, node):
+                self._pack_node(node, outputs)
+
+    def _pack_node(self, node: Node, outputs: Mapping[int, Storage]) -> None:
+        """Pack the values of a node; it is changed once all hooks have run."""
+        name = node.name
+        saved = self.packed(name, node.saved or ())
+        keywords = self.packed(name, getattr(node, "keywords", {}))
+        output = getattr(node, "output", None) if node.operation.keeps_output else None
+        if isinstance(output, tuple):
+            output = tuple([Packed(self, name, outputs.get(i, one), None) for i, one in enumerate(output)])
+        elif output is not None:
+            output = Packed(self, name, outputs.get(0, output), None)
+        if not any(isinstance(one, Packed) for one in leaves(container_items, [saved, keywords, output])):
+            return
+        node.saved = saved
+        if keywords:
+            node.keywords = keywords  # type: ignore[attr-defined]  # where they come from
+        if output is not None:
+            node.output = output
+        node.operation = Unpacking(node.operation)
+
+    def packed(self, name: str, value: Any) -> Any:
+        """Return a saved argument with its tensors and raw arrays packed."""
+        return _mapped(
+            (Storage, np.ndarray),
+            lambda one: Packed(self, name, one, vertex_of(one) if isinstance(one, Storage) else None),
+            value,
+        )
+
+
+class Packed:
+    """What is kept in the place of a tensor or a raw array.
+
+    Parameters
+    ----------
+    packing : the hooks
+    name : of the node, for messages
+    value : to be packed
+    vertex : its place in the graph; none for the node's own output, as the graph would hold itself otherwise
+
+    Raises
+    ------
+    AutogradError : if the hook changes its argument in place
+    """
+
+    __slots__ = ("count", "dtype", "handle", "name", "raw", "shape", "unpack", "version", "vertex")
+
+    def __init__(self, packing: Packing, name: str, value: Any, vertex: Vertex | None) -> None:
+        self.raw = not isinstance(value, Storage)
+        self.vertex = vertex
+        given: Any = Tensor(value) if self.raw else value.detach()
+        before = version_of(given)
+        self.handle = _called(packing.pack, given)
+        if version_of(given) != before:
+            raise AutogradError(
+                f"saved_tensors_hooks: the pack hook changed a value that {name} saves in place; change a copy"
+            )
+        self.name = name
+        self.unpack = packing.unpack
+        self.shape, self.dtype = tuple(given.shape), given.dtype
+        self.version = None if self.raw else given._memory.version
+        self.count = 0 if self.version is None else self.version.changes
+
+    def restored(self) -> Any:
+        """Return the value as it was.
+
+        Raises
+        ------
+        TypeError : if the hook gives no tensor
+        AutogradError : if it gives one of another shape or dtype
+        InplaceError : if it gives the very memory that was saved, and that was changed in place since
+        """
+        found = _called(self.unpack, self.handle)
+        if not isinstance(found, Tensor):
+            raise TypeError(
+                f"saved_tensors_hooks: the unpack hook is expected to return a tensor, but for a value that "
+                f"{self.name} saved it returned a {type(found).__name__}"
+            )
+        if tuple(found.shape) != self.shape or found.dtype != self.dtype:
+            raise AutogradError(
+                f"saved_tensors_hooks: the unpack hook returned a {found.dtype} tensor of shape "
+                f"{tuple(found.shape)} for a value that {self.name} saved as {self.dtype} of shape {self.shape}"
+            )
+        memory = found._memory
+        if memory is not None and memory.version is self.version and memory.version.changes != self.count:
+            raise InplaceError(self.name, self.shape, str(self.dtype), self.count, memory.version.changes)
+        return found.array if self.raw else twin(found, self.vertex)
+
+
+class Unpacking(NodeWrapper):
+    """The operation of a node whose values are packed."""
+
+    __slots__ = ()
+    keeps_output = False
+
+    def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
+        """Return the raw cotangents of a node's inputs, with its values unpacked during the call."""
+        return self.inner.pull_raw(_unpacked_node(self.inner, node), g)
+
+    def pull_live(self, node: Any, g: Any) -> Sequence[Any]:
+        """Return the cotangents of a node's inputs as tensors, with its values unpacked during the call."""
+        return self.inner.pull_live(_unpacked_node(self.inner, node), g)
+
+
+class StandIn(CallNode):
+    """Takes a node's place while its operation goes backwards."""
+
+    __slots__ = ("of",)
+
+    of: Node
+
+    @property
+    def original(self) -> Node:
+        """The vertex of the graph."""
+        return self.of
+
+
+def _unpacked_node(operation: Any, node: Node) -> StandIn:
+    """Return a node with unpacked values; it is local to the call, so that threads may share the graph."""
+    made = StandIn()
+    made.of = node.original
+    made.operation, made.edges, made.extras = operation, node.edges, None
+    made.shape, made.dtype = node.shape, node.dtype
+    made.saved = unpacked(node.saved)
+    made.keywords = unpacked(node.keywords) if isinstance(node, CallNode) else {}
+    made.outputs = node.outputs if isinstance(node, CallNode) else None
+    made.output = _mapped(Storage, lambda one: one.array, unpacked(getattr(node, "output", None)))
+    return made
+
+
+def packed(name: str, value: Any) -> Any:
+    """Return what is to be saved for a backward pass: tensors as the hooks of this context pack them.
+
+    Parameters
+    ----------
+    name : of the node that saves it, for messages
+    value : a tensor, or a container of them; anything else is kept as it is
+    """
+    packing = active_observer(Packing)
+    return value if packing is None else packing.packed(name, value)
+
+
+def unpacked(value: Any) -> Any:
+    """Return a saved value, or container of them, as it was before it was packed."""
+    return _mapped(Packed, Packed.restored, value)
+
+
+def _called(hook: Callable[[Any], Any], value: Any) -> Any:
+    """Call a hook; its own computations are neither recorded nor packed."""
+    with no_grad():
+        return unobserved(hook, value)
+
+
+def _mapped(cls: type | tuple[type, ...], change: Callable[[Any], Any], value: Any) -> Any:
+    """Return saved arguments with each instance of a class changed."""
+    return map_leaves(container_items, lambda one: change(one) if isinstance(one, cls) else one, value)
+
+
+def is_anomaly_enabled() -> bool:
+    """Return whether `detect_anomaly` is on in this thread or task.
+
+    Returns
+    -------
+    bool
+        True inside of `detect_anomaly`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> with dk.autograd.detect_anomaly():
+    ...     dk.autograd.is_anomaly_enabled()
+    True
+    """
+    return active_observer(Anomaly) is not None
+
+
+class set_detect_anomaly(Setting):  # noqa: N801  # PyTorch's name
+    """Switch `detect_anomaly` on or off at once; `with` switches it back on leaving.
+
+    Parameters
+    ----------
+    mode : whether it is on from here on
+    check_nan : whether gradients that are no numbers count as failures
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> with dk.autograd.set_detect_anomaly(True):
+    ...     dk.autograd.is_anomaly_enabled()
+    True
+    >>> dk.autograd.is_anomaly_enabled()
+    False
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        super().__init__(watch_state, Anomaly(check_nan, is_on=mode))
+
+
+class detect_anomaly(Block):  # noqa: N801  # PyTorch's name
+    """Show where the operation was recorded whose backward fails, inside a `with` block or a decorated function.
+
+    Each operation that is recorded inside remembers the lines it was called from. In a backward pass inside, a rule
+    that raises, or gives a gradient with NaN in it, raises an error that shows them.
+
+    Parameters
+    ----------
+    check_nan : whether gradients that are no numbers count as failures
+
+    Raises
+    ------
+    AnomalyError : from the backward pass, an `AutogradError`; what a rule raised is its ``__cause__``
+
+    Notes
+    -----
+    It makes every call slower, and is for finding errors. It belongs to the thread or asyncio task. With
+    ``create_graph=True`` the operations that the backward pass records remember, too, whose backward recorded them.
+    Source: PyTorch, `torch.autograd.detect_anomaly`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> @dk.operation
+    ... def half(xp, x, /):
+    ...     return x / 2
+    >>> @half.def_vjp("x")
+    ... def half_vjp(g):
+    ...     return g * float("nan")
+    >>> x = dk.tensor(1.0, requires_grad=True)
+    >>> with dk.autograd.detect_anomaly():
+    ...     half(x).backward()
+    Traceback (most recent call last):
+        ...
+    dispatchkit.errors.AnomalyError: Function 'HalfBackward' returned nan values in its 0th output.
+    It was recorded here (most recent call last):
+    ...
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        super().__init__(watch_state, Anomaly(check_nan))
+
 
 _refusal: ContextState[Innermost[str | None]] = innermost_state("saved tensors hooks", None)
 

@@ -24,21 +24,6 @@ from dispatchkit.transforms import Batched, Dual
 from dispatchkit.transforms.dual import tangent_at
 from dispatchkit.transforms.tracer import Tracer, new_level
 
-__all__ = [
-    "Directions",
-    "Every",
-    "Matrices",
-    "One",
-    "Point",
-    "array_like",
-    "by_backward",
-    "by_batched_backward",
-    "by_differences",
-    "by_forward",
-    "gradients",
-    "reals",
-]
-
 Matrices: TypeAlias = dict[tuple[int, int], Any]
 Advance: TypeAlias = Callable[[], None]
 
@@ -165,7 +150,7 @@ class Point:
         if shapes != moved:
             raise GradcheckError(
                 f"The shapes of the outputs depend on the values of input {position}: {list(shapes.values())} at the "
-                f"point, {list(moved.values())} beside it; such a function has no derivative"
+                f"point, {list(moved.values())} next to it; such a function has no derivative"
             )
         return outputs
 

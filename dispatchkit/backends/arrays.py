@@ -1,8 +1,4 @@
-"""Raw arrays: their libraries, dtypes and memory.
-
-Almost every array is NumPy's. `foreign` stays empty until a program wraps an array of another library; until then
-the hot paths need not look.
-"""
+"""Cotangents brought to what they are of."""
 
 from __future__ import annotations
 
@@ -11,39 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.foreign import ForeignNamespace
+from dispatchkit.backends.foreign import ForeignNamespace, UnsaidDevice, is_traced
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.backends.traced import UnsaidDevice, is_traced
 from dispatchkit.protocol.blocks import Block, ContextState, Innermost, innermost_state
-
-__all__ = [
-    "DTYPES",
-    "PLAIN",
-    "SCALARS",
-    "UNTRACKED",
-    "ArrayHolder",
-    "Spec",
-    "advice_for_subclass",
-    "as_numpy",
-    "device_of",
-    "dtype_name",
-    "foreign",
-    "holds_complex",
-    "in_own_graph",
-    "is_complex",
-    "is_fixed",
-    "is_inexact",
-    "is_lazy",
-    "is_raw",
-    "making_with",
-    "may_share_memory",
-    "namespace_of",
-    "namespace_of_device",
-    "numpy_dtype",
-    "raw_array",
-    "same_dtype",
-    "without_graph",
-]
 
 foreign: list[type] = []
 _fixed: dict[type, bool] = {}
@@ -403,3 +369,29 @@ def unreadable(name: str, array: Any) -> str:
     if in_own_graph(array):
         return f"{name}: NumPy cannot read a tensor in PyTorch's graph; take it out of it first, with x.detach()"
     return f"{name}: NumPy cannot read an array of {namespace_of(array)!r}; move it to main memory with its own library"
+
+
+def project(xp: Any, g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Bring a cotangent to the shape and dtype of its primal.
+
+    Axes that broadcasting stretched are summed; the gradient of something real is real.
+
+    Parameters
+    ----------
+    xp : namespace that computes on `g`
+    g : the cotangent
+    shape, dtype : of the value whose gradient it is
+    """
+    if g.shape != shape:
+        extra = g.ndim - len(shape)
+        axes = tuple(range(extra)) + tuple(i + extra for i, n in enumerate(shape) if n == 1 and g.shape[i + extra] != 1)
+        if axes:
+            g = xp.sum(g, axis=axes)
+        if g.shape != shape:
+            g = xp.reshape(g, shape)
+    if not same_dtype(g.dtype, dtype):
+        if xp.isdtype(g.dtype, "complex floating") and not xp.isdtype(dtype, "complex floating"):
+            g = xp.real(g)
+        if not same_dtype(g.dtype, dtype):
+            g = xp.astype(g, dtype)
+    return g

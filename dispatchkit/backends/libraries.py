@@ -18,11 +18,9 @@ from dispatchkit.backends.arrays import (
     raw_array,
     without_graph,
 )
+from dispatchkit.backends.foreign import UnsaidDevice
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.backends.traced import UnsaidDevice
 from dispatchkit.protocol.blocks import Block
-
-__all__ = ["arrays_of", "brought_to", "is_device", "namespace_for_device", "namespace_named"]
 
 # The module that makes arrays of a library, and how a device is given to it.
 MODULES: dict[str, tuple[str, Callable[[Any], Any]]] = {

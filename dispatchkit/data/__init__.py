@@ -1,9 +1,16 @@
 """Data sets, and loaders that make batches of them."""
 
-from dispatchkit.data.blocks import blocks
 from dispatchkit.data.collate import default_collate, default_convert
-from dispatchkit.data.dataset import ConcatDataset, Dataset, IterableDataset, Subset, TensorDataset, random_split
-from dispatchkit.data.images import to_tensor
+from dispatchkit.data.dataset import (
+    ConcatDataset,
+    Dataset,
+    IterableDataset,
+    Subset,
+    TensorDataset,
+    blocks,
+    random_split,
+    to_tensor,
+)
 from dispatchkit.data.loader import DataLoader
 from dispatchkit.data.sampler import (
     BatchSampler,

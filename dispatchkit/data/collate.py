@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.func.containers import arrays_of, as_array, described, is_array, items_of, mapped
+from dispatchkit.declare.variables import is_array, items_of
+from dispatchkit.func.containers import arrays_of, as_array, described, mapped
 from dispatchkit.tree import rebuilt
-
-__all__ = ["default_collate", "default_convert"]
 
 UNFIT = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {found}{place}"
 

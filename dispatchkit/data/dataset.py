@@ -1,4 +1,4 @@
-"""Data sets: items by index, or a stream of them."""
+"""Data sets: items by index, a stream of them, blocks that another engine holds, images."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from typing_extensions import override
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import DensifyError
+from dispatchkit.ops.creation.dtypes import get_default_dtype
 from dispatchkit.ops.random.distributions import permutation
 from dispatchkit.ops.random.generator import Generator
 from dispatchkit.protocol.densify import densify
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-
-__all__ = ["ConcatDataset", "Dataset", "IterableDataset", "Subset", "TensorDataset", "random_split"]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -264,3 +264,120 @@ def _sizes(total: int, fractions: Sequence[float]) -> list[float]:
     for index in range(total - int(sum(sizes))):
         sizes[index % len(sizes)] += 1
     return sizes
+
+
+class Blocks(IterableDataset[Any]):
+    """The blocks of collections, as `blocks` gives them."""
+
+    def __init__(self, collections: tuple[Any, ...]) -> None:
+        self._columns = [_delayed(one) for one in collections]
+        counts = {len(column) for column in self._columns}
+        if len(counts) > 1:
+            raise ValueError(f"blocks: the collections have {', '.join(map(str, sorted(counts)))} blocks; rechunk them")
+        self.delayed = [part[0] if len(part) == 1 else part for part in zip(*self._columns, strict=True)]
+
+    def __len__(self) -> int:
+        return len(self.delayed)
+
+    @override
+    def __iter__(self) -> Iterator[Any]:
+        for parts in zip(*self._columns, strict=True):
+            found = tuple(tensor_namespace.asarray(np.asarray(part.compute())) for part in parts)
+            yield found[0] if len(found) == 1 else found
+
+
+def _delayed(collection: Any) -> list[Any]:
+    """Return what computes the blocks along the first axis.
+
+    Raises
+    ------
+    TypeError : for what has no blocks
+    ValueError : for blocks along other axes
+    """
+    if not hasattr(collection, "to_delayed"):
+        raise TypeError(f"blocks: expected a Dask array or data frame, found a {type(collection).__name__}")
+    found = collection.to_delayed()
+    if isinstance(found, np.ndarray) and found.size != len(found):
+        raise ValueError(
+            f"blocks: the array is divided along several axes, {collection.numblocks} blocks; rechunk it along the "
+            f"first one: x.rechunk({{axis: -1 for axis in range(1, x.ndim)}})"
+        )
+    return list(np.asarray(found, dtype=object).reshape(-1)) if isinstance(found, np.ndarray) else list(found)
+
+
+def blocks(*collections: Any) -> Blocks:
+    """Return the blocks of Dask arrays or data frames along the first axis, as a data set.
+
+    A block is computed when it is reached, so that one at a time is in memory.
+
+    Parameters
+    ----------
+    *collections : divided along the first axis alone, all into as many blocks
+
+    Returns
+    -------
+    Blocks
+        A data set of tensors, or of tuples of tensors for several collections. Its attribute `delayed` holds the
+        delayed computation of each block, for an engine that computes on the worker that has the block:
+        ``client.compute(dask.delayed(function)(part))``.
+
+    Raises
+    ------
+    TypeError : for what has no blocks
+    ValueError : for an array that is divided along other axes, and collections of different numbers of blocks
+
+    Examples
+    --------
+    >>> import dispatchkit as dk  # doctest: +SKIP
+    >>> import dask.array as da  # doctest: +SKIP
+    >>> x = da.ones((4, 3), chunks=(2, 3))  # doctest: +SKIP
+    >>> [block.shape for block in dk.data.blocks(x)]  # doctest: +SKIP
+    [(2, 3), (2, 3)]
+    """
+    if not collections:
+        raise TypeError("blocks: expected a Dask array or data frame, found nothing")
+    return Blocks(collections)
+
+
+def to_tensor(image: Any, *, dtype: Any = None) -> Any:
+    """Convert an 8-bit image to floating-point numbers from 0 to 1, channels first.
+
+    Parameters
+    ----------
+    image : array or tensor of uint8, of shape (H, W, C) or (H, W), or an image of Pillow
+    dtype : of the result, a floating one; the default dtype if None
+
+    Returns
+    -------
+    Tensor
+        Of shape (C, H, W), or (1, H, W) for an image without channels; 255 becomes 1.
+
+    Raises
+    ------
+    TypeError : if the image is of another dtype than uint8
+    ValueError : if it has neither two axes nor three
+
+    Notes
+    -----
+    Source: torchvision, `torchvision.transforms.functional.to_tensor`, which also takes other dtypes, without scaling
+    them. Pillow's images of other modes than 8-bit ones are converted by ``image.convert("RGB")`` or ``"L"`` before.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> import numpy as np
+    >>> image = np.zeros((2, 3, 3), dtype=np.uint8)
+    >>> image[0, 0] = 255, 51, 0
+    >>> dk.data.to_tensor(image).shape, dk.data.to_tensor(image)[:, 0, 0]
+    ((3, 2, 3), tensor([1.0000, 0.2000, 0.0000]))
+    """
+    array = np.asarray(image)
+    if array.dtype != np.uint8:
+        raise TypeError(f"to_tensor: an image is of uint8, from 0 to 255; found {array.dtype}")
+    if array.ndim not in (2, 3):
+        raise ValueError(f"to_tensor: an image has shape (H, W, C) or (H, W); found {array.shape}")
+    channels = array[np.newaxis] if array.ndim == 2 else array.transpose(2, 0, 1)
+    wanted = np.dtype(get_default_dtype() if dtype is None else dtype)
+    if wanted.kind != "f":
+        raise TypeError(f"to_tensor: dtype must be a floating one, found {wanted}")
+    return tensor_namespace.asarray(np.divide(channels, wanted.type(255), dtype=wanted, order="C"))

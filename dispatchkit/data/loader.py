@@ -7,15 +7,11 @@ from typing import Any
 
 from dispatchkit.data.collate import default_collate, default_convert
 from dispatchkit.data.dataset import IterableDataset
-from dispatchkit.data.processes import Processes, context_of
-from dispatchkit.data.progress import Progress, checked, state_of
 from dispatchkit.data.sampler import BatchSampler, RandomSampler, SequentialSampler
-from dispatchkit.data.sources import Source, Stream
-from dispatchkit.data.workers import prefetched
+from dispatchkit.data.sources import Progress, Source, Stream, checked, state_of
+from dispatchkit.data.workers import Processes, context_of, prefetched
 from dispatchkit.errors import DataLoaderError
 from dispatchkit.ops.random.generator import Generator
-
-__all__ = ["DataLoader"]
 
 
 class DataLoader:

@@ -11,15 +11,6 @@ import numpy as np
 from dispatchkit.ops.random.distributions import permutation, randint
 from dispatchkit.ops.random.generator import Generator, source_of
 
-__all__ = [
-    "BatchSampler",
-    "RandomSampler",
-    "Sampler",
-    "SequentialSampler",
-    "SubsetRandomSampler",
-    "WeightedRandomSampler",
-]
-
 T_co = TypeVar("T_co", covariant=True)
 
 

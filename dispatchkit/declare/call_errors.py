@@ -22,20 +22,6 @@ from dispatchkit.errors import AutogradError, DispatchError, ForeignArgumentErro
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.parameters import Form, Key, flatten
 
-__all__ = [
-    "BACKEND_ERRORS",
-    "NUMBERS",
-    "add_context",
-    "can_be_restated",
-    "check_numbers",
-    "dtype_fault",
-    "in_plain_words",
-    "numbers_only",
-    "raise_with_context",
-    "restated",
-    "shown",
-]
-
 # What array libraries raise for arguments they do not take; all else, such as lack of memory, is no mistake of a call.
 BACKEND_ERRORS = (TypeError, ValueError, IndexError, OverflowError, RuntimeError, BufferError)
 REASON = "__dispatchkit_reason__"

@@ -1,21 +1,290 @@
-"""The derivative of an operation: its rules, what a recorded call keeps for them, and how gradients flow back."""
+"""The derivative of an operation: what its rules need a node to save, and how they are applied in a backward pass."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from dispatchkit.backends.arrays import foreign, making_with, namespace_of
+from dispatchkit.backends.numpy import DOUBLE, numpy_namespace
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.rules import Rules
-from dispatchkit.declare.vjp import VjpPlan, all_cotangents
 from dispatchkit.declare.wrapping import spec_of, wrapped
+from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import CallNode, Node, Output
+from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.overridable import Dispatcher
 from dispatchkit.protocol.parameters import Form, Parameters
 from dispatchkit.tree import with_members
 
-__all__ = ["Derivative"]
+Pull = Callable[..., Any]
+PullNode = Callable[[Any, Any], Sequence[Any]]
+ndarray = np.ndarray
+
+
+class VjpPlan:
+    """What an operation's rules ask of a recorded call.
+
+    Attributes
+    ----------
+    keeps : for each array parameter, whether a rule reads its value
+    reads : for each array parameter, which array arguments its rule reads
+    keeps_output : whether a rule reads the output
+    saves_specs : whether a rule reads shape and dtype of an argument alone
+    """
+
+    def __init__(self, name: str, parameters: Parameters, derivatives: Rules, several: bool) -> None:
+        names = [p.name for p in parameters.arrays]
+        rules = [derivatives.for_argument(one) for one in names]
+        read = frozenset[str]().union(*(rule.reads for rule in rules if rule is not None))
+        specs = frozenset[str]().union(*(rule.specs for rule in rules if rule is not None))
+        self.keeps = tuple(one in read for one in names)
+        self.reads = tuple(tuple(one in rule.reads if rule is not None else False for one in names) for rule in rules)
+        self.keeps_output = "y" in read
+        self._needs: dict[tuple[bool, ...], tuple[bool, ...]] = {}
+        self.saves_specs = bool(specs)
+        self._of_all = derivatives.of_all()
+        self._name, self._parameters, self._rules, self._several = name, parameters, rules, several
+
+    @cached_property
+    def pulls(self) -> tuple[Pull, ...]:
+        """What computes the cotangent of each array parameter; compiled when a gradient first flows."""
+        names = [p.name for p in self._parameters.arrays]
+        return tuple(
+            _without_rule(self._name, one) if rule is None else rule.pull()
+            for one, rule in zip(names, self._rules, strict=True)
+        )
+
+    def needs(self, tracked: Sequence[bool]) -> tuple[bool, ...]:
+        """Return for each array argument whether it is read where gradients flow to the tracked ones alone."""
+        asked = tuple(tracked)
+        found = self._needs.get(asked)
+        if found is None:
+            reads = [rule for rule, wanted in zip(self.reads, asked, strict=True) if wanted]
+            found = self._needs[asked] = tuple(any(rule[i] for rule in reads) for i in range(len(self.keeps)))
+        return found
+
+    @cached_property
+    def pull_raw(self) -> PullNode:
+        """What computes the raw cotangents of a node's inputs."""
+        parameters, rules, keeps_output = self._parameters, self._rules, self.keeps_output
+        if self._of_all is not None:
+            return self._pull_call
+        if parameters.unary and not self._several:
+            partial = rules[0].rule if rules[0] is not None else None
+            if partial is not None and partial.kind == "partial" and len(partial.names) == 1 and not partial.by_name:
+                if keeps_output:
+                    return _by_output(partial.function, self.pulls[0])
+                if self.keeps[0]:
+                    return _by_input(partial.function, self.pulls[0])
+            return _unary(self.pulls[0], self.keeps[0], keeps_output)
+        if parameters.binary and not self._several:
+            factors = [rule.factor if rule is not None else None for rule in rules]
+            if factors in ([1, 1], [1, -1]):
+                return _sum(negated=factors[1] == -1)
+            return _binary(self.pulls, self.keeps, keeps_output)
+        if parameters.leading:
+            return _leading(self.pulls[0], keeps_output)
+        if parameters.positional > 1:
+            return _arrays(parameters, self.pulls, keeps_output)
+        return self._pull_call
+
+    def _pull_call(self, node: Node, g: Any) -> Sequence[Any]:
+        node.check_versions()
+        xp = namespace_of(next(one for one in g if one is not None) if type(g) is list else g)
+        if isinstance(node, CallNode) and node.outputs is not None:
+            g = all_cotangents(xp, node, g)
+        y = node.output if self.keeps_output else None
+        own = node.keywords if isinstance(node, CallNode) else {}
+        keywords = {name: raw_values(value) for name, value in own.items()}
+        return self.pull_all(node, xp, g, y, raw_values(node.saved), keywords)
+
+    def pull_all(
+        self, node: Node, xp: Any, g: Any, y: Any, saved: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> list[Any]:
+        """Return the cotangents of all edges of a call with any signature.
+
+        Parameters
+        ----------
+        node : recorded call
+        xp : namespace to compute with
+        g, y : cotangent and output, lists of them for several outputs
+        saved, kwargs : arguments of the call
+        """
+        arrays = self._parameters.arrays
+        if self._of_all is not None:
+            by_name = dict(zip(self._of_all.of, self._of_all.pull(xp, g, y, *saved, **kwargs), strict=True))
+            return [by_name[p.name] for p in arrays]
+        found: list[Any] = []
+        for p, pull in zip(arrays, self.pulls, strict=True):
+            if p.form is Form.INDEX:
+                continue
+            value = p.find(saved, kwargs)
+            count = 1 if p.form is Form.ONE else len(list(p.members(value)))
+            if all(edge is None for edge in node.edges[len(found) : len(found) + count]):
+                found += [None] * count
+                continue
+            grads = pull(xp, g, y, *saved, **kwargs)
+            several = p.form is Form.STAR or (p.form is not Form.ONE and isinstance(value, (list, tuple)))
+            found += grads if several else [grads]
+        return found
+
+
+def _without_rule(operation: str, name: str) -> Pull:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise AutogradError(f"{operation} has no derivative with respect to '{name}'")
+
+    return refuse
+
+
+def _by_input(partial: Pull, pull: Pull) -> PullNode:
+    """Return the pull of one argument by a partial derivative that reads it alone."""
+
+    def pull_raw(node: Node, g: Any) -> Sequence[Any]:
+        x = node.saved[0]  # type: ignore[index]  # a graph that was freed does not come here
+        if x._memory is not None:
+            node.check_versions()
+        if type(g) is not ndarray or g.dtype is not DOUBLE:
+            return (pull(namespace_of(g), g, None, x.array),)
+        return (g * partial(x.array),)
+
+    return pull_raw
+
+
+def _by_output(partial: Pull, pull: Pull) -> PullNode:
+    """Return the pull of one argument by a partial derivative that reads the output alone."""
+
+    def pull_raw(node: Node, g: Any) -> Sequence[Any]:
+        if node.extras is not None:
+            node.check_versions()
+        if type(g) is not ndarray or g.dtype is not DOUBLE:
+            return (pull(namespace_of(g), g, node.output, None),)
+        return (g * partial(node.output),)
+
+    return pull_raw
+
+
+def _sum(*, negated: bool) -> PullNode:
+    """Return the pull of a sum, or of a difference, whose second argument is negated."""
+
+    def pull_raw(node: Node, g: Any) -> Sequence[Any]:
+        first_edge, second_edge = node.edges
+        other = None if second_edge is None else -g if negated else g
+        return (None if first_edge is None else g, other)
+
+    return pull_raw
+
+
+def _unary(pull: Pull, keeps: bool, keeps_output: bool) -> PullNode:
+    def pull_raw(node: Node, g: Any) -> Sequence[Any]:
+        x = node.saved[0]  # type: ignore[index]  # a graph that was freed does not come here
+        if node.extras is not None or (keeps and x._memory is not None):
+            node.check_versions()
+        xp = numpy_namespace if type(g) is ndarray else namespace_of(g)
+        return (pull(xp, g, node.output if keeps_output else None, x.array if keeps else x),)
+
+    return pull_raw
+
+
+def _binary(pulls: Sequence[Pull], keeps: Sequence[bool], keeps_output: bool) -> PullNode:
+    pull_1, pull_2 = pulls
+    keeps_any = any(keeps)
+
+    def pull_raw(node: Node, g: Any) -> Sequence[Any]:
+        x1, x2 = node.saved  # type: ignore[misc]
+        if keeps_any:
+            if isinstance(x1, Storage):
+                if x1._memory is not None:
+                    node.check_versions()
+                x1 = x1.array
+            if isinstance(x2, Storage):
+                if x2._memory is not None:
+                    node.check_versions()
+                x2 = x2.array
+        y = None
+        if keeps_output:
+            y = node.output
+            if node.extras is not None:
+                node.check_versions()
+        xp = numpy_namespace if type(g) is ndarray else namespace_of(g)
+        e1, e2 = node.edges
+        if e1 is None:
+            return (None, pull_2(xp, g, y, x1, x2))
+        return (pull_1(xp, g, y, x1, x2), None if e2 is None else pull_2(xp, g, y, x1, x2))
+
+    return pull_raw
+
+
+def _leading(pull: Pull, keeps_output: bool) -> PullNode:
+    def pull_raw(node: CallNode, g: Any) -> Sequence[Any]:
+        x, *args = node.saved  # type: ignore[misc]
+        if isinstance(x, Storage):
+            if x._memory is not None:
+                node.check_versions()
+            x = x.array
+        if node.extras is not None:
+            node.check_versions()
+        xp = numpy_namespace
+        if type(g) is not ndarray:
+            xp = namespace_of(next(one for one in g if one is not None) if type(g) is list else g)
+        if node.outputs is not None:
+            g = all_cotangents(xp, node, g)
+        return (pull(xp, g, node.output if keeps_output else None, x, *args, **node.keywords),)
+
+    return pull_raw
+
+
+def _arrays(parameters: Parameters, pulls: Sequence[Pull], keeps_output: bool) -> PullNode:
+    """Return the pull of several arrays, given first, with parameters."""
+    count, names = parameters.positional, frozenset(p.name for p in parameters.arrays)
+
+    def pull_raw(node: CallNode, g: Any) -> Sequence[Any]:
+        args: list[Any] = list(node.saved)  # type: ignore[arg-type]  # a graph that was freed does not come here
+        shared = node.extras is not None
+        for i, x in enumerate(args[:count]):
+            if isinstance(x, Storage):
+                shared = shared or x._memory is not None
+                args[i] = x.array
+        if shared:
+            node.check_versions()
+        keywords = node.keywords
+        if not names.isdisjoint(keywords):
+            keywords = {name: raw_values(value) for name, value in keywords.items()}
+        xp = numpy_namespace
+        if type(g) is not ndarray:
+            xp = namespace_of(next(one for one in g if one is not None) if type(g) is list else g)
+        if node.outputs is not None:
+            g = all_cotangents(xp, node, g)
+        y = node.output if keeps_output else None
+        return [
+            None if edge is None else pull(xp, g, y, *args, **keywords)
+            for edge, pull in zip(node.edges, pulls, strict=True)
+        ]
+
+    return pull_raw
+
+
+def raw_values(value: Any) -> Any:
+    """Return a saved argument with raw arrays for its tensors."""
+    if isinstance(value, Storage):
+        return value.array
+    if type(value) is list:
+        return [raw_values(member) for member in value]
+    if type(value) is tuple:
+        return tuple([raw_values(member) for member in value])
+    return value
+
+
+def all_cotangents(xp: Any, node: CallNode, g: Sequence[Any]) -> list[Any]:
+    """Return the cotangent of each of several outputs, zeros where none arrived."""
+    assert node.outputs is not None
+    return [
+        xp.zeros(shape, dtype=dtype) if one is None else one
+        for one, (shape, dtype) in zip(g, node.outputs, strict=True)
+    ]
 
 
 class Derivative:

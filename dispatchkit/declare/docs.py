@@ -17,8 +17,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from dispatchkit.protocol.kinds import Kind, kinds
 
-__all__ = ["EXAMPLES_IMPORT", "HELD", "Facts", "Gives", "composed", "entries", "join_sections", "split_sections"]
-
 # The dtype of an elementwise result: that of the arguments, floating-point also for integers, booleans, or real also
 # for complex numbers.
 Gives: TypeAlias = Literal["same", "float", "bool", "real"]

@@ -15,8 +15,6 @@ from dispatchkit.declare.rules import Rule
 from dispatchkit.errors import TransformError
 from dispatchkit.protocol.parameters import ArrayParameter, Form
 
-__all__ = ["apply_jvp"]
-
 Tangents = Sequence[tuple[ArrayParameter, Any]]
 
 

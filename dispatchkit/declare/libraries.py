@@ -21,18 +21,6 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
 
-__all__ = [
-    "as_python",
-    "common_library",
-    "first_array",
-    "library_like",
-    "library_of_call",
-    "making_for",
-    "making_like",
-    "own_index",
-    "same_library",
-]
-
 
 def common_library(name: str, values: Iterable[Any]) -> Any:
     """Return the namespace that computes on all arrays among some values; None where there is no array.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Mapping
 from importlib import import_module
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 __all__ = [
@@ -96,6 +96,18 @@ def make_home(name: str, without: Collection[str] = ()) -> None:
             if place.startswith("dispatchkit.") and len(name) < len(place):
                 _defining_modules.setdefault(value, place)
                 value.__module__ = name
+
+
+def starred_names(name: str) -> list[str]:
+    """Return what the star imports of a module brought, in their order: its public names that are no modules.
+
+    Parameters
+    ----------
+    name : of the module
+    """
+    own = vars(sys.modules[name])
+    helpers = ("make_home", "starred_names")
+    return [key for key in own if key[0] != "_" and key not in helpers and not isinstance(own[key], ModuleType)]
 
 
 def defining_module(value: Any) -> str | None:

@@ -14,8 +14,6 @@ from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, share_memory, vertex_of
 from dispatchkit.protocol.parameters import Form
 
-__all__ = ["call_node", "finalize_all", "is_held", "node_of_call", "note_sharing", "note_view", "several_results"]
-
 ndarray = np.ndarray
 new: Callable[[Any], Any] = object.__new__
 

@@ -10,8 +10,6 @@ from typing import Any
 from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Drawer", "drawer", "drawing_by", "overseen"]
-
 # Is given the operation, what draws, and the call's arguments.
 Drawer = Callable[[Overridable, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 drawer: ContextVar[Drawer | None] = state_variable("drawer", None)

@@ -19,8 +19,6 @@ from dispatchkit.backends.numpy import DOUBLE
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.parameters import Parameters
 
-__all__ = ["TABLES", "ArgumentRule", "Rule", "RuleKind", "Rules"]
-
 Function: TypeAlias = Callable[..., Any]
 Pull: TypeAlias = Callable[..., Any]
 RuleKind: TypeAlias = Literal["partial", "transpose", "vjp", "jvp"]

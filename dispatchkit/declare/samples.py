@@ -14,8 +14,6 @@ import numpy as np
 
 from dispatchkit.protocol.parameters import Form, Parameters
 
-__all__ = ["Draw", "Sample", "draw", "elementwise_samples", "reduction_samples", "sample"]
-
 Content = Literal["real", "complex", "integer", "boolean", "definite", "distinct"]
 
 

@@ -7,8 +7,6 @@ from typing import Annotated, Any, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from dispatchkit.protocol.parameters import Form
 
-__all__ = ["Array", "ArrayLike", "DType", "Index", "Namespace", "Operation", "Rule", "Shape"]
-
 # The notes tell a declaration what a parameter takes; one without a note may be anything.
 Array: TypeAlias = Annotated[Any, Form.ONE]
 Namespace: TypeAlias = Any

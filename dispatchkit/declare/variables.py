@@ -12,8 +12,6 @@ from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tree import Item, container_items, leaves
 
-__all__ = ["beside_fields", "constants_in", "is_array", "is_floating", "items_of", "variables_in", "variables_of"]
-
 
 def is_array(value: Any) -> bool:
     """Return whether a value is a tensor or a raw array."""

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import Spec, is_inexact, namespace_of
-from dispatchkit.backends.traced import is_traced
+from dispatchkit.backends.foreign import is_traced
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
-
-__all__ = ["holds", "make_leaf", "spec_of", "values_of_batch", "wrapped"]
 
 new: Callable[[Any], Any] = object.__new__
 

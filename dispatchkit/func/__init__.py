@@ -3,9 +3,7 @@
 from dispatchkit.declare.namespace import make_home
 from dispatchkit.func.batches import vmap
 from dispatchkit.func.checkpointing import checkpoint
-from dispatchkit.func.gradients import grad, value_and_grad, vjp
-from dispatchkit.func.jacobians import hessian, jacfwd, jacrev
-from dispatchkit.func.tangents import jvp, linearize
+from dispatchkit.func.derivatives import grad, hessian, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp
 
 __all__ = ["checkpoint", "grad", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "value_and_grad", "vjp", "vmap"]
 

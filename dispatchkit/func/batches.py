@@ -11,14 +11,12 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.random_state import Drawer, drawer, drawing_by
 from dispatchkit.errors import RandomnessError
 from dispatchkit.func.containers import arrays_of, as_array, described, with_numbers, zipped
-from dispatchkit.ops.shared.axes import normal_axis
+from dispatchkit.ops.shared import normal_axis
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import call_meant
 from dispatchkit.transforms import Batched
 from dispatchkit.transforms.batched import ActiveBatch, active, in_batch, in_element, in_front
 from dispatchkit.transforms.tracer import new_level
-
-__all__ = ["vmap"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 Randomness: TypeAlias = Literal["error", "same", "different"]

@@ -26,8 +26,6 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.transforms.batched import active
 from dispatchkit.transforms.tracer import top_level
 
-__all__ = ["checkpoint"]
-
 
 def checkpoint(func: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function whose inner values are not kept for the backward pass but computed again there.

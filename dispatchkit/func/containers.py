@@ -1,45 +1,27 @@
-"""Nested containers of arrays: what transformations take and give.
-
-Containers are lists, tuples, named tuples, dictionaries, and instances of declared array types with their fields.
-Tensors and raw arrays are leaves; everything else is passed on unchanged. For derivatives, Python numbers become
-leaves, too; a container in a field of an array type is metadata and stays. Floating leaves are differentiated, except
-in fields declared with ``field(grad=False)``: `variables_of` decides.
-"""
+"""The arguments of a function that `argnums` chooses."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from dispatchkit.backends.arrays import is_complex, namespace_of
 from dispatchkit.backends.libraries import brought_to
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.declare.variables import constants_in, is_array, is_floating, items_of, variables_in, variables_of
+from dispatchkit.declare.variables import (
+    beside_fields,
+    constants_in,
+    is_array,
+    is_floating,
+    items_of,
+    variables_in,
+    variables_of,
+)
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tree import container_items, leaves, map_leaves, rebuilt
 from dispatchkit.wording import class_name
-
-__all__ = [
-    "Leaf",
-    "arrays_of",
-    "as_array",
-    "as_array_like",
-    "described",
-    "fitted",
-    "is_array",
-    "is_floating",
-    "items_of",
-    "mapped",
-    "variables_in",
-    "variables_of",
-    "with_constants",
-    "with_floats",
-    "with_gradient_fields",
-    "with_numbers",
-    "with_variables",
-    "zipped",
-]
 
 Leaf = Callable[[Any], Any]
 
@@ -219,3 +201,43 @@ def described(value: Any) -> str:
     keys = ", ".join(repr(key) for key, _ in items)
     nothing = "nothing in it" if isinstance(value, Mapping) else "no fields"
     return f"a {type(value).__name__} with {keys or nothing}"
+
+
+Argnums: TypeAlias = "int | tuple[int, ...]"
+
+
+def picked(name: str, args: tuple[Any, ...], argnums: Argnums) -> list[tuple[int, Any]]:
+    """Return the arguments chosen, with their positions.
+
+    Raises
+    ------
+    TypeError : if `argnums` is neither an integer nor a tuple of them, or an argument holds nothing to differentiate by
+    ValueError : if there is no such argument, or it is chosen twice
+    """
+    chosen = argnums if isinstance(argnums, tuple) else (argnums,)
+    found: list[tuple[int, Any]] = []
+    for one in chosen:
+        try:
+            index = operator.index(one)
+        except TypeError:
+            raise TypeError(f"{name}: argnums must be an integer or a tuple of integers, not {argnums!r}") from None
+        if not -len(args) <= index < len(args):
+            raise ValueError(f"{name}: argnums={argnums} asks for argument {index}, but {len(args)} were given")
+        argument = with_floats(args[index])
+        if not any(True for _ in variables_in(argument)):
+            raise TypeError(
+                f"{name}: argument {index % len(args)} holds no floating-point array to differentiate by; found "
+                f"{described(argument)}{beside_fields(argument)}"
+            )
+        found.append((index % len(args), argument))
+    if len({index for index, _ in found}) != len(found):
+        raise ValueError(f"{name}: argnums={argnums} names an argument twice")
+    return found
+
+
+def replaced(args: tuple[Any, ...], chosen: list[tuple[int, Any]], values: Sequence[Any]) -> list[Any]:
+    """Return the arguments with those chosen replaced."""
+    made = list(args)
+    for (index, _), value in zip(chosen, values, strict=True):
+        made[index] = value
+    return made

@@ -12,6 +12,7 @@ from typing import Any
 
 from dispatchkit.declare.inplace import changes_noted, move_vertices
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.variables import variables_in
 from dispatchkit.declare.wrapping import wrapped
 from dispatchkit.errors import TransformError
 from dispatchkit.func.containers import (
@@ -19,7 +20,6 @@ from dispatchkit.func.containers import (
     as_array,
     fitted,
     mapped,
-    variables_in,
     with_floats,
     with_gradient_fields,
     with_numbers,
@@ -37,8 +37,6 @@ from dispatchkit.transforms.batched import batched_everywhere, in_front
 from dispatchkit.transforms.dual import tangent_at, value_at
 from dispatchkit.transforms.tracer import top_level
 from dispatchkit.wording import class_name
-
-__all__ = ["Recording"]
 
 
 class Entry(Leaf):

@@ -1,26 +1,23 @@
-"""The nodes of the graph: one for each recorded operation, one for each leaf.
-
-Recording is on the hot path, so a node holds as few slots as it can: what few nodes need (hooks, a retained
-gradient, versions of shared memory) is in a separate object, made on demand.
-"""
+"""The nodes of the graph: one for each recorded operation, one for each leaf; and what wraps or checks them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from types import CodeType
+from typing import TYPE_CHECKING, Any, Protocol
 
-from dispatchkit.errors import InplaceError
+from dispatchkit.backends.arrays import is_inexact, namespace_of
+from dispatchkit.errors import AnomalyError, InplaceError
 from dispatchkit.graph.storage import Memory, Storage, Vertex, VertexExtras, extras_of
+from dispatchkit.protocol.blocks import state_variable
+from dispatchkit.protocol.frames import stack
+from dispatchkit.protocol.observers import Observer, active_observer
+from dispatchkit.tree import Item, leaves, sequence_items
 
-__all__ = [
-    "CallNode",
-    "Differentiable",
-    "Leaf",
-    "Node",
-    "Output",
-    "saved_tensors",
-    "snapshot_versions",
-]
+if TYPE_CHECKING:
+    from dispatchkit.protocol.overridable import Overridable
 
 
 class Differentiable(Protocol):
@@ -191,3 +188,214 @@ def saved_tensors(saved: Sequence[Any]) -> Iterator[Storage]:
             yield value
         elif isinstance(value, (list, tuple)):
             yield from saved_tensors(value)
+
+
+class NodeWrapper:
+    """Wraps the operation of a node.
+
+    Parameters
+    ----------
+    inner : the operation
+    """
+
+    __slots__ = ("inner",)
+
+    def __init__(self, inner: Differentiable) -> None:
+        self.inner = inner
+
+    @property
+    def node_name(self) -> str:
+        """Name of the operation, as printed."""
+        return self.inner.node_name
+
+    @property
+    def keeps_output(self) -> bool:
+        """Whether the rules read the output that the node has."""
+        return self.inner.keeps_output
+
+    @property
+    def trusted(self) -> bool:
+        """Whether its rules are trusted with gradients."""
+        return self.inner.trusted
+
+    def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
+        """Return the raw cotangents of a node's inputs."""
+        return self.inner.pull_raw(node, g)
+
+    def pull_live(self, node: Any, g: Any) -> Sequence[Any]:
+        """Return the cotangents of a node's inputs as tensors."""
+        return self.inner.pull_live(node, g)
+
+
+def is_wrapped_by(cls: type[NodeWrapper], node: Node) -> bool:
+    """Return whether a wrapper of a class is around the operation of a node."""
+    operation: Any = node.operation
+    while isinstance(operation, NodeWrapper):
+        if isinstance(operation, cls):
+            return True
+        operation = operation.inner
+    return False
+
+
+def recorded(
+    operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any
+) -> dict[Node, dict[int, Storage]]:
+    """Return the nodes of a call's result that are not those of its arguments.
+
+    Parameters
+    ----------
+    operation, args, kwargs, result : the call
+
+    Returns
+    -------
+    each node with the tensors of the result that are its outputs, by their index
+    """
+    fields = operation.protocol.types
+    before = {
+        _main(tensor)
+        for _, value in operation.parameters.values(args, kwargs)
+        for tensor in _tensors(fields, value)
+        if tensor._node is not None
+    }
+    found: dict[Node, dict[int, Storage]] = {}
+    for tensor in _tensors(fields, result):
+        node = _main(tensor)
+        if isinstance(node, Node) and node not in before:
+            found.setdefault(node, {})[getattr(tensor._node, "index", 0)] = tensor
+    return found
+
+
+def _main(tensor: Storage) -> Any:
+    return tensor._node.main if isinstance(tensor._node, Output) else tensor._node
+
+
+def _tensors(records: Any, value: Any) -> Iterator[Storage]:
+    """Yield the tensors of a result: its own, its members', and those in the fields of array types."""
+
+    def items(part: Any) -> Sequence[Item] | None:
+        if isinstance(part, Storage):
+            return None
+        return sequence_items(part) if isinstance(part, (list, tuple)) else records.items_of(part, strict=False)
+
+    for leaf in leaves(items, value):
+        if isinstance(leaf, Storage) and not leaf.is_tracer:
+            yield leaf
+
+
+class Anomaly(Observer):
+    """Records on each node the lines of the call that made it.
+
+    Parameters
+    ----------
+    check_nan : whether gradients that are no numbers count as failures
+    is_on : whether it is to record anything
+    """
+
+    def __init__(self, check_nan: bool, *, is_on: bool = True) -> None:
+        self.check_nan = check_nan
+        self.is_on = bool(is_on)
+
+    def on_result(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+        """Record the calling lines on the nodes of a call."""
+        place = None
+        for node in recorded(operation, args, kwargs, result):
+            if not is_wrapped_by(Traced, node):
+                place = place or Place(stack(), _running.get())
+                node.operation = Traced(node.operation, place)
+
+    def on_backward(self, vertices: Iterable[Vertex]) -> None:
+        """Check what the nodes of a backward pass give, including those recorded outside of `detect_anomaly`."""
+        for vertex in vertices:
+            if isinstance(vertex, Node) and not is_wrapped_by(Traced, vertex):
+                vertex.operation = Traced(vertex.operation, None)
+
+
+class Place:
+    """Where a node was recorded.
+
+    Attributes
+    ----------
+    lines : code and line of each frame, the outermost first
+    cause : the node whose backward pass it was recorded by, None in a forward pass
+    """
+
+    __slots__ = ("cause", "lines")
+
+    def __init__(self, lines: list[tuple[CodeType, int]], cause: Traced | None) -> None:
+        self.lines = lines
+        self.cause = cause
+
+    def text(self) -> str:
+        """Return the lines as in a traceback."""
+        frames = [traceback.FrameSummary(code.co_filename, line, code.co_name) for code, line in self.lines]
+        return "".join(traceback.format_list(frames)).rstrip()
+
+
+class Traced(NodeWrapper):
+    """The operation of a node that remembers where it was recorded.
+
+    Parameters
+    ----------
+    inner : the operation
+    place : None where that is not known
+    """
+
+    __slots__ = ("place",)
+
+    def __init__(self, inner: Differentiable, place: Place | None) -> None:
+        super().__init__(inner)
+        self.place = place
+
+    def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
+        """Return the raw cotangents of a node's inputs, checked where this context asks for it."""
+        anomaly = active_observer(Anomaly)
+        return self.inner.pull_raw(node, g) if anomaly is None else self._checked(anomaly, self.inner.pull_raw, node, g)
+
+    def pull_live(self, node: Any, g: Any) -> Sequence[Any]:
+        """Return the cotangents of a node's inputs as tensors, checked where this context asks for it."""
+        anomaly = active_observer(Anomaly)
+        if anomaly is None:
+            return self.inner.pull_live(node, g)
+        outer = _running.get()
+        try:
+            _running.set(self)
+            return self._checked(anomaly, self.inner.pull_live, node, g)
+        finally:
+            _running.set(outer)
+
+    def _checked(self, anomaly: Anomaly, pull: Callable[[Any, Any], Sequence[Any]], node: Any, g: Any) -> Sequence[Any]:
+        try:
+            found = pull(node, g)
+        except AnomalyError:
+            raise
+        except Exception as error:
+            what = f"Function '{self.node_name}' raised {type(error).__name__}: {error}"
+            raise AnomalyError(what, *self.history()) from error
+        if anomaly.check_nan:
+            for index, one in enumerate(found):
+                if one is not None and _has_nan(one):
+                    what = f"Function '{self.node_name}' returned nan values in its {index}th output."
+                    raise AnomalyError(what, *self.history())
+        return found
+
+    def history(self) -> tuple[str, list[tuple[str, str]]]:
+        """Return the lines that recorded the node, and name and lines of each node whose backward led there."""
+        causes: list[tuple[str, str]] = []
+        place = self.place
+        while place is not None and (cause := place.cause) is not None:
+            place = cause.place
+            causes.append((cause.node_name, "" if place is None else place.text()))
+        return "" if self.place is None else self.place.text(), causes
+
+
+# The node whose backward pass is being recorded.
+_running: ContextVar[Traced | None] = state_variable("node of a backward pass", None)
+
+
+def _has_nan(value: Any) -> bool:
+    if isinstance(value, Storage):
+        return any(map(_has_nan, value.parts())) if value.is_tracer else _has_nan(value.array)  # type: ignore[attr-defined]
+    if not is_inexact(value.dtype):
+        return False
+    xp = namespace_of(value)
+    return bool(xp.any(xp.isnan(value)))

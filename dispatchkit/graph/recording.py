@@ -7,8 +7,6 @@ from typing import Any, TypeVar, cast, overload
 
 from dispatchkit.protocol.blocks import Block, ContextState, Entered, Setting
 
-__all__ = ["enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

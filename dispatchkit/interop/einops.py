@@ -26,8 +26,6 @@ try:
 except ImportError as error:
     raise ImportError("dispatchkit.interop.einops needs einops: pip install einops") from error
 
-__all__ = ["DispatchkitBackend"]
-
 
 class DispatchkitBackend(AbstractBackend):  # type: ignore[misc]  # `Any` where einops is not installed
     """What einops asks of an array library."""

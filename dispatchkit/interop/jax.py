@@ -27,7 +27,7 @@ from dispatchkit.declare.wrapping import make_leaf, wrapped
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
-from dispatchkit.interop.dense import dense_tensor
+from dispatchkit.interop.bridges import dense_tensor
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import attributes_of
@@ -36,8 +36,6 @@ try:
     import jax
 except ImportError as error:
     raise ImportError("dispatchkit.interop.jax needs JAX: pip install jax") from error
-
-__all__ = ["register", "to_jax"]
 
 # On instances whose fields hold what JAX put in the place of arrays: the names of these fields.
 MARK = "__dispatchkit_children__"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["aslinearoperator"]
-
 
 def aslinearoperator(x: Any) -> Any:
     """Return a matrix as SciPy's `LinearOperator`, whose products are those of `matvec` and `rmatvec`.

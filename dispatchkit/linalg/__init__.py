@@ -3,11 +3,11 @@
 from dispatchkit.declare.namespace import make_home
 from dispatchkit.ops import linalg as chapter
 from dispatchkit.ops.linalg import *  # noqa: F403
+from dispatchkit.ops.linalg.decompositions import EighResult as EighResult
+from dispatchkit.ops.linalg.decompositions import EigResult as EigResult
 from dispatchkit.ops.linalg.decompositions import QRResult as QRResult
-from dispatchkit.ops.linalg.eigen import EighResult as EighResult
-from dispatchkit.ops.linalg.eigen import EigResult as EigResult
 from dispatchkit.ops.linalg.linalg import SlogdetResult as SlogdetResult
-from dispatchkit.ops.linalg.singular_values import SVDResult as SVDResult
+from dispatchkit.ops.linalg.norms import SVDResult as SVDResult
 
 # Not spelled `__all__ =`: type checkers then follow the star import.
 RESULTS = (EigResult, EighResult, QRResult, SVDResult, SlogdetResult)

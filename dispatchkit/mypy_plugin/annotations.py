@@ -20,8 +20,6 @@ from mypy.types import (
 
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Parameters
 
-__all__ = ["SEVERAL", "annotated", "shown"]
-
 SEVERAL = frozenset(
     {
         *(f"builtins.{name}" for name in ("list", "tuple", "set", "frozenset")),

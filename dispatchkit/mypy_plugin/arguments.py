@@ -25,8 +25,6 @@ from dispatchkit.mypy_plugin.fit import is_companion, takes_part
 from dispatchkit.mypy_plugin.names import TENSOR
 from dispatchkit.protocol.parameters import Form
 
-__all__ = ["Argument", "Entry", "Role", "base_names", "combinations"]
-
 NO_ARRAYS = frozenset(f"builtins.{name}" for name in ("str", "bytes", "list", "tuple", "dict", "set", "frozenset"))
 SCALARS = ("builtins.int", "builtins.float", "builtins.complex")
 NUMPYS = ("numpy.integer", "numpy.floating", "numpy.complexfloating")

@@ -34,11 +34,9 @@ from dispatchkit.mypy_plugin.fit import takes_part
 from dispatchkit.mypy_plugin.names import CALL, TENSOR
 from dispatchkit.mypy_plugin.operations import ORDERED, REVERSED, Target, member, mentions_tensor
 from dispatchkit.mypy_plugin.program import Program
+from dispatchkit.protocol.callers import REFLECTED
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.members import REFLECTED
 from dispatchkit.protocol.parameters import ArrayParameter, Form
-
-__all__ = ["Calls"]
 
 Given = tuple[ArrayParameter, list[Type]]
 

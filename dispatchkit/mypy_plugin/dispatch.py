@@ -26,8 +26,6 @@ from dispatchkit.mypy_plugin.program import View
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.types.array_types import RESULTS
 
-__all__ = ["Call", "unknown"]
-
 FAR = 1_000_000
 ABSENT = 999_999
 

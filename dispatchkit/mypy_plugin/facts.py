@@ -14,8 +14,6 @@ from typing import Any
 from mypy.nodes import GDEF, Context, MypyFile, SymbolTableNode, TypeInfo, Var
 from mypy.types import CallableType, Instance, LiteralType, get_proper_type
 
-__all__ = ["Declared", "Facts", "Rule", "UserOperation", "load", "store"]
-
 NAME = "__dispatchkit_facts__"
 
 

@@ -9,9 +9,7 @@ from mypy.nodes import FuncDef, TypeInfo
 from dispatchkit.mypy_plugin.annotations import shown
 from dispatchkit.mypy_plugin.names import TENSOR
 from dispatchkit.mypy_plugin.operations import Target, signature_of
-from dispatchkit.protocol.registration.mismatches import departures, never_called, no_own_type, wrong_count
-
-__all__ = ["complaints", "complaints_of_types", "is_companion", "own_types", "takes_part"]
+from dispatchkit.protocol.registration.annotations import departures, never_called, no_own_type, wrong_count
 
 # What mixes with arrays without taking part: scalars and raw arrays, with their subclasses.
 COMPANIONS = frozenset({"builtins.int", "builtins.float", "builtins.complex", "numpy.ndarray", "numpy.generic"})

@@ -27,8 +27,6 @@ from dispatchkit.mypy_plugin.names import HANDLER, INSTANCE, METHODS, OPERATION,
 from dispatchkit.mypy_plugin.operations import ORDERED, PROPERTIES, member
 from dispatchkit.mypy_plugin.program import LIBRARY, Program, imports_library
 
-__all__ = ["DispatchPlugin"]
-
 LOW = 10  # the priority of a dependency that no import states
 
 

@@ -4,21 +4,6 @@ from __future__ import annotations
 
 from mypy.errorcodes import ErrorCode
 
-__all__ = [
-    "CALL",
-    "FALLBACKS",
-    "HANDLER",
-    "INSTANCE",
-    "KINDS",
-    "METHODS",
-    "OPERATION",
-    "OPERATION_DECORATOR",
-    "PARAMETER",
-    "PROTOCOL",
-    "TENSOR",
-    "TENSOR_PROTOCOL",
-]
-
 TENSOR = "dispatchkit.tensor.tensor.Tensor"
 METHODS = "dispatchkit.tensor.surface.ArrayMethods"
 OPERATION = "dispatchkit.declare.typing.Operation"

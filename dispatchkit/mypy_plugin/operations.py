@@ -24,26 +24,11 @@ from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeVar
 from dispatchkit import nn
 from dispatchkit.mypy_plugin.annotations import SEVERAL
 from dispatchkit.mypy_plugin.names import TENSOR
+from dispatchkit.protocol.callers import REFLECTED, Member, Property
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.members import REFLECTED, Member, Property
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.protocol.parameters import Form, Parameters
 from dispatchkit.tensor import Tensor
-
-__all__ = [
-    "ORDERED",
-    "PROPERTIES",
-    "REVERSED",
-    "Target",
-    "built_in",
-    "literal",
-    "lookup",
-    "member",
-    "mentions_tensor",
-    "operation_parameters",
-    "overridable_parameters",
-    "signature_of",
-]
 
 # Every operation is declared before one is looked up.
 DECLARING = (Tensor, nn)

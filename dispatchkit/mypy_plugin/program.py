@@ -20,11 +20,9 @@ from dispatchkit.mypy_plugin.operations import (
     overridable_parameters,
 )
 from dispatchkit.mypy_plugin.reading import Reader
+from dispatchkit.protocol.callers import Member
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.members import Member
-
-__all__ = ["LIBRARY", "Program", "View", "imports_library"]
 
 LIBRARY = "dispatchkit"
 

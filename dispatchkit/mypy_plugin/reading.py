@@ -53,12 +53,10 @@ from dispatchkit.mypy_plugin.names import (
 )
 from dispatchkit.mypy_plugin.operations import Target, literal, member
 from dispatchkit.mypy_plugin.surface import give_surface
+from dispatchkit.protocol.callers import Member
 from dispatchkit.protocol.fallbacks import STRATEGIES
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.members import Member
-
-__all__ = ["Reader"]
 
 REGISTERING = ("implements", "array_type", "register_type", "overridable")
 

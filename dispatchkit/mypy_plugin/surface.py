@@ -28,11 +28,9 @@ from mypy.types import AnyType, CallableType, Instance, Overloaded, Type, TypeOf
 from mypy.typevars import fill_typevars
 
 from dispatchkit.mypy_plugin.operations import ORDERED, PROPERTIES
+from dispatchkit.protocol.callers import Member, method_signature
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.members import Member, method_signature
 from dispatchkit.protocol.overridable import Overridable
-
-__all__ = ["Lookup", "give_surface"]
 
 Lookup = Callable[[str], SymbolNode | None]
 Formal = tuple[str, ArgKind, Type, bool]

@@ -2,28 +2,32 @@
 
 from dispatchkit.declare.namespace import make_home
 from dispatchkit.nn import functional, init, utils
-from dispatchkit.nn.activations import Hardsigmoid, Hardswish, Hardtanh, LeakyReLU, PReLU, ReLU, ReLU6, Threshold
-from dispatchkit.nn.activations_smooth import (
+from dispatchkit.nn.activations import (
     CELU,
     ELU,
     GELU,
     GLU,
     SELU,
+    Hardsigmoid,
+    Hardswish,
+    Hardtanh,
+    LeakyReLU,
     LogSigmoid,
     LogSoftmax,
     Mish,
+    PReLU,
+    ReLU,
+    ReLU6,
     Sigmoid,
     SiLU,
     Softmax,
     Softplus,
     Softsign,
     Tanh,
+    Threshold,
 )
-from dispatchkit.nn.attention import MultiheadAttention
 from dispatchkit.nn.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
-from dispatchkit.nn.convolution import Conv1d, Conv2d, ConvTranspose2d
-from dispatchkit.nn.dropout import Dropout
-from dispatchkit.nn.embedding import Embedding
+from dispatchkit.nn.convolution import AdaptiveAvgPool2d, AvgPool2d, Conv1d, Conv2d, ConvTranspose2d, MaxPool2d
 from dispatchkit.nn.engine import get_engine, set_engine
 from dispatchkit.nn.hooks import (
     register_module_forward_hook,
@@ -31,7 +35,7 @@ from dispatchkit.nn.hooks import (
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
 )
-from dispatchkit.nn.linear import Flatten, Identity, Linear
+from dispatchkit.nn.linear import Dropout, Embedding, Flatten, Identity, Linear
 from dispatchkit.nn.losses import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -46,8 +50,7 @@ from dispatchkit.nn.losses import (
 from dispatchkit.nn.module import Module
 from dispatchkit.nn.normalization import BatchNorm1d, BatchNorm2d, GroupNorm, LayerNorm, RMSNorm
 from dispatchkit.nn.parameter import Parameter
-from dispatchkit.nn.pooling import AdaptiveAvgPool2d, AvgPool2d, MaxPool2d
-from dispatchkit.nn.recurrent import GRU, LSTM
+from dispatchkit.nn.sequences import GRU, LSTM, MultiheadAttention
 
 __all__ = [
     "CELU",

@@ -4,21 +4,211 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from typing_extensions import override
 
 from dispatchkit.graph.storage import Storage
-from dispatchkit.nn.container_bases import Dictionary, Holder, Listing
 from dispatchkit.nn.module import Module
 from dispatchkit.nn.parameter import Parameter, is_declared
+from dispatchkit.nn.parameters_and_buffers import Members
 
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
+class Holder(Module):
+    """A module that consists of its children, or of its parameters.
+
+    Attributes
+    ----------
+    holds : the table of names of what it consists of
+    """
+
+    holds: ClassVar[str] = "_module_names"
+
+    @property
+    def _names(self) -> dict[str, Any]:
+        """The names of the members, in order."""
+        names: dict[str, Any] = self.__dict__[self.holds]
+        return names
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def _checked(self, value: Any) -> Any:
+        """Return a value as it is held; raise if it cannot be."""
+        if value is not None and not isinstance(value, Members):
+            raise TypeError(f"{type(self).__name__}: {type(value).__name__} is not a Module subclass")
+        return value
+
+    def _add(self, name: str, value: Any) -> None:
+        """Register a checked value under a new name."""
+        self.add_module(name, value)
+
+
+class Listing(Holder):
+    """Members named by their numbers from 0 on."""
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return self._like([(name, self.__dict__[name]) for name in list(self._names)[index]])
+        return self.__dict__[self._name(index)]
+
+    def _like(self, named: list[tuple[str, Any]]) -> Self:
+        """Return a listing of some of the members."""
+        return type(self)([value for _, value in named])  # type: ignore[call-arg]  # as the classes below do
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        setattr(self, self._name(index), self._checked(value))
+
+    def __delitem__(self, index: int | slice) -> None:
+        names = list(self._names)
+        gone = names[index] if isinstance(index, slice) else [self._name(index)]
+        self._renumber([(name, self.__dict__[name]) for name in names if name not in gone])
+
+    def __iter__(self) -> Iterator[Any]:
+        own = self.__dict__
+        return iter([own[name] for name in self._names])
+
+    def __iadd__(self, values: Iterable[Any]) -> Self:
+        return self.extend(values)
+
+    def append(self, value: Any) -> Self:
+        """Add one at the end."""
+        self._add(str(len(self)), self._checked(value))
+        return self
+
+    def extend(self, values: Iterable[Any]) -> Self:
+        """Add several at the end.
+
+        Raises
+        ------
+        TypeError : if `values` is no iterable, or has a member that cannot be held; none is added then
+        """
+        if not isinstance(values, Iterable):
+            raise TypeError(
+                f"{type(self).__name__}.extend should be called with an iterable, but got {type(values).__name__}"
+            )
+        for value in [self._checked(value) for value in values]:
+            self.append(value)
+        return self
+
+    def insert(self, index: int, value: Any) -> Self:
+        """Insert a member before an index, which counts from the end where it is negative.
+
+        Raises
+        ------
+        IndexError : if there is no such index
+        """
+        if not -len(self) <= index <= len(self):
+            raise IndexError(f"{type(self).__name__}: index {index} is out of range for {len(self)} members")
+        named = [(name, self.__dict__[name]) for name in self._names]
+        named.insert(index, ("0", self._checked(value)))
+        self._renumber(named)
+        return self
+
+    def pop(self, index: int | slice) -> Any:
+        """Take out the one at an index, and return it."""
+        found = self[index]
+        del self[index]
+        return found
+
+    def _name(self, index: Any) -> str:
+        """Return the name of the member at an index.
+
+        Raises
+        ------
+        IndexError : if there is none
+        """
+        names = list(self._names)
+        place = operator.index(index)
+        if not -len(names) <= place < len(names):
+            raise IndexError(f"{type(self).__name__}: index {place} is out of range for {len(names)} members")
+        return names[place]
+
+    def _renumber(self, named: list[tuple[str, Any]]) -> None:
+        """Replace the members; those of a list are numbered anew."""
+        for name in list(self._names):
+            delattr(self, name)
+        for number, (name, value) in enumerate(named):
+            self._add(str(number) if name.isdigit() else name, value)
+
+
+class Dictionary(Holder):
+    """Members with names."""
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._names:
+            raise KeyError(key)
+        return self.__dict__[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._add(key, self._checked(value))
+
+    def __delitem__(self, key: str) -> None:
+        if key not in self._names:
+            raise KeyError(key)
+        delattr(self, key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._names
+
+    def keys(self) -> KeysView[str]:
+        """Return the names."""
+        return self._table(self._names).keys()
+
+    def values(self) -> ValuesView[Any]:
+        """Return the members."""
+        return self._table(self._names).values()
+
+    def items(self) -> ItemsView[str, Any]:
+        """Return names and members."""
+        return self._table(self._names).items()
+
+    def clear(self) -> None:
+        """Take out all."""
+        for name in list(self._names):
+            del self[name]
+
+    def pop(self, key: str) -> Any:
+        """Take out one, and return it."""
+        found = self[key]
+        del self[key]
+        return found
+
+    def update(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+        """Add members, or replace those of the same names.
+
+        Parameters
+        ----------
+        values : mapping of names to members, or pairs of both
+
+        Raises
+        ------
+        TypeError : if it is neither
+        """
+        name = type(self).__name__
+        if not isinstance(values, Iterable):
+            raise TypeError(
+                f"{name}.update should be called with an iterable of key/value pairs, but got {type(values).__name__}"
+            )
+        given: Any = values.items() if isinstance(values, (Mapping, Dictionary)) else values
+        for number, pair in enumerate(given):
+            if not isinstance(pair, (tuple, list)):
+                raise TypeError(f"{name} update sequence element #{number} should be a pair; is {type(pair).__name__}")
+            if len(pair) != 2:
+                raise ValueError(f"{name} update sequence element #{number} has length {len(pair)}; 2 is required")
+            self[pair[0]] = pair[1]
 
 
 class Sequential(Listing):

@@ -1,4 +1,4 @@
-"""Layers that convolve: `Conv1d`, `Conv2d`, `ConvTranspose2d`."""
+"""Layers that convolve, and layers that make images smaller: `Conv1d`, `Conv2d`, `MaxPool2d` and others."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from typing import Any, ClassVar, Literal
 from typing_extensions import override
 
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.nn.functional.images.convolution import conv1d, conv2d, padding_of
-from dispatchkit.nn.functional.images.transposed import conv_transpose2d
-from dispatchkit.nn.functional.shapes import Padding, Pair, Single, pair, single
+from dispatchkit.nn.functional.convolution import conv1d, conv2d, conv_transpose2d, padding_of
+from dispatchkit.nn.functional.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
+from dispatchkit.nn.functional.shared import Padding, Pair, Single, pair, single
 from dispatchkit.nn.linear import start_uniform
 from dispatchkit.nn.module import Module
 from dispatchkit.nn.parameter import Parameter
-from dispatchkit.ops.shared.arguments import integer
-
-__all__ = ["Conv1d", "Conv2d", "ConvTranspose2d"]
+from dispatchkit.ops.shared import integer
 
 # What PyTorch's modes of padding are called by `dispatchkit.pad`.
 PADDING_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
@@ -366,3 +364,155 @@ class ConvTranspose2d(_Convolution):
                 f"{tuple(most)}, the sizes that images of shape {tuple(x.shape)} can get"
             )
         return more
+
+
+class MaxPool2d(Module):
+    """A layer that finds the largest element of each window of images.
+
+    Parameters
+    ----------
+    kernel_size, stride, padding, dilation, ceil_mode : as for `nn.functional.max_pool2d`
+
+    Notes
+    -----
+    Source: PyTorch, `torch.nn.MaxPool2d`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.MaxPool2d(2)(dk.asarray([[1.0, 2.0, 0.0, 5.0], [4.0, 3.0, 7.0, 6.0]]))
+    tensor([[4., 7.]])
+    """
+
+    def __init__(
+        self,
+        kernel_size: Pair,
+        stride: Pair | None = None,
+        padding: Pair = 0,
+        dilation: Pair = 1,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.padding, self.dilation, self.ceil_mode = padding, dilation, ceil_mode
+
+    def forward(self, x: Any) -> Any:
+        """Find the largest elements.
+
+        Parameters
+        ----------
+        x : images, array of shape (..., H, W)
+
+        Returns
+        -------
+        Array
+            Array of shape (..., H_out, W_out).
+        """
+        return max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode)
+
+    @override
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
+        )
+
+
+class AvgPool2d(Module):
+    """A layer that averages the elements of each window of images.
+
+    Parameters
+    ----------
+    kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override : as for `nn.functional.avg_pool2d`
+
+    Notes
+    -----
+    Source: PyTorch, `torch.nn.AvgPool2d`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.AvgPool2d(2)(dk.asarray([[1.0, 2.0, 0.0, 5.0], [4.0, 3.0, 7.0, 6.0]]))
+    tensor([[2.5000, 4.5000]])
+    """
+
+    def __init__(
+        self,
+        kernel_size: Pair,
+        stride: Pair | None = None,
+        padding: Pair = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.padding, self.ceil_mode = padding, ceil_mode
+        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
+
+    def forward(self, x: Any) -> Any:
+        """Average the elements.
+
+        Parameters
+        ----------
+        x : images, array of shape (..., H, W)
+
+        Returns
+        -------
+        Array
+            Array of shape (..., H_out, W_out).
+        """
+        return avg_pool2d(
+            x,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
+
+    @override
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AdaptiveAvgPool2d(Module):
+    """A layer that averages the elements of windows, chosen so that images of a given size come out.
+
+    Parameters
+    ----------
+    output_size : as for `nn.functional.adaptive_avg_pool2d`
+
+    Notes
+    -----
+    Source: PyTorch, `torch.nn.AdaptiveAvgPool2d`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.AdaptiveAvgPool2d(1)(dk.asarray([[1.0, 2.0], [3.0, 6.0]]))
+    tensor([[3.]])
+    """
+
+    def __init__(self, output_size: Pair | tuple[int | None, int | None]) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, x: Any) -> Any:
+        """Average the elements.
+
+        Parameters
+        ----------
+        x : images, array of shape (..., H, W)
+
+        Returns
+        -------
+        Array
+            Array of shape (..., H_out, W_out).
+        """
+        return adaptive_avg_pool2d(x, self.output_size)
+
+    @override
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"

@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Literal
 
-from dispatchkit.backends.replaceable import replace_kernels
-
-__all__ = ["get_engine", "set_engine"]
+from dispatchkit.backends.numpy import replace_kernels
 
 Engine = Literal["numpy", "numba"]
 # Where the kernels of an engine are that needs a library.

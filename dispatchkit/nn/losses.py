@@ -8,20 +8,8 @@ from typing import Any, ClassVar, Literal
 from typing_extensions import override
 
 from dispatchkit.nn import functional
-from dispatchkit.nn.declared import Declared, declared
-from dispatchkit.nn.functional.losses.reduction import REDUCTIONS, Reduction, check_reduction
-
-__all__ = [
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "CrossEntropyLoss",
-    "HuberLoss",
-    "KLDivLoss",
-    "L1Loss",
-    "MSELoss",
-    "NLLLoss",
-    "SmoothL1Loss",
-]
+from dispatchkit.nn.functional.losses.distances import REDUCTIONS, Reduction, check_reduction
+from dispatchkit.nn.module import Declared, declared
 
 WEIGHTS = ("weight", "pos_weight")  # the options that are arrays, which become buffers
 

@@ -12,10 +12,8 @@ from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn.functional.normalization import batch_norm, group_norm, layer_norm
 from dispatchkit.nn.module import Module
 from dispatchkit.nn.parameter import Parameter
-from dispatchkit.ops.shared.arguments import integer
+from dispatchkit.ops.shared import integer
 from dispatchkit.tensor import Tensor
-
-__all__ = ["BatchNorm1d", "BatchNorm2d", "GroupNorm", "LayerNorm", "RMSNorm"]
 
 
 class BatchNorm(Module):

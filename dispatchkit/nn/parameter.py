@@ -10,24 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 from typing_extensions import override
 
-from dispatchkit.declare.variables import beside_fields
+from dispatchkit.declare.variables import beside_fields, is_floating, items_of, variables_in, variables_of
 from dispatchkit.errors import RegistrationError, TransformError
-from dispatchkit.func.containers import (
-    is_floating,
-    items_of,
-    variables_in,
-    variables_of,
-    with_constants,
-    with_floats,
-    with_variables,
-)
+from dispatchkit.func.containers import with_constants, with_floats, with_variables
 from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.tree import leaves_with_paths
-
-__all__ = ["Parameter", "is_declared", "named_tensors", "summary", "tensors_of"]
-
 
 # Most attributes of modules are of these types, which an `isinstance` recognizes at once.
 NO_ARRAYS = (Storage, np.ndarray, np.generic, int, float, str, type(None))

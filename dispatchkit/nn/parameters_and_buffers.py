@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from typing_extensions import override
 
-from dispatchkit.func.containers import items_of
+from dispatchkit.declare.variables import items_of
 from dispatchkit.graph.storage import Storage
 from dispatchkit.nn.parameter import Parameter, is_declared, named_tensors
 from dispatchkit.wording import class_name
-
-__all__ = ["Members"]
 
 TABLES = ("_parameter_names", "_buffer_names", "_module_names")
 Named = Iterator[tuple[str, Any]]

@@ -13,9 +13,10 @@ from typing_extensions import override
 from dispatchkit.backends.arrays import is_complex, is_inexact, is_raw
 from dispatchkit.declare.inplace import check_writeable
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.variables import variables_in
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.errors import StateDictError
-from dispatchkit.func.containers import as_array, as_array_like, mapped, variables_in
+from dispatchkit.func.containers import as_array, as_array_like, mapped
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage
 from dispatchkit.nn.parameter import Parameter, is_declared, named_tensors
@@ -24,8 +25,6 @@ from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.gradients import RemovableHandle
 from dispatchkit.wording import class_name
-
-__all__ = ["IncompatibleKeys", "StateMethods"]
 
 EXTRA = "_extra_state"
 Hooks = OrderedDict[int, Any]

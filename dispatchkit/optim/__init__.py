@@ -5,8 +5,7 @@ from dispatchkit.optim import lr_scheduler
 from dispatchkit.optim.adam import Adam, AdamW
 from dispatchkit.optim.lbfgs import LBFGS
 from dispatchkit.optim.optimizer import Optimizer, required
-from dispatchkit.optim.rmsprop import RMSprop
-from dispatchkit.optim.sgd import SGD
+from dispatchkit.optim.sgd import SGD, RMSprop
 
 __all__ = ["LBFGS", "SGD", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler", "required"]
 

@@ -11,11 +11,8 @@ from dispatchkit.backends.arrays import is_complex
 from dispatchkit.declare.inplace import touch
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.optim.groups import check_not_negative, number_of
-from dispatchkit.optim.optimizer import Group, Optimizer, Params
-from dispatchkit.optim.updating import directed, factor, number, update
+from dispatchkit.optim.optimizer import Group, Optimizer, Params, directed, factor, number, update
 from dispatchkit.tensor import Tensor
-
-__all__ = ["Adam", "AdamW"]
 
 BUFFERS = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
 

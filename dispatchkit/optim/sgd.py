@@ -1,4 +1,4 @@
-"""Gradient descent, with momentum if wanted."""
+"""Gradient descent: with momentum (`SGD`), or by the running mean of the squared gradient (`RMSprop`)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ from typing_extensions import override
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.optim.groups import check_not_negative, number_of
-from dispatchkit.optim.optimizer import Group, Optimizer, Params
-from dispatchkit.optim.updating import directed, factor, number, update
+from dispatchkit.optim.optimizer import Group, Optimizer, Params, directed, factor, number, update
 from dispatchkit.tensor import Tensor
-
-__all__ = ["SGD"]
 
 
 class SGD(Optimizer):
@@ -144,3 +141,125 @@ def descend_with_momentum(
     buffer += g if weight == 1 else weight * g
     p -= factor(xp, lr, p) * (g + momentum * buffer if nesterov else buffer)
     return p, buffer
+
+
+BUFFERS = ("square_avg", "momentum_buffer", "grad_avg")
+
+
+class RMSprop(Optimizer):
+    """Gradient descent with a rate for each element, by the mean square of its gradients.
+
+    Parameters
+    ----------
+    params : as for `Optimizer`
+    lr : learning rate
+    alpha : how much of the mean square is kept
+    eps : added to its root
+    weight_decay : the parameter times this is added to its gradient
+    momentum : how much of the last direction is kept
+    centered : whether the variance of the gradients takes the place of their mean square
+    maximize : whether to climb rather than descend
+
+    Raises
+    ------
+    ValueError : for a negative option, naming the group; else as `Optimizer`
+
+    Notes
+    -----
+    With gradient g a step computes v ← α v + (1 − α) g², d ← g / (√v + ε), b ← μ b + d and p ← p − lr b, without
+    momentum p ← p − lr d; `centered` takes the square of the running mean of g from v. The state of a parameter is
+    ``"square_avg"``, and where they are used ``"momentum_buffer"`` and ``"grad_avg"``. Real parameters only. Source:
+    Hinton, lecture 6e of "Neural networks for machine learning", 2012; PyTorch, `torch.optim.RMSprop`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.tensor([2.0, 3.0], requires_grad=True)
+    >>> optimizer = dk.optim.RMSprop([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x
+    tensor([1.0000, 2.0000], requires_grad=True)
+    """
+
+    _buffers = BUFFERS
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Any = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "alpha": alpha,
+            "eps": eps,
+            "centered": centered,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults)
+
+    def _check_options(self, options: Mapping[str, Any], where: str) -> None:
+        check_not_negative(
+            options,
+            where,
+            lr="learning rate",
+            alpha="alpha value",
+            eps="epsilon value",
+            weight_decay="weight_decay value",
+            momentum="momentum value",
+        )
+
+    @override
+    def _change(self, group: Group, parameters: list[Tensor]) -> None:
+        options = {name: number(group[name]) for name in ("lr", "alpha", "eps", "weight_decay", "momentum")}
+        switches = (True, group["momentum"], group["centered"])
+        used = [name for name, on in zip(BUFFERS, switches, strict=True) if on]
+        options.update(centered=bool(group["centered"]), maximize=group["maximize"])
+        for p in parameters:
+            state = self.state[p]
+            for name in used:
+                if state.get(name) is None:
+                    state[name] = tensor_namespace.zeros_like(p)
+            update(go_by_root, p, [state[name] for name in used], options)
+
+
+def go_by_root(
+    xp: Any,
+    p: Any,
+    g: Any,
+    square: Any,
+    *others: Any,
+    lr: float,
+    alpha: float,
+    eps: float,
+    weight_decay: float,
+    momentum: float,
+    centered: bool,
+    maximize: bool,
+) -> tuple[Any, ...]:
+    """Go a step along the gradient over the root of its mean square."""
+    g = directed(p, g, weight_decay, maximize)
+    square *= alpha
+    square += (1 - alpha) * g * g
+    spread = square
+    if centered:
+        mean = others[-1]
+        mean += (1 - alpha) * (g - mean)
+        spread = square - mean * mean
+    change = g / (xp.sqrt(spread) + eps)
+    if momentum:
+        buffer = others[0]
+        buffer *= momentum
+        buffer += change
+        change = buffer
+    p -= factor(xp, lr, p) * change
+    return (p, square, *others)

@@ -15,17 +15,6 @@ from types import TracebackType, coroutine
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 from weakref import WeakSet
 
-__all__ = [
-    "Block",
-    "ContextState",
-    "Entered",
-    "Innermost",
-    "Setting",
-    "innermost_state",
-    "reset_states",
-    "state_variable",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 S = TypeVar("S")
 T = TypeVar("T")

@@ -10,27 +10,23 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from dispatchkit import protocol
 from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.callers import Surface
 from dispatchkit.protocol.chain import Chain
-from dispatchkit.protocol.handlers import Handlers, Rule
-from dispatchkit.protocol.journal import Journal
+from dispatchkit.protocol.handlers import Handlers, Journal, Rule
 from dispatchkit.protocol.kinds import Kind, kinds
-from dispatchkit.protocol.members import Surface
 from dispatchkit.protocol.operations import Operations, overridable_function
 from dispatchkit.protocol.overridable import Overridable, operation_of
 from dispatchkit.protocol.parameters import Key
+from dispatchkit.protocol.registration.annotations import target_of
 from dispatchkit.protocol.registration.array_type import array_type, register_type
-from dispatchkit.protocol.registration.implementing import converts, implements
-from dispatchkit.protocol.registration.targets import target_of
-from dispatchkit.protocol.registration.travelling import packed, place_of, protocol_at, unpack
+from dispatchkit.protocol.registration.implementing import converts, implements, packed, place_of, protocol_at, unpack
 from dispatchkit.protocol.resolution import build_chain, build_plain_chain, remembered
 from dispatchkit.protocol.types.array_types import ArrayTypes
-from dispatchkit.protocol.types.conversions import Conversions
 from dispatchkit.protocol.types.declaration import Declaration, Fallback
+from dispatchkit.protocol.types.records import Conversions
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.explain import Explanation
-
-__all__ = ["DispatchProtocol"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T", bound=type)

@@ -12,17 +12,6 @@ from typing import Any, cast
 
 from dispatchkit.protocol.handlers import written
 
-__all__ = [
-    "caller_frame",
-    "frame_outside",
-    "hide_frames",
-    "line_of",
-    "operation_frames",
-    "place_of",
-    "stack",
-    "warn_at",
-]
-
 PACKAGE = __file__.rpartition(f"protocol{os.sep}")[0]
 # Where calls are passed on, rather than computed.
 ENGINE = tuple(f"{PACKAGE}{folder}{os.sep}" for folder in ("protocol", "declare"))

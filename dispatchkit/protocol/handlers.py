@@ -1,34 +1,176 @@
-"""Rules: handlers registered for an operation or a kind, with the types they answer for."""
+"""Rules: handlers registered for an operation or a kind; and how registrations are undone."""
 
 from __future__ import annotations
 
 import inspect
+import threading
 import types
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import TracebackType
 from typing import Any, Protocol
 
+from dispatchkit.protocol.blocks import Block, ContextState, Entered
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.parameters import Key, Parameters
 from dispatchkit.protocol.types.array_types import ArrayTypes
-from dispatchkit.protocol.types.declaration import Declaration
+from dispatchkit.protocol.types.declaration import Declaration, Stamp, stamp
 from dispatchkit.protocol.types.records import Record, Undo
-from dispatchkit.protocol.types.stamps import Stamp, stamp
 
-__all__ = [
-    "ANY",
-    "Handlers",
-    "Rule",
-    "Target",
-    "function_name",
-    "location_of",
-    "misfit",
-    "position_distance",
-    "type_name",
-    "written",
-]
+# So many types may meet operations for the first time before every decision is forgotten, which keeps types alive.
+NEW_TYPES = 100
+
+
+class Caching(Protocol):
+    """An object with decisions that a registration makes invalid."""
+
+    def clear(self) -> None:
+        """Forget every decision."""
+
+
+class Journal:
+    """The registrations of a protocol: they invalidate decisions, and those of a block can be undone.
+
+    Attributes
+    ----------
+    generation : grows with every registration; a decision made before one is not kept after it
+    lock : held while decisions are kept or forgotten
+    loaders : load what a library declares when it is first used
+    """
+
+    def __init__(self) -> None:
+        self.generation = 0
+        self.lock = threading.RLock()
+        self.loaders: list[Callable[[], None]] = []
+        # The objects that hold decisions, which the next registration clears.
+        self._caches: weakref.WeakSet[Caching] = weakref.WeakSet()
+        # The types that decisions were kept for, and how many of them since decisions were last forgotten.
+        self._types: weakref.WeakSet[type] = weakref.WeakSet()
+        self._new_types = 0
+        self._blocks = ContextState[Any]("local registrations", None, _Blocks, self._undo_all)
+
+    def keep(self, cache: Caching, generation: int, memory: dict[Any, Any], path: tuple[Any, ...], found: Any) -> None:
+        """Store a decision, unless something was registered since it began.
+
+        A program that makes types and registers nothing has the decisions about them forgotten from time to time.
+
+        Parameters
+        ----------
+        cache : the object that holds the memory, cleared by the next registration
+        generation : when the decision began
+        memory, path : a dictionary, of dictionaries where the path has several keys
+        found : the decision
+        """
+        with self.lock:
+            if generation == self.generation:
+                self._count_new_types(path)
+                for key in path[:-1]:
+                    memory = memory.setdefault(key, {})
+                memory[path[-1]] = found
+                self._caches.add(cache)
+
+    def changed(self) -> None:
+        """Forget every decision."""
+        with self.lock:
+            self._forget()
+            # Last: a thread that reads the new number finds the new registrations.
+            self.generation += 1
+
+    def _forget(self) -> None:
+        for cache in list(self._caches):
+            cache.clear()
+        self._caches.clear()
+        self._new_types = 0
+
+    def _count_new_types(self, path: tuple[Any, ...]) -> None:
+        """Forget every decision once enough types are new."""
+        new_types = {cls for cls in _types_in(path) if cls not in self._types}
+        self._types.update(new_types)
+        self._new_types += len(new_types)
+        if self._new_types > NEW_TYPES:
+            self._forget()
+
+    def record(self, undo: Undo) -> None:
+        """Record a registration with what undoes it."""
+        self.on_undo(undo)
+        self.changed()
+
+    def on_undo(self, undo: Undo) -> None:
+        """Record what undoes a registration, if a block of local registrations is open."""
+        entered = self._blocks.entered()
+        if entered:
+            entered[-1][1].append(undo)
+
+    def load_all(self) -> None:
+        """Load what a library declares when it is first used."""
+        for load in self.loaders:
+            load()
+
+    def local_registrations(self) -> Block:
+        """Return a block; what is registered inside is undone when it is left."""
+        return _LocalRegistrations(self)
+
+    def enter(self, block: Block) -> None:
+        """Begin a block of local registrations."""
+        self.load_all()  # what a library declares when it loads is not undone
+        self._blocks.enter(block, [])
+
+    def leave(self, block: Block) -> None:
+        """Undo what was registered in a block; if others were entered since, the next of them does when it is left."""
+        entered = self._blocks.entered()
+        place = max((i for i, (one, _) in enumerate(entered) if one is block), default=None)
+        if place is None:
+            return
+        undos = entered[place][1]
+        if place + 1 < len(entered):
+            entered[place + 1][1][:0] = undos
+        else:
+            self._undo(undos)
+        self._blocks.leave(block)
+
+    def _undo(self, undos: list[Undo]) -> None:
+        with self.lock:
+            while undos:
+                undos[-1]()
+                undos.pop()
+        self.changed()
+
+    def _undo_all(self, entered: Entered) -> None:
+        for _, undos in reversed(entered):
+            self._undo(undos)
+
+
+def _types_in(key: Any) -> Iterator[type]:
+    """Yield the types in a key of decisions, which may hold tuples of them."""
+    if isinstance(key, tuple):
+        for entry in key:
+            yield from _types_in(entry)
+    elif isinstance(key, type):
+        yield key
+
+
+class _Blocks:
+    """The blocks of local registrations, each with what undoes its registrations."""
+
+    def __init__(self, entered: Entered) -> None:
+        self.entered = entered
+
+
+class _LocalRegistrations(Block):
+    def __init__(self, journal: Journal) -> None:
+        super().__init__(None, None, "local_registrations")  # type: ignore[arg-type]
+        self._journal = journal
+
+    def __enter__(self) -> None:
+        self._journal.enter(self)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._journal.leave(self)
+
 
 ANY = object
 

@@ -13,21 +13,6 @@ from dispatchkit.protocol.modes import Mode
 from dispatchkit.protocol.observers import note_asked
 from dispatchkit.protocol.overridable import Overridable
 
-__all__ = [
-    "FunctionMode",
-    "TensorFunctionMode",
-    "array_type",
-    "converts",
-    "disable_dispatch",
-    "explain",
-    "implements",
-    "local_registrations",
-    "overridable",
-    "redispatch",
-    "register_type",
-    "tensor_protocol",
-]
-
 tensor_protocol = DispatchProtocol("__tensor_function__")
 Kind.listed, Kind.load_all = tensor_protocol.operations, tensor_protocol.journal.load_all
 tensor_protocol.surface.home = "dispatchkit", "ArrayMethods"

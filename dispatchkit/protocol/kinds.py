@@ -7,8 +7,6 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 from typing import Protocol as _Protocol
 
-__all__ = ["Kind", "kinds"]
-
 
 class _Member(_Protocol):
     """What a kind asks of an operation."""

@@ -12,22 +12,9 @@ from typing import Any
 
 from dispatchkit.errors import ModeError
 from dispatchkit.protocol.blocks import reset_states, state_variable
-from dispatchkit.protocol.decline import pop_decline_reason, pop_mode_declines, record_mode_decline
+from dispatchkit.protocol.chain import pop_decline_reason, pop_mode_declines, record_mode_decline
 from dispatchkit.protocol.observers import UNSEEN, CallEvent, here, is_observed, live, note_asked, note_live, observe
 from dispatchkit.protocol.overridable import Overridable
-
-__all__ = [
-    "Cell",
-    "Mode",
-    "answer_by_modes",
-    "ask_modes",
-    "current",
-    "is_asked",
-    "live",
-    "reset_modes",
-    "wait_again",
-    "without_modes",
-]
 
 
 class Cell:

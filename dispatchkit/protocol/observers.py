@@ -18,25 +18,6 @@ from weakref import ref
 from dispatchkit.protocol.blocks import Block, ContextState, Entered
 from dispatchkit.protocol.overridable import Overridable
 
-__all__ = [
-    "UNSEEN",
-    "CallEvent",
-    "Observer",
-    "active_observer",
-    "here",
-    "is_observed",
-    "live",
-    "note_asked",
-    "note_dense",
-    "note_live",
-    "notify_backward",
-    "observe",
-    "observers",
-    "observing",
-    "unobserved",
-    "watch_state",
-]
-
 ObserverT = TypeVar("ObserverT", bound="Observer")
 T = TypeVar("T")
 

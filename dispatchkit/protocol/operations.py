@@ -11,14 +11,11 @@ from typing_extensions import override
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.callers import make_function, make_outer
-from dispatchkit.protocol.handlers import Rule
-from dispatchkit.protocol.journal import Journal
+from dispatchkit.protocol.handlers import Journal, Rule
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.overridable import Dispatcher, Overridable, let_travel, will_be_found
 from dispatchkit.protocol.parameters import Form, Parameters, signature_of
-from dispatchkit.protocol.types.stamps import is_newer
-
-__all__ = ["Operations", "OverridableFunction", "overridable_function"]
+from dispatchkit.protocol.types.declaration import is_newer
 
 
 class OverridableFunction(Overridable):

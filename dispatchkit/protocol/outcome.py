@@ -6,24 +6,6 @@ from bisect import insort
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = [
-    "AMBIGUOUS",
-    "DEFAULT",
-    "FOREIGN",
-    "INHERITED",
-    "KIND",
-    "METHOD",
-    "MODE",
-    "OUTCOMES",
-    "PALE",
-    "PLAIN",
-    "REFUSED",
-    "RULE",
-    "UNDECIDED",
-    "Colours",
-    "Outcome",
-]
-
 OUTCOMES: list[Outcome] = []
 
 

@@ -14,7 +14,14 @@ from typing import Any
 from dispatchkit.errors import RegistrationError
 from dispatchkit.tree import with_members
 
-__all__ = ["ELSEWHERE", "ArrayParameter", "Form", "Key", "Parameters", "call_meant", "flatten", "signature_of"]
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Shape and dtype of an array, None for what is not known."""
+
+    shape: tuple[int, ...] | None = None
+    dtype: Any = None
+
 
 # The types of the array parameters of a call, in signature order: one type each, and for a parameter that takes
 # several arrays the tuple of the distinct types among them.

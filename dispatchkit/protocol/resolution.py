@@ -12,18 +12,14 @@ from functools import partial
 from typing import Any
 
 from dispatchkit.errors import ForeignArgumentError, NoImplementationError
-from dispatchkit.protocol.chain import Chain, Later, Skipped, Step
-from dispatchkit.protocol.decline import decline
-from dispatchkit.protocol.dense_methods import take_in
+from dispatchkit.protocol.chain import Chain, Later, Skipped, Step, decline
+from dispatchkit.protocol.densify import take_in
 from dispatchkit.protocol.fallbacks import FallbackStrategy
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.outcome import DEFAULT, FOREIGN, METHOD
-from dispatchkit.protocol.overridable import Dispatcher, Overridable, of
+from dispatchkit.protocol.overridable import Dispatcher, Overridable, of, rule_steps
 from dispatchkit.protocol.parameters import Form, Key, flatten
-from dispatchkit.protocol.specificity import rule_steps
 from dispatchkit.wording import class_name
-
-__all__ = ["answer_by_rules", "ask_types", "build_chain", "build_plain_chain", "candidates", "remembered"]
 
 
 def remembered(operation: Overridable, memory: dict[Any, Chain], key: Any, build: Callable[[], Chain]) -> Chain:

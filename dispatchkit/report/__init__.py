@@ -10,14 +10,20 @@ from dispatchkit.report.audit.pairs import Pair, PairRow
 from dispatchkit.report.coverage.advice import Advice, Suggestion
 from dispatchkit.report.coverage.coverage import Coverage, CoverageSet, MeasuredCoverage, coverage
 from dispatchkit.report.coverage.rows import MeasuredRow, Row, RuleEntry
-from dispatchkit.report.functions import FunctionExplanation, explain
 from dispatchkit.report.graph.drawing import Drawing, draw
 from dispatchkit.report.record.call import TracedCall
 from dispatchkit.report.record.record import Trace, record_calls
-from dispatchkit.report.record.summary import Summary, SummaryRow
+from dispatchkit.report.record.summary import Cause, Summary, SummaryRow
 from dispatchkit.report.record.timeline import Timeline
-from dispatchkit.report.record.tree import Cause
-from dispatchkit.report.registered import RegisteredRule, RuleList, WhichAnswer, rules, which
+from dispatchkit.report.registered import (
+    FunctionExplanation,
+    RegisteredRule,
+    RuleList,
+    WhichAnswer,
+    explain,
+    rules,
+    which,
+)
 
 __all__ = [
     "Advice",

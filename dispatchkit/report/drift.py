@@ -19,10 +19,8 @@ from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import Rule
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.registration.mismatches import departures
-from dispatchkit.report.loading import import_named
-
-__all__ = ["Drifted", "Fingerprint", "add_arguments", "drifted", "fingerprints", "main"]
+from dispatchkit.protocol.registration.annotations import departures
+from dispatchkit.report.operations import import_named
 
 Fingerprints: TypeAlias = "Mapping[tuple[str, str, str], str]"
 

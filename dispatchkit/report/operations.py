@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import gc
+import importlib
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeAlias
 
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.overridable import Overridable
 
-__all__ = ["Named", "declared_operations", "operations_of", "without_collection"]
+
+def import_named(name: str) -> ModuleType:
+    """Return a module by its name; modules of the current directory are found, too.
+
+    Raises
+    ------
+    ImportError : if there is none
+    """
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    return importlib.import_module(name)
+
 
 # A function, its name, or a kind; or several of them.
 Named: TypeAlias = "str | Kind | Callable[..., Any] | Iterable[str | Kind | Callable[..., Any]]"

@@ -17,10 +17,8 @@ from typing import IO, Any
 import numpy as np
 
 from dispatchkit.errors import LoadError
-from dispatchkit.saving.structures import parsed
+from dispatchkit.saving.npz import parsed
 from dispatchkit.wording import format_bytes
-
-__all__ = ["read", "write"]
 
 STRUCTURE = "dispatchkit"
 PAIRS = "dispatchkit.complex128"

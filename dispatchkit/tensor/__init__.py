@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dispatchkit.tensor import field_gradients, python_protocols  # noqa: F401  # further members, entered on import
 from dispatchkit.tensor.methods import ArrayMethods
-from dispatchkit.tensor.printing import set_printoptions
+from dispatchkit.tensor.python_protocols import set_printoptions
 from dispatchkit.tensor.tensor import Tensor
 
 __all__ = ["ArrayMethods", "Tensor", "set_printoptions"]

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dispatchkit import linalg, ops, random
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.tensor.dense_arrays import length, numpy_array
-
-__all__ = ["ArrayMethods", "TensorMethods"]
+from dispatchkit.tensor.conversion import length, numpy_array
 
 T = TypeVar("T", bound=type)
 
@@ -25,6 +23,8 @@ def with_surface(cls: T) -> T:
 tensor_protocol.surface.add_attribute("__array__", numpy_array)
 tensor_protocol.surface.add_attribute("__len__", length)
 
+
+__all__ = ["ArrayMethods", "TensorMethods"]
 
 if TYPE_CHECKING:
     # Written from the table, since type checkers do not see what a class gets while the program runs.

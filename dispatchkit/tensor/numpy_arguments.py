@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dispatchkit.backends.arrays import is_raw
-from dispatchkit.declare.array_parameters import array_forms
+from dispatchkit.declare.decorators import array_forms
 from dispatchkit.declare.libraries import first_array
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError, ForeignArgumentError
@@ -28,22 +28,6 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Parameters
 from dispatchkit.protocol.registration.annotations import alternatives, resolved_hints
 from dispatchkit.tree import container_items, map_leaves
-
-__all__ = [
-    "Given",
-    "as_array",
-    "call_composition",
-    "call_operation",
-    "compose",
-    "given_arguments",
-    "is_operand",
-    "operands",
-    "own_names",
-    "put",
-    "signature_in_numpy",
-    "taken_by",
-    "to_arrays",
-]
 
 # NumPy's names of parameters where the operations' are others.
 KEYWORDS = {"a_max": "max", "a_min": "min", "ddof": "correction", "newshape": "shape", "rcond": "rtol"}

@@ -14,9 +14,6 @@ from dispatchkit.ops.statistics.quantiles import QuantileMethod, between
 from dispatchkit.tensor.numpy_arguments import as_array
 from dispatchkit.tensor.numpy_shapes import composition, compositions
 
-__all__: list[str] = []
-
-
 # Statistics.
 
 

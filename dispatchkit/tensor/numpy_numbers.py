@@ -12,12 +12,10 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.typing import Array
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.errors import UnitError
-from dispatchkit.ops.shared.arrays import conjugate
-from dispatchkit.ops.signal.signal import ConvolveMode
+from dispatchkit.ops.shared import conjugate
+from dispatchkit.ops.signal import ConvolveMode
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.numpy_shapes import composition
-
-__all__: list[str] = []
 
 
 def _floating(x: Any) -> Any:

@@ -14,9 +14,6 @@ from dispatchkit.declare.typing import Array
 from dispatchkit.tensor.numpy_arguments import as_array, compose
 from dispatchkit.tensor.numpy_shapes import at_least, composition, extension, extensions, joined
 
-__all__: list[str] = []
-
-
 # Reductions of a part of the elements, and with an initial value.
 
 

@@ -7,12 +7,12 @@ import numpy as np
 from collections.abc import Sequence
 from dispatchkit.declare.typing import DType, Index, Shape
 from dispatchkit.ops.linalg.decompositions import QRResult
-from dispatchkit.ops.linalg.eigen import EigResult, EighResult
+from dispatchkit.ops.linalg.decompositions import EigResult, EighResult
 from dispatchkit.ops.linalg.linalg import SlogdetResult
 from dispatchkit.ops.linalg.norms import MatrixOrder
-from dispatchkit.ops.linalg.singular_values import SVDResult
+from dispatchkit.ops.linalg.norms import SVDResult
 from dispatchkit.ops.searching.searching import TopKResult
-from dispatchkit.ops.shared.axes import Axis
+from dispatchkit.ops.shared import Axis
 from dispatchkit.ops.statistics.quantiles import QuantileMethod
 from dispatchkit.tensor.tensor import Tensor
 from typing import Any, Generic, Literal, Self, TypeAlias, overload

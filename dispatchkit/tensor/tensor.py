@@ -5,31 +5,285 @@ from __future__ import annotations
 import copy
 import inspect
 import math
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, lru_cache, wraps
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 
 from dispatchkit.backends.arrays import device_of, foreign, is_lazy, may_share_memory, numpy_dtype, raw_array
-from dispatchkit.declare.namespace import enter
+from dispatchkit.declare.docs import join_sections
+from dispatchkit.declare.inplace import apply_in_place, make_inplace
+from dispatchkit.declare.namespace import enter, tensor_namespace
+from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.wrapping import make_leaf, wrapped
+from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.storage import Storage, Vertex, share_memory, vertex_of
 from dispatchkit.ops.creation.conversion import to_raw
+from dispatchkit.protocol.callers import REFLECTED, method_docstring, method_signature
+from dispatchkit.protocol.densify import known_layout
+from dispatchkit.protocol.handlers import location_of, type_name
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.resolution import answer_by_rules
-from dispatchkit.tensor.construction import check_subclass, refuse_arguments
 from dispatchkit.tensor.conversion import ConversionMethods
 from dispatchkit.tensor.gradients import GradientMethods, gradient_of
-from dispatchkit.tensor.inplace import with_inplace
 from dispatchkit.tensor.methods import TensorMethods
-from dispatchkit.tensor.printing import format_tensor, html_of
-from dispatchkit.tensor.weak import weak_dtype
+from dispatchkit.tensor.python_protocols import format_tensor, html_of
 from dispatchkit.wording import class_name
 
 if TYPE_CHECKING:
     from typing import Never, Self
+
+OWN_ARGUMENTS = "a subclass with arguments of its own defines __init__, which calls super().__init__(data)"
+
+
+def check_subclass(cls: type) -> None:
+    """Refuse NumPy's hook for subclasses, and let the constructors of a new subclass explain their mistakes.
+
+    Raises
+    ------
+    RegistrationError : if the class defines ``__array_finalize__``, which nobody would call
+    """
+    own = vars(cls)
+    if "__array_finalize__" in own:
+        raise RegistrationError(
+            f"{type_name(cls)}.__array_finalize__ would never be called, since results are no NumPy arrays; "
+            f"define __tensor_finalize__(self, op, sources), which takes over the attributes of the sources"
+        )
+    if "__init__" in own:
+        cls.__init__ = _initializer(own["__init__"])  # type: ignore[misc]  # of this very class
+    if isinstance(own.get("__new__"), staticmethod):
+        cls.__new__ = _creator(own["__new__"].__func__)  # type: ignore[method-assign]
+
+
+def _initializer(initialize: Callable[..., None]) -> Callable[..., None]:
+    """Return an ``__init__`` that raises where the one of `Tensor` was not called."""
+
+    @wraps(initialize)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+        initialize(self, *args, **kwargs)
+        # One that another calls may leave the array to it.
+        if type(self).__init__ is checked and not hasattr(self, "array"):
+            raise TypeError(
+                f"{type_name(type(self))}.__init__ at {location_of(initialize)} gave the tensor no array; "
+                f"call super().__init__(data) in it"
+            )
+
+    return checked
+
+
+def _creator(create: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a ``__new__`` that says what to write where data is passed on to the one of `object`."""
+
+    @wraps(create)
+    def explained(cls: type, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return create(cls, *args, **kwargs)
+        except TypeError as error:
+            if not str(error).startswith("object.__new__() takes exactly one argument"):
+                raise
+            name = f"{type_name(cls)}.__new__ at {location_of(create)}"
+            raise TypeError(f"{name}: Tensor takes no data in __new__; {OWN_ARGUMENTS}") from error
+
+    return explained
+
+
+def refuse_arguments(cls: type, args: tuple[Any, ...]) -> NoReturn:
+    """Raise for the positional arguments of a call of `Tensor`, or of a subclass, that are too many."""
+    if cls.__module__.partition(".")[0] == "dispatchkit":
+        shown = ", ".join("..." if len(repr(arg)) > 20 else repr(arg) for arg in args)
+        advice = f"write {cls.__name__}([{shown}]) for these elements"
+        if all(isinstance(arg, int) for arg in args):
+            advice += f", or dk.empty(({shown})) for a tensor of this shape"
+    else:
+        advice = OWN_ARGUMENTS
+    raise TypeError(f"{type_name(cls)} takes one positional argument, data, found {len(args)}; {advice}")
+
+
+T = TypeVar("T", bound=type)
+# Of the docstrings of operators and methods; their summary and parameters are made of the operation.
+SECTIONS = {
+    "Returns": "Tensor\n    The tensor itself.",
+    "Raises": (
+        "AutogradError\n    For a leaf that requires a gradient, while a graph is recorded.\n"
+        "TypeError\n    If the dtype cannot hold the result.\n"
+        "ValueError\n    If the result has another shape, or the tensor's memory is read-only."
+    ),
+}
+
+
+def with_inplace(cls: T) -> T:
+    """Give a class the in-place form of every elementwise method and operator it has, and the fillers."""
+    for member in list(tensor_protocol.surface):
+        operation = member.operation
+        if not isinstance(operation, DeclaredOperation):
+            continue
+        if member.name in REFLECTED:
+            method = make_inplace(operation, cls, as_operator=True)
+            method.__doc__ = _docstring(operation)
+            setattr(cls, f"__i{member.name[2:]}", method)
+        elif operation.kind.family is kinds.elementwise and not member.name.startswith("__"):
+            method = (
+                make_inplace(operation, cls, as_operator=False)
+                if operation.parameters.binary
+                else _inplace_method(operation)
+            )
+            method.__name__ = method.__qualname__ = f"{member.name}_"
+            method.__doc__ = _docstring(operation)
+            setattr(cls, f"{member.name}_", method)
+    for filler in (zero_, fill_, copy_, uniform_, normal_):
+        setattr(cls, filler.__name__, filler)
+    return cls
+
+
+def _inplace_method(operation: DeclaredOperation) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return apply_in_place(operation, self, args, kwargs)
+
+    method.__signature__ = method_signature(operation)  # type: ignore[attr-defined]
+    return method
+
+
+def _docstring(operation: DeclaredOperation) -> str:
+    parameters = f"other : Array or number\n    The second operand of `{operation.name}`."
+    if not operation.parameters.binary:
+        text = method_docstring(operation.function) or ""
+        parameters = text.partition("\n\nParameters\n----------\n")[2].partition("\n\n")[0]
+    summary = f"Write the result of `{operation.name}` into the tensor."
+    return join_sections(summary, {"Parameters": parameters} | SECTIONS)
+
+
+def zero_(self: Any) -> Any:
+    """Set every element to zero.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+    """
+    return fill_(self, 0)
+
+
+def fill_(self: Any, value: Any) -> Any:
+    """Set every element to a value.
+
+    Parameters
+    ----------
+    value : a number, which the dtype can hold
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+    """
+    self[...] = value
+    return self
+
+
+def copy_(self: Any, source: Any) -> Any:
+    """Set the elements to those of another array, which broadcasts to this shape.
+
+    Parameters
+    ----------
+    source : an array whose numbers the dtype can hold
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+    """
+    self[...] = source
+    return self
+
+
+def uniform_(self: Any, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Any:
+    """Set the elements to random numbers, uniform between two bounds.
+
+    Parameters
+    ----------
+    low, high : the bounds; `low` can be drawn, `high` cannot
+    generator : to draw from, the default one if None
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+    """
+    self[...] = tensor_namespace.random.uniform(low, high, shape=self.shape, device=self.device, generator=generator)
+    return self
+
+
+def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
+    """Set the elements to random numbers of a normal distribution.
+
+    Parameters
+    ----------
+    mean, std : mean and standard deviation of the distribution
+    generator : to draw from, the default one if None
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+    """
+    self[...] = tensor_namespace.random.normal(mean, std, shape=self.shape, device=self.device, generator=generator)
+    return self
+
+
+def weak_dtype(number: complex, arrays: Iterable[Any]) -> np.dtype[Any] | None:
+    """Return the dtype that a Python number has among some arrays, None where theirs are unknown.
+
+    Parameters
+    ----------
+    number : a Python number
+    arrays : the array arguments of the call; further numbers among them are passed over
+
+    Notes
+    -----
+    An int that does not fit the integers of the arrays keeps its own dtype.
+    """
+    dtypes = [dtype for array in arrays for dtype in _dtypes_of(array)]
+    if not dtypes:
+        return None
+    kind: Any = type(number)
+    found, least, largest = _promoted(kind, *dtypes)
+    return found if least is None or least <= number.real <= largest else None
+
+
+@lru_cache
+def _promoted(number: type, *dtypes: np.dtype[Any]) -> tuple[np.dtype[Any], Any, Any]:
+    """Return the dtype that promotion with others gives a type of Python numbers, and the bounds of integers."""
+    found = np.result_type(number(), *dtypes)
+    if found.kind not in "iu":
+        return found, None, None
+    info = np.iinfo(found)
+    return found, int(info.min), int(info.max)
+
+
+def _dtypes_of(value: Any) -> Sequence[np.dtype[Any]]:
+    """Return the dtype of an array; of a type that would have to become dense for it those of its fields."""
+    cls = type(value)
+    if cls is float or cls is int or value is None or isinstance(value, (str, type, np.dtype)):
+        return ()  # quickly: what the fields of most types hold but arrays
+    dtype = getattr(value, "dtype", None) if isinstance(value, Storage) else known_layout(value)[1]
+    if dtype is not None:
+        try:
+            return (numpy_dtype(dtype),)
+        except TypeError:
+            return ()  # of another library, and none that NumPy has
+    records = tensor_protocol.types
+    if not records.participates(cls):
+        return ()
+    try:
+        names = records.fields_of(value)
+    except RegistrationError:
+        return ()  # nothing says which they are
+    found = [dtype for name in names for dtype in _dtypes_of(getattr(value, name))]
+    # Integers next to floating-point numbers are indices or counts, as in a sparse matrix.
+    return [dtype for dtype in found if dtype.kind in "fc"] or found
+
 
 # How arrays of other libraries are taken in.
 ADVICE = {
@@ -37,8 +291,6 @@ ADVICE = {
     "with x.to(like=y)",
     "jax": "import dispatchkit.interop.jax, with which it mixes, or convert it with dispatchkit.asarray",
 }
-
-__all__ = ["Tensor", "attributes_of", "twin"]
 
 
 @with_inplace

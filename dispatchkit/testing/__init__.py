@@ -6,11 +6,9 @@ Hypothesis: ``pip install dispatchkit[testing]``.
 
 from dispatchkit import catalogue  # noqa: F401  # every operation is tested
 from dispatchkit.declare.namespace import make_home
-from dispatchkit.testing.checks import CHECKS, Check
-from dispatchkit.testing.conformance import check_type
+from dispatchkit.testing.conformance import CHECKS, Check, TypeConformance, check_type
 from dispatchkit.testing.findings import Conformance, ConformanceError, Failure
 from dispatchkit.testing.strategies import axes, shapes, tensors
-from dispatchkit.testing.suite import TypeConformance
 from dispatchkit.testing.wrapper import Wrapper
 
 __all__ = [

@@ -13,16 +13,11 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.testing.calls import Arguments, TypeCall
+from dispatchkit.testing.attribution import entering, noting
+from dispatchkit.testing.calls import Arguments, TypeCall, mistakes
 from dispatchkit.testing.differences import described, shown
-from dispatchkit.testing.entered import entering, noting
-from dispatchkit.testing.examination import examination, lost_metadata
-from dispatchkit.testing.findings import Failure, different
-from dispatchkit.testing.fitting import mistakes
-from dispatchkit.testing.invariants import comparable
-from dispatchkit.testing.subject import Subject
-
-__all__ = ["COMPANIONS", "companions", "refusals"]
+from dispatchkit.testing.examination import comparable, examination, lost_metadata
+from dispatchkit.testing.findings import Failure, Subject, different
 
 Companion = Callable[[Any], Any]
 

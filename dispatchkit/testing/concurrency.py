@@ -17,11 +17,8 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing.calls import TypeCall
 from dispatchkit.testing.differences import described
 from dispatchkit.testing.examination import fails
-from dispatchkit.testing.findings import Failure, Reading, alike, readings
+from dispatchkit.testing.findings import Failure, Reading, Subject, alike, readings
 from dispatchkit.testing.forms import repeatable
-from dispatchkit.testing.subject import Subject
-
-__all__ = ["in_tasks", "in_threads"]
 
 PATIENCE = 0.25  # seconds that a thread waits for its turn while the other is held up by a lock
 

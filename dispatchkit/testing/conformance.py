@@ -1,23 +1,124 @@
-"""`check_type`: every check on a type, in one call."""
+"""`check_type`: every check on a type, in one call; and the checks as a class of tests."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from dispatchkit.progress import Progress
 from dispatchkit.protocol.densify import unbounded
-from dispatchkit.testing.attribution import gathered
-from dispatchkit.testing.checks import CHECKS, Check
-from dispatchkit.testing.entered import rules_of
-from dispatchkit.testing.findings import Conformance, ConformanceError, Failure
-from dispatchkit.testing.subject import Law, Samples, Subject
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.testing import companions, concurrency, forms, objects
+from dispatchkit.testing import forms as transforms
+from dispatchkit.testing.attribution import gathered, rules_of
+from dispatchkit.testing.examination import examination, found_by
+from dispatchkit.testing.findings import Conformance, ConformanceError, Failure, Law, Subject
+from dispatchkit.testing.instances import Samples, first, is_strategy
+from dispatchkit.testing.objects import foreign_types
 
-__all__ = ["check_type", "conformance"]
+Found: TypeAlias = "Iterator[Failure | None]"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that a type is checked for.
+
+    Attributes
+    ----------
+    name : as failures carry it
+    about : what must hold, in a sentence
+    of_operation : yields a failure, or None where there is none, for each call of an operation
+    of_type : the same for what concerns the type itself
+    """
+
+    name: str
+    about: str
+    of_operation: Callable[[Subject, Overridable], Iterable[Failure | None]] | None = None
+    of_type: Callable[[Subject], Found] | None = None
+
+
+def _examined(name: str, subject: Subject, operation: Overridable) -> Found:
+    found = examination(subject, operation)
+    failures = [failure for failure in found.failures if failure.check == name]
+    yield from failures
+    yield from [None] * (len(found.answered) - len(failures))
+
+
+def _on_values(name: str, about: str) -> Check:
+    return Check(name, about, partial(_examined, name))
+
+
+def _on_calls(name: str, function: Callable[[Subject, Overridable], Found]) -> Check:
+    return Check(name, _about(function), partial(found_by, function))
+
+
+def _on_type(name: str, function: Callable[[Subject, Any], Found]) -> Check:
+    return Check(name, _about(function), of_type=partial(_of_samples, function))
+
+
+def _of_samples(function: Callable[[Subject, Any], Found], subject: Subject) -> Found:
+    """Yield what a check finds in each sample, the failures with the sample as it was."""
+    for index in range(len(subject.samples())):
+        for found in function(subject, subject.sample(index)):
+            if found is None or found.made is not None:
+                yield found
+            else:
+                yield replace(found, made=subject.sample(index))
+
+
+def _about(function: Callable[..., Any]) -> str:
+    return (function.__doc__ or "").partition("\n")[0]
+
+
+CHECKS = {
+    check.name: check
+    for check in (
+        _on_type("dense", objects.dense_form),
+        _on_values("raises", "No handler raises where plain tensors give an answer."),
+        _on_values("container", "Several results come in a tuple of the same kind, named ones with their names."),
+        _on_values("keywords", "A keyword that a handler takes changes its result as the operation's does."),
+        _on_values("shape", "`to_dense(op(x))` has the shape of `op(to_dense(x))`."),
+        _on_values("value", "`to_dense(op(x))` has the elements of `op(to_dense(x))`."),
+        _on_values("dtype", "`to_dense(op(x))` has the dtype of `op(to_dense(x))`."),
+        _on_values("closed", "Results of the functions named `closed`, on instances alone, are instances."),
+        _on_values("mutation", "Arguments are as before after the call."),
+        _on_values("metadata", "Results have the metadata of their arguments."),
+        _on_calls("repeat", forms.repeat),
+        Check(
+            "gradient",
+            _about(transforms.gradient),
+            partial(found_by, transforms.gradient),
+            partial(_of_samples, transforms.dense_gradient),
+        ),
+        _on_calls("second", transforms.second),
+        _on_calls("forward", transforms.forward),
+        _on_calls("vmap", transforms.vmapped),
+        _on_calls("companions", companions.companions),
+        _on_calls("refusals", companions.refusals),
+        _on_calls("foreign", foreign_types),
+        _on_calls("operators", forms.operators),
+        _on_calls("reflected", forms.reflected),
+        _on_calls("inplace", forms.inplace),
+        _on_calls("methods", forms.methods),
+        _on_calls("asyncio", concurrency.in_tasks),
+        _on_calls("threads", concurrency.in_threads),
+        _on_type("attributes", objects.attributes),
+        _on_type("alias", objects.aliased),
+        _on_type("assignment", objects.assignment),
+        _on_type("copy", objects.copied),
+        _on_type("deepcopy", objects.deep_copied),
+        _on_type("pickle", objects.pickled),
+        _on_type("repr", objects.printed),
+    )
+}
 
 
 def check_type(
@@ -189,3 +290,144 @@ def _quiet() -> Iterator[None]:
     with unbounded(), np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+
+
+# One subject for a test class: what its checks have found out of the type serves them all.
+_subjects: WeakKeyDictionary[type, Subject] = WeakKeyDictionary()
+OF_TYPE = [name for name, check in CHECKS.items() if check.of_type is not None]
+OF_OPERATIONS = [name for name, check in CHECKS.items() if check.of_operation is not None]
+
+
+class TypeConformance:
+    """Base of a pytest class that runs each check on a type, and all checks on each operation, as tests of their own.
+
+    A test class gives `samples`; `to_dense` where the type has none of its own; and `from_dense` where the type can
+    hold any elements. The tests of the type are called ``test_conforms[pickle]``, ``test_conforms[attributes]`` and so
+    on, those of operations ``test_operation[product-matmul]``, with the kind in front.
+
+    Attributes
+    ----------
+    metadata, plain, skip, depth, operations, refuses, closed : as for `check_type`
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> from dispatchkit.testing import TypeConformance
+    >>> class TestScalarTensor(TypeConformance):
+    ...     def samples(self):
+    ...         return [dk.types.ScalarTensor(3, dk.tensor(2.0))]
+    >>> TestScalarTensor().test_conforms("pickle")
+    >>> TestScalarTensor().test_operation("product-matmul")
+    """
+
+    metadata: ClassVar[Sequence[str] | Mapping[str, Law] | None] = None
+    plain: ClassVar[Sequence[str]] = ()
+    skip: ClassVar[Iterable[str]] = ()
+    depth: ClassVar[int | None] = 2
+    operations: ClassVar[Iterable[Callable[..., Any]] | None] = None
+    refuses: ClassVar[Sequence[type[Exception]]] = ()
+    closed: ClassVar[Iterable[Callable[..., Any]]] = ()
+
+    def samples(self) -> Any:
+        """Return instances of the type, made anew, or a strategy of Hypothesis for one."""
+        raise NotImplementedError(f"{type(self).__name__} must define samples(self), a list of instances of the type")
+
+    def to_dense(self, x: Any) -> Any:
+        """Return the plain tensor that an instance stands for; by default the type's own dense form.
+
+        Parameters
+        ----------
+        x : an instance of the type
+        """
+        raise NotImplementedError
+
+    def from_dense(self, x: Any) -> Any:
+        """Return an instance with the elements of a plain tensor; left out where the type cannot hold any.
+
+        Parameters
+        ----------
+        x : a plain tensor
+        """
+        raise NotImplementedError
+
+    def pytest_generate_tests(self, metafunc: Any) -> None:
+        """Make a test of each check of the type, and of each operation.
+
+        Parameters
+        ----------
+        metafunc : what pytest passes
+        """
+        if "check" in metafunc.fixturenames:
+            metafunc.parametrize("check", [name for name in OF_TYPE if name not in set(self.skip)])
+        if "operation" in metafunc.fixturenames:
+            metafunc.parametrize("operation", list(_named(self.operations)))
+
+    def test_conforms(self, check: str) -> None:
+        """Make one check on the type itself.
+
+        Parameters
+        ----------
+        check : the name of one of `CHECKS`
+
+        Raises
+        ------
+        ConformanceError : if it fails
+        """
+        __tracebackhide__ = True
+        self._check([check], [])
+
+    def test_operation(self, operation: str) -> None:
+        """Make all checks on one operation.
+
+        Parameters
+        ----------
+        operation : its name
+
+        Raises
+        ------
+        ConformanceError : if one of them fails
+        """
+        __tracebackhide__ = True
+        self._check(OF_OPERATIONS, [_named(self.operations)[operation]])
+
+    def _check(self, checks: Iterable[str], operations: list[Overridable]) -> None:
+        __tracebackhide__ = True
+        subject = self._subject()
+        subject.operations = operations
+        found = conformance(subject, [name for name in checks if name in OF_TYPE or operations], self.skip)
+        if found.failures:
+            raise ConformanceError(found)
+
+    def _subject(self) -> Subject:
+        cls = type(self)
+        if cls not in _subjects:
+            given = {
+                name: getattr(self, name)
+                for name in ("to_dense", "from_dense")
+                if getattr(cls, name) is not getattr(TypeConformance, name)
+            }
+            samples = self.samples()
+            strategy = is_strategy(samples)
+            _subjects[cls] = Subject(
+                type(first(samples) if strategy else samples[0]),
+                samples if strategy else self.samples,
+                metadata=self.metadata,
+                plain=self.plain,
+                depth=self.depth,
+                operations=self.operations,
+                refuses=self.refuses,
+                closed=self.closed,
+                **given,
+            )
+        return _subjects[cls]
+
+
+def _named(operations: Iterable[Callable[..., Any]] | None) -> dict[str, Overridable]:
+    """Return operations that have array arguments, by what their tests are called."""
+    listed = tensor_protocol.operations.values()
+    chosen = listed if operations is None else map(tensor_protocol.operation, operations)
+    return {
+        f"{one.kind.name}-{one.qualified_name.removeprefix('dispatchkit.')}": one
+        for one in chosen
+        if one.parameters.arrays
+    }

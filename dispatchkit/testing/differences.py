@@ -8,30 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dispatchkit.declare.variables import is_floating
 from dispatchkit.func import vjp
-from dispatchkit.func.containers import arrays_of, is_floating
+from dispatchkit.func.containers import arrays_of
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.tensor import Tensor
-
-__all__ = [
-    "OPAQUE",
-    "Difference",
-    "Function",
-    "Transformed",
-    "WrongDerivatives",
-    "arrayed",
-    "close",
-    "described",
-    "difference",
-    "exactness",
-    "floating",
-    "gradients",
-    "members",
-    "numbers",
-    "same",
-    "shown",
-    "wrong_derivatives",
-]
 
 Function = Callable[..., Any]
 Transformed = Callable[[Function, "list[Any]"], "list[Any]"]

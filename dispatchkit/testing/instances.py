@@ -16,21 +16,6 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.strategies import shapes, tensors
 
-__all__ = [
-    "NEGATIVE",
-    "SPECIAL",
-    "Samples",
-    "anew",
-    "copied",
-    "drawn",
-    "first",
-    "from_fields",
-    "is_strategy",
-    "of_fields",
-    "simple",
-    "varied",
-]
-
 Samples: TypeAlias = "Sequence[Any] | Callable[[], Sequence[Any]] | Any"
 DRAWS = 100  # of a strategy, from which those of new shapes and dtypes are kept
 KEPT = 12

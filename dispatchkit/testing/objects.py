@@ -1,10 +1,11 @@
-"""The checks of instances as objects: dense form, attributes, memory; copied, pickled, printed, assigned to."""
+"""The checks of instances as objects, and of types that they do not know."""
 
 from __future__ import annotations
 
 import copy
+import operator
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +13,16 @@ import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.func.containers import arrays_of
+from dispatchkit.protocol.callers import REFLECTED
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Form
 from dispatchkit.tensor import Tensor
+from dispatchkit.testing.calls import TypeCall
 from dispatchkit.testing.differences import described, same, shown
-from dispatchkit.testing.findings import Failure, alike, different, readings
+from dispatchkit.testing.examination import examination
+from dispatchkit.testing.findings import Failure, Subject, alike, different, readings
 from dispatchkit.testing.instances import NEGATIVE, of_fields, varied
-from dispatchkit.testing.subject import Subject
-
-__all__ = ["aliased", "assignment", "attributes", "copied", "deep_copied", "dense_form", "pickled", "printed"]
 
 
 def dense_form(subject: Subject, x: Any) -> Iterator[Failure | None]:
@@ -227,3 +231,85 @@ def _same(check: str, subject: Subject, x: Any, name: str, form: Callable[[Any],
     except Exception as error:  # noqa: BLE001  # what the type's own methods raise is what is looked for
         return Failure(check, "", text, described(error), f"an equal {subject.name}")
     return None if found is None else Failure(check, "", text, *found)
+
+
+ANSWER = "answered by the foreign type"
+COMPARISONS = ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__")
+
+
+class Foreign:
+    """A type of the protocol that answers every call, whoever else is in it."""
+
+    @classmethod
+    def __tensor_function__(
+        cls, func: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        return ANSWER
+
+    def __repr__(self) -> str:
+        return "Foreign()"
+
+
+class Foreigner:
+    """A class outside the protocol whose operators answer."""
+
+    def __repr__(self) -> str:
+        return "Foreigner()"
+
+
+def _answer(self: Any, other: Any) -> Any:
+    return ANSWER
+
+
+for _name in (*REFLECTED.values(), *COMPARISONS):
+    setattr(Foreigner, _name, _answer)
+
+
+def foreign_types(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
+    """Types that the type does not know are asked in their turn: handlers decline, and raise nothing."""
+    if sum(p.form is not Form.INDEX for p in operation.parameters.arrays) < 2:
+        return
+    for call in examination(subject, operation).some(1):
+        for place in range(len(call.operands)):
+            yield _with_foreign(subject, replace(call, seats=(place,), other=_foreign))
+        for member in tensor_protocol.surface:
+            if member.operation is operation and member.name in (*REFLECTED, *COMPARISONS):
+                yield from _with_foreigner(subject, call, member.name)
+
+
+def _with_foreign(subject: Subject, call: TypeCall) -> Failure | None:
+    args, kwargs = call.make()
+    try:
+        call.run(args, kwargs)
+    except Exception as error:  # noqa: BLE001  # whatever a handler raises, the foreign type was not asked
+        text = call.text
+        return _failure(call, text, error, "a decline (dk.decline or NotImplemented), then its answer")
+    return None
+
+
+def _foreign(value: Any) -> Foreign:
+    return Foreign()
+
+
+def _with_foreigner(subject: Subject, call: TypeCall, name: str) -> Iterator[Failure | None]:
+    form: Callable[[Any, Any], Any] = getattr(operator, name)
+    (x, *_), _ = call.make()
+    try:
+        yield None if form(x, Foreigner()) == ANSWER else _unasked(call, name, subject)
+    except Exception as error:  # noqa: BLE001  # whatever the operator raises, the other operand was not asked
+        yield _failure(call, f"{subject.name}.{name}(Foreigner())", error, "NotImplemented, then its answer")
+    try:
+        form(x, object())
+    except TypeError:
+        yield None
+    except Exception as error:  # noqa: BLE001  # Python's own answer would be a TypeError
+        yield _failure(call, f"{subject.name}.{name}(object())", error, "NotImplemented, so a TypeError")
+
+
+def _unasked(call: TypeCall, name: str, subject: Subject) -> Failure:
+    operation, text = call.operation.qualified_name, f"{subject.name}.{name}(Foreigner())"
+    return Failure("foreign", operation, text, "an answer of its own", ANSWER, made=call)
+
+
+def _failure(call: TypeCall, text: str, error: Exception, expected: str) -> Failure:
+    return Failure("foreign", call.operation.qualified_name, text, described(error), expected, made=call)

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["axes", "shapes", "tensors"]
-
 
 def _hypothesis() -> tuple[Any, Any]:
     """Return the strategies of Hypothesis and those of its extra for NumPy.

@@ -9,8 +9,6 @@ from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import ArrayMethods, Tensor
 
-__all__ = ["Wrapper"]
-
 
 @tensor_protocol.array_type(fallback=fallback.rewrap, fields=("data", "tag"))
 class Wrapper(ArrayMethods):

@@ -1,7 +1,9 @@
 """Tracers, which transformations put in the place of other tensors: pairs with a tangent, batches."""
 
+from dispatchkit.transforms import batching as indexing
+from dispatchkit.transforms import batching as linalg
+from dispatchkit.transforms import batching as shapes
 from dispatchkit.transforms.batched import Batched
-from dispatchkit.transforms.batching import indexing, linalg, shapes
 from dispatchkit.transforms.dual import Dual
 from dispatchkit.transforms.tracer import Tracer
 

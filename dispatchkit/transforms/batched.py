@@ -11,7 +11,7 @@ from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.errors import LoopWarning, RandomnessError, TransformError
 from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.frames import caller_frame, warn_at
-from dispatchkit.transforms.batching.rules import BY_KIND, BY_NAME, Batch, along_axes
+from dispatchkit.transforms.batching import BY_KIND, BY_NAME, Batch, along_axes
 from dispatchkit.transforms.tracer import Tracer
 from dispatchkit.tree import with_members
 
@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from dispatchkit.protocol.overridable import Overridable
-
-__all__ = [
-    "ActiveBatch",
-    "Batched",
-    "active",
-    "batched_everywhere",
-    "in_batch",
-    "in_element",
-    "in_front",
-    "randomness_at",
-]
 
 
 class ActiveBatch(NamedTuple):

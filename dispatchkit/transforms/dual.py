@@ -17,7 +17,7 @@ from dispatchkit.errors import LostDerivativeError, TransformError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.modes import live
+from dispatchkit.protocol.observers import live
 from dispatchkit.protocol.parameters import ArrayParameter, Form
 from dispatchkit.tensor import Tensor
 from dispatchkit.transforms.tracer import Tracer, as_tensor
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from dispatchkit.protocol.overridable import Overridable
-
-__all__ = ["Dual"]
 
 # Kinds whose results never share memory with their arguments.
 COPYING = frozenset({kinds.elementwise, kinds.reduction, kinds.linalg})

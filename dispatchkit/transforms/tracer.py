@@ -16,7 +16,7 @@ from dispatchkit.backends.arrays import foreign, making_with, namespace_of
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import TransformError
 from dispatchkit.graph.storage import Storage
-from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.types.declaration import Declaration
 from dispatchkit.tensor import Tensor
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from dispatchkit.protocol.overridable import Overridable
-
-__all__ = ["Tracer", "as_tensor", "new_level", "reopened", "top_level"]
 
 _numbers = itertools.count(1)
 

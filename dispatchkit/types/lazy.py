@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import autograd, ops
-from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import ArrayMethods, Tensor
-
-__all__ = ["LazyTensor"]
 
 implements = tensor_protocol.implements
 # Elements that are computed at a time: the operands and results of a chain stay in the processor's cache.

@@ -10,8 +10,6 @@ from dispatchkit import ops
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import ArrayMethods
 
-__all__ = ["LEVELS", "Wrapper", "between", "level"]
-
 # The outermost first; all other types are inside.
 LEVELS = ("metadata", "names", "unit", "mask", "uncertainty")
 

@@ -9,14 +9,12 @@ import numpy as np
 
 from dispatchkit import ops, random
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.types.fields import field
+from dispatchkit.protocol.types.declaration import field
 from dispatchkit.tensor import ArrayMethods, Tensor
-from dispatchkit.tensor.dense_arrays import dense_form
-
-__all__ = ["LoraTensor"]
+from dispatchkit.tensor.conversion import dense_form
 
 implements = tensor_protocol.implements
 ORDER_MATTERS = "with inf or nan the order of the products matters"

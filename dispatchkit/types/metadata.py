@@ -9,12 +9,10 @@ from typing import Any, Literal
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.types.fields import field
+from dispatchkit.protocol.types.declaration import field
 from dispatchkit.tensor import Tensor
-from dispatchkit.tensor.dense_arrays import dense_form
+from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.types.levels import Wrapper, as_array, level, map_results
-
-__all__ = ["MergeLaw", "MetadataTensor"]
 
 MergeLaw = Literal["left", "right", "error", "drop"] | Callable[[str, Sequence[Any]], Any]
 

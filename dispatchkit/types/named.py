@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from dispatchkit import linalg, ops
-from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.tensor.dense_arrays import dense_form
+from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
-
-__all__ = ["NamedTensor"]
 
 Names = tuple[str, ...]
 implements = tensor_protocol.implements

@@ -8,12 +8,10 @@ import numpy as np
 
 from dispatchkit import autograd, ops
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import ArrayMethods, Tensor
-
-__all__ = ["QuantizedTensor"]
 
 implements = tensor_protocol.implements
 LARGEST = 127

@@ -12,7 +12,8 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.autograd import Function, grad
-from dispatchkit.autograd.function import FunctionCtx, once_differentiable
+from dispatchkit.autograd.function import once_differentiable
+from dispatchkit.autograd.function_context import FunctionCtx
 from dispatchkit.protocol.overridable import of
 from tests.autograd.test_function_seeds import Exp, LinearFunction, MulConstant, leaf
 

@@ -10,7 +10,8 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.autograd import Function, grad, gradcheck, gradgradcheck
-from dispatchkit.autograd.function import FunctionCtx, once_differentiable
+from dispatchkit.autograd.function import once_differentiable
+from dispatchkit.autograd.function_context import FunctionCtx
 
 
 def leaf(*values: float) -> dk.Tensor:

@@ -120,5 +120,5 @@ def test_outputs_whose_shapes_depend_on_values_are_refused(func: Any, fast_mode:
     with pytest.raises(dk.GradcheckError) as caught:
         gradcheck(func, (x,), fast_mode=fast_mode)
     assert str(caught.value).startswith("The shapes of the outputs depend on the values of input 0: [(")
-    assert str(caught.value).endswith(" beside it; such a function has no derivative")
+    assert str(caught.value).endswith(" next to it; such a function has no derivative")
     assert gradcheck(func, (x,), fast_mode=fast_mode, raise_exception=False) is False

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.backends import sums
-from dispatchkit.backends.sums import MANY, add_at
+from dispatchkit.backends import numpy as sums
+from dispatchkit.backends.numpy import MANY_INDICES as MANY
+from dispatchkit.backends.numpy import add_at
 
 RNG = np.random.default_rng(0)
 ROWS = MANY // 8

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dispatchkit.graph.memory_layout import Layout, shared_elements
+from dispatchkit.graph.storage import Layout, shared_elements
 
 SLICES = st.builds(slice, st.integers(-3, 3) | st.none(), st.none(), st.sampled_from([1, 2, -1, -2]))
 STEPS = st.one_of(

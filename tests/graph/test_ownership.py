@@ -14,9 +14,8 @@ from dispatchkit.autograd import Function, grad
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.rules import Rules
 from dispatchkit.declare.samples import Sample
-from dispatchkit.graph import ownership
-from dispatchkit.graph.node import Node, saved_tensors
-from dispatchkit.graph.node_wrapper import NodeWrapper
+from dispatchkit.graph import sweep as ownership
+from dispatchkit.graph.node import Node, NodeWrapper, saved_tensors
 from dispatchkit.graph.sweep import reachable
 from tests.declared import differentiable_calls, leaves
 from tests.graph.test_leaves import leaf

@@ -11,7 +11,7 @@ import numpy as np
 
 import dispatchkit as dk
 from dispatchkit.errors import DispatchError
-from dispatchkit.interop.dense import dense_tensor
+from dispatchkit.interop.bridges import dense_tensor
 from dispatchkit.types import QuantityTensor
 from tests.interop import structured
 

@@ -15,7 +15,7 @@ import numpy.strings  # noqa: F401
 from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
 
 from dispatchkit.tensor.numpy_arguments import own_names, signature_in_numpy, taken_by
-from dispatchkit.tensor.numpy_table import Answer, answer_of, path_of
+from dispatchkit.tensor.numpy_calls import Answer, answer_of, path_of
 
 __all__ = ["FUNCTIONS", "PAGE", "UFUNCS", "make_page"]
 

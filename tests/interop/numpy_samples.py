@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.tensor.numpy_table import answer_of
+from dispatchkit.tensor.numpy_calls import answer_of
 from tests.interop.numpy_page import FUNCTIONS, UFUNCS
 
 __all__ = ["SAMPLES", "WITHOUT", "Call"]

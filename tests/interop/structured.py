@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import dispatchkit as dk
-from dispatchkit.interop.dense import dense_tensor
+from dispatchkit.interop.bridges import dense_tensor
 from dispatchkit.types import MetadataTensor, ScalarTensor
 
 

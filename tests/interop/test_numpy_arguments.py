@@ -12,7 +12,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.errors import AutogradError
-from dispatchkit.tensor.numpy_table import answer_of
+from dispatchkit.tensor.numpy_calls import answer_of
 from tests.interop.numpy_page import FUNCTIONS, UFUNCS
 from tests.interop.numpy_samples import SAMPLES, WITHOUT, Call
 

@@ -12,9 +12,8 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.errors import AutogradError, DensifyWarning
-from dispatchkit.tensor import numpy_table  # noqa: F401  # enters all compositions
-from dispatchkit.tensor.numpy_shapes import compositions
-from dispatchkit.tensor.numpy_universal import universal
+from dispatchkit.tensor import numpy_calls as numpy_table  # noqa: F401  # enters all compositions
+from dispatchkit.tensor.numpy_shapes import compositions, universal
 from tests.interop.everywhere import Diagonal
 
 pytestmark = pytest.mark.filterwarnings("ignore:`in1d` is deprecated:DeprecationWarning")

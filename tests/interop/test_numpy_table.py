@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.tensor import numpy_table
-from dispatchkit.tensor.numpy_shapes import compositions
-from dispatchkit.tensor.numpy_table import answer_of
-from dispatchkit.tensor.numpy_universal import universal
+from dispatchkit.tensor import numpy_calls as numpy_table
+from dispatchkit.tensor.numpy_calls import answer_of
+from dispatchkit.tensor.numpy_shapes import compositions, universal
 from tests.interop.numpy_page import FUNCTIONS, PAGE, UFUNCS, make_page
 
 np_: Any = np

@@ -11,14 +11,14 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.backends.arrays import foreign
-from dispatchkit.interop.dense import dense_tensor
+from dispatchkit.interop.bridges import dense_tensor
 from dispatchkit.types import MetadataTensor
 from tests.interop.structured import KINDS, Diagonal, LowRank, Named, made
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("array_api_compat")
 bridge = __import__("dispatchkit.interop.torch", fromlist=["to_torch"])
-names = __import__("dispatchkit.interop.torch.names", fromlist=["path_of"])
+names = __import__("dispatchkit.interop.torch.calls", fromlist=["path_of"])
 translations = __import__("dispatchkit.interop.torch.translations", fromlist=["TRANSLATIONS"])
 F = torch.nn.functional
 SQUARE = torch.tensor([[2.0, 0.5, -1.0], [0.5, 3.0, 0.75], [-1.0, 0.75, 1.5]], dtype=torch.float64)

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from dispatchkit.interop.torch.names import operation_of, path_of
+from dispatchkit.interop.torch.calls import operation_of, path_of
 from dispatchkit.interop.torch.translations import TRANSLATIONS
 
 __all__ = ["PAGE", "functions", "make_page"]

@@ -10,8 +10,8 @@ import pytest
 import dispatchkit as dk
 from dispatchkit import nn
 from dispatchkit.nn.activations import Activation
-from dispatchkit.nn.declared import declared
 from dispatchkit.nn.functional import elu
+from dispatchkit.nn.module import declared
 
 
 def test_the_constructor_has_the_signature_of_the_fields() -> None:

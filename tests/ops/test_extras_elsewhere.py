@@ -11,12 +11,12 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import Sample
+from dispatchkit.ops import signal as extras_signal
 from dispatchkit.ops.linalg import contraction as extras_einsum
 from dispatchkit.ops.manipulation import splitting as extras_manipulation
 from dispatchkit.ops.reductions import nan as extras_nan
 from dispatchkit.ops.reductions import softmaxes as extras_softmax
-from dispatchkit.ops.signal import signal as extras_signal
-from dispatchkit.ops.statistics import averages as extras_statistics
+from dispatchkit.ops.statistics import moments as extras_statistics
 from dispatchkit.ops.statistics import quantiles as extras_order
 
 CHAPTERS: list[Any] = [

@@ -16,7 +16,7 @@ import dispatchkit as dk
 from dispatchkit.autograd.graph import _refusal
 from dispatchkit.protocol import blocks
 from dispatchkit.protocol.densify import _Densify, separate_ledger, unbounded, without_warnings
-from dispatchkit.protocol.journal import Journal
+from dispatchkit.protocol.handlers import Journal
 from dispatchkit.protocol.modes import Cell, current
 from dispatchkit.protocol.observers import here
 

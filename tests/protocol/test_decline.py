@@ -6,7 +6,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.errors import NoImplementationError
-from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.densify import densify
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dispatchkit.protocol.journal import Journal
+from dispatchkit.protocol.handlers import Journal
 
 
 class Cache:

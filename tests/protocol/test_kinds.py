@@ -7,7 +7,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.errors import NoImplementationError, UnsupportedArgumentError
-from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.kinds import Kind, kinds
 from tests.protocol.support import Answer

@@ -9,7 +9,7 @@ import pytest
 
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.instance import FunctionMode
-from dispatchkit.protocol.modes import live
+from dispatchkit.protocol.observers import live
 from tests.protocol.support import Answer, unary
 
 

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from dispatchkit.errors import ModeError, NoImplementationError
-from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.instance import FunctionMode
-from dispatchkit.protocol.modes import current, live
+from dispatchkit.protocol.modes import current
+from dispatchkit.protocol.observers import live
 from tests.protocol.support import Answer, binary, unary
 
 

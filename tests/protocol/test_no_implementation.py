@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from dispatchkit.errors import NoImplementationError, UnsupportedArgumentError
-from dispatchkit.protocol.chain import stub_for
-from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.chain import decline, stub_for
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.kinds import kinds

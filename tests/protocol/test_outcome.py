@@ -13,7 +13,7 @@ from dispatchkit.protocol.fallbacks import STRATEGIES, FallbackStrategy
 from dispatchkit.protocol.outcome import OUTCOMES, PALE, Outcome
 from dispatchkit.report.audit.pairs import SHARES
 from dispatchkit.report.coverage.rows import BUCKETS, MEASURED
-from dispatchkit.report.palette import COLOURS
+from dispatchkit.report.documents import COLOURS
 from dispatchkit.report.record.call import HOWS
 
 ANSWERING = [cls for cls in FallbackStrategy.__subclasses__() if cls.name != "refuse"]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dispatchkit.errors import NoImplementationError
-from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.engine import DispatchProtocol
 from tests.protocol.support import binary, unary
 

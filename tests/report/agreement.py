@@ -20,9 +20,8 @@ import dispatchkit as dk
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.prediction import Prediction, predict
 from dispatchkit.protocol.prediction.tree import first_line
-from dispatchkit.report.coverage.calls import calls_of
-from dispatchkit.report.coverage.dry_run import measuring
-from dispatchkit.report.coverage.samples import TypeSample
+from dispatchkit.report.coverage.measure import TypeSample, calls_of
+from dispatchkit.report.coverage.survey import measuring
 from dispatchkit.report.record.call import TracedCall
 from dispatchkit.testing.calls import Call, Operand
 from tests.report.answering import (

@@ -12,7 +12,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.report import Audit
 from dispatchkit.report.audit.pairs import SHARES
-from dispatchkit.report.palette import COLOURS, css_class
+from dispatchkit.report.documents import COLOURS, css_class
 from tests.report.audited import REWRAP, handler, make
 
 SVG = "{http://www.w3.org/2000/svg}"

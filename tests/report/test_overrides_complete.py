@@ -11,7 +11,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit import overrides
-from dispatchkit.protocol.members import REFLECTED, Property
+from dispatchkit.protocol.callers import REFLECTED, Property
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.protocol.parameters import ArrayParameter, Form
 

@@ -344,7 +344,7 @@ def test_the_constructor_is_not_called(tmp_path: Path) -> None:
 
 UNIT, PATTERN, SOURCES = (
     *("dispatchkit.types:Unit", "dispatchkit.types:SparsePattern"),
-    "dispatchkit.types.uncertain_sources:Sources",
+    "dispatchkit.types.uncertain:Sources",
 )
 
 

@@ -11,7 +11,7 @@ import dispatchkit as dk
 from dispatchkit.declare.samples import Sample, draw, sample
 from dispatchkit.testing import Wrapper
 from dispatchkit.testing.calls import TypeCall
-from dispatchkit.testing.subject import Subject
+from dispatchkit.testing.findings import Subject
 
 X = draw(2, 3)
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import dispatchkit as dk
+from dispatchkit.protocol.callers import REFLECTED, Member, Property, method_signature
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.members import REFLECTED, Member, Property, method_signature
-from dispatchkit.tensor import inplace
+from dispatchkit.tensor import tensor as inplace
 
 __all__ = ["PATH", "make_stub"]
 

@@ -12,14 +12,14 @@ from typing import Any
 
 from dispatchkit.backends.arrays import PLAIN, is_inexact, namespace_of
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, check_numbers, numbers_only, raise_with_context
-from dispatchkit.declare.compiled.recorder import recorder
-from dispatchkit.declare.compiled.signature import BOTH
 from dispatchkit.declare.compiled.template import (
+    BOTH,
     Function,
     compiled_later,
     computed,
     filled,
     indented,
+    recorder,
     tuple_of,
     unpacked,
 )
@@ -33,8 +33,6 @@ from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.parameters import Key
 from dispatchkit.tree import Item, map_leaves, sequence_items
-
-__all__ = ["default_implementation"]
 
 # Parameters of functions that make arrays, which the general form looks at.
 MAKING = frozenset({"requires_grad", "dtype"})

@@ -12,15 +12,18 @@ from functools import partial
 from typing import Any
 
 from dispatchkit.declare.call_errors import NUMBERS, check_numbers
-from dispatchkit.declare.compiled.recorder import recorder
-from dispatchkit.declare.compiled.signature import STAR, SpelledOut, can_be_spelled, given
 from dispatchkit.declare.compiled.template import (
+    STAR,
     Function,
+    SpelledOut,
+    can_be_spelled,
     compiled_later,
     computed,
     filled,
+    given,
     indented,
     recompile,
+    recorder,
     tuple_of,
     unpacked,
 )
@@ -29,10 +32,9 @@ from dispatchkit.declare.outputs import is_held
 from dispatchkit.declare.random_state import drawer
 from dispatchkit.protocol.callers import continue_chain, decide
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.modes import ask_modes, current, is_asked, live, wait_again
+from dispatchkit.protocol.modes import ask_modes, current, is_asked, wait_again
+from dispatchkit.protocol.observers import live
 from dispatchkit.protocol.parameters import Form
-
-__all__ = ["entry_point", "operator_entry_point"]
 
 ENTRY = """
 def call(<taken>):

@@ -12,8 +12,6 @@ from dispatchkit.backends.arrays import dtype_name, namespace_of
 from dispatchkit.declare.inplace import touch
 from dispatchkit.errors import CompileError
 
-__all__ = ["Backend", "backend_named"]
-
 Pure = Callable[..., list[Any]]
 
 

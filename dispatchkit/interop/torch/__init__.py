@@ -19,9 +19,14 @@ except ImportError as error:
     raise ImportError('dispatchkit.interop.torch needs PyTorch: pip install torch "dispatchkit[compat]"') from error
 
 from dispatchkit.declare.namespace import make_home
-from dispatchkit.interop.torch.functions import as_dispatchkit_function, as_torch_function
-from dispatchkit.interop.torch.parameters import FieldParameters, set_weight
-from dispatchkit.interop.torch.tensors import from_torch, to_torch
+from dispatchkit.interop.torch.tensors import (
+    FieldParameters,
+    as_dispatchkit_function,
+    as_torch_function,
+    from_torch,
+    set_weight,
+    to_torch,
+)
 
 __all__ = ["FieldParameters", "as_dispatchkit_function", "as_torch_function", "from_torch", "set_weight", "to_torch"]
 

@@ -2,27 +2,242 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from torch.overrides import resolve_name
 
 from dispatchkit.backends.arrays import dtype_name, making_with, namespace_of
 from dispatchkit.declare.libraries import first_array
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import TorchCallError
-from dispatchkit.interop.torch.functions import closed
-from dispatchkit.interop.torch.names import KEYWORDS, method_name, operation_of, path_of
-from dispatchkit.interop.torch.signatures import bound, fits, is_array
-from dispatchkit.interop.torch.tensors import mapped, opened, to_torch
+from dispatchkit.interop.torch.tensors import closed, mapped, opened, to_torch
 from dispatchkit.interop.torch.translations import TRANSLATIONS, NotTranslated
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.tensor import Tensor
 
-__all__ = ["answer"]
+# What PyTorch calls otherwise than the array API and so the operations.
+NAMES = {
+    "cumprod": "cumulative_prod",
+    "cumsum": "cumulative_sum",
+    "det": "linalg.det",
+    "digamma": "special.digamma",
+    "erf": "special.erf",
+    "erfc": "special.erfc",
+    "erfinv": "special.erfinv",
+    "fix": "trunc",
+    "ger": "outer",
+    "inverse": "linalg.inv",
+    "lgamma": "special.gammaln",
+    "linalg.vecdot": "vecdot",
+    "logit": "special.logit",
+    "matrix_power": "linalg.matrix_power",
+    "slogdet": "linalg.slogdet",
+    "special.expm1": "expm1",
+    "special.log1p": "log1p",
+    "special.log_softmax": "log_softmax",
+    "special.logsumexp": "logsumexp",
+    "special.psi": "special.digamma",
+    "special.softmax": "softmax",
+    "take_along_dim": "take_along_axis",
+    "xlogy": "special.xlogy",
+}
+# Of the same name, but of another meaning; some of them are put in terms of operations in `translations`.
+OTHERS = frozenset(
+    {
+        *("add", "sub", "subtract", "div", "divide", "true_divide", "max", "min", "std", "var", "sort", "argsort"),
+        *("transpose", "diagonal", "split", "nonzero", "where", "softmax", "log_softmax", "meshgrid"),
+        *("equal", "index_put", "median", "norm", "squeeze", "trace", "empty_like", "searchsorted", "tile", "isin"),
+        *("special.softmax", "special.log_softmax"),
+        *(f"nn.functional.{name}" for name in ("batch_norm", "dropout", "softmax", "log_softmax", "one_hot")),
+    }
+)
+KEYWORDS = {
+    "dim": ("axis", "axes"),
+    "dims": ("axes", "axis"),
+    "keepdim": ("keepdims",),
+    "size": ("shape",),
+    "shifts": ("shift",),
+    "diagonal": ("k", "offset"),
+    "interpolation": ("method",),
+}
+
+
+@functools.cache
+def path_of(func: Callable[..., Any]) -> str:
+    """Return the name of a function inside `torch`, such as ``"linalg.solve"``; of a method that of its function."""
+    path = (resolve_name(func) or "").removeprefix("torch.")
+    if path.startswith("Tensor."):
+        return path.removeprefix("Tensor.")
+    path = path.removeprefix("functional.")
+    # Some functions have several names in `torch`, of which `resolve_name` finds the first: `spmm` is `mm`.
+    return path if "." in path else getattr(func, "__name__", path)
+
+
+@functools.cache
+def method_name(func: Callable[..., Any]) -> str | None:
+    """Return the name of a method of PyTorch's tensors, None for what is no method."""
+    path = resolve_name(func) or ""
+    return path.removeprefix("torch.Tensor.") if path.startswith("torch.Tensor.") else None
+
+
+@functools.cache
+def operation_of(path: str) -> Overridable | None:
+    """Return the operation of the same meaning as a function of PyTorch, None where there is none."""
+    if path in OTHERS:
+        return None
+    place: Any = tensor_namespace
+    for part in NAMES.get(path, path).split("."):
+        place = getattr(place, part, None)
+    return of(place)
+
+
+NO_DEFAULT = inspect.Parameter.empty
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a function of PyTorch.
+
+    Attributes
+    ----------
+    name : as PyTorch's Python functions take it
+    kind : type in the schema, such as ``"Tensor"`` or ``"Optional[int]"``; ``"any"`` where it is not known
+    default : `NO_DEFAULT` where there is none
+    keyword : whether it goes by name alone
+    """
+
+    name: str
+    kind: str
+    default: Any
+    keyword: bool
+
+
+def bound(
+    func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[list[str], dict[str, Any]] | None:
+    """Return the names of a function's parameters in order, and the arguments of a call that are no defaults.
+
+    Parameters
+    ----------
+    func, args, kwargs : the call
+
+    Returns
+    -------
+    None where the call fits no signature that is known
+    """
+    for parameters in signatures(func):
+        given = _bound(parameters, args, kwargs)
+        if given is not None:
+            return [p.name for p in parameters], given
+    return None
+
+
+def _bound(parameters: Sequence[Parameter], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
+    by_place = [p for p in parameters if not p.keyword]
+    if len(args) > len(by_place):
+        return None
+    given = dict(zip([p.name for p in by_place], args, strict=False))
+    if not given.keys().isdisjoint(kwargs):
+        return None
+    given.update(kwargs)
+    if not given.keys() <= {p.name for p in parameters}:
+        return None
+    for p in parameters:
+        if p.name not in given:
+            if p.default is NO_DEFAULT:
+                return None
+        elif not _fits(p.kind, given[p.name]):
+            return None
+    return {p.name: given[p.name] for p in parameters if p.name in given and not _is_default(given[p.name], p.default)}
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    comparable = isinstance(value, (int, float, str)) and type(value) is type(default)
+    return value is default or (comparable and value == default)
+
+
+def _fits(kind: str, value: Any) -> bool:
+    """Return whether a value is of a type of PyTorch's schemas."""
+    if kind.startswith("Optional["):
+        if value is None:
+            return True
+        kind = kind.removeprefix("Optional[").removesuffix("]")
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if kind == "Tensor":
+        return is_array(value) or isinstance(value, (int, float, complex))
+    if kind == "List[Tensor]":
+        return isinstance(value, (list, tuple))
+    if kind in ("int", "SymInt"):
+        return whole
+    if kind in ("List[int]", "List[SymInt]"):
+        return whole or (isinstance(value, (list, tuple)) and all(isinstance(one, int) for one in value))
+    if kind == "bool":
+        return isinstance(value, bool)
+    if kind in ("number", "Scalar", "float"):
+        return isinstance(value, (int, float, complex))
+    return value is not None if kind != "any" else True
+
+
+def is_array(value: Any) -> bool:
+    """Return whether a value is a tensor of either library, or an array type."""
+    return isinstance(value, torch.Tensor) or tensor_protocol.types.participates(type(value))
+
+
+def fits(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Return whether a function of Python takes a call."""
+    try:
+        _signature(function).bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+_signature = functools.cache(inspect.signature)
+
+
+@functools.cache
+def signatures(func: Callable[..., Any]) -> tuple[tuple[Parameter, ...], ...]:
+    """Return the signatures of a function, one for each overload, without those that write into an argument."""
+    try:
+        found = inspect.signature(func)
+    except (TypeError, ValueError):
+        schemas = torch._C._jit_get_schemas_for_operator(f"aten::{func.__name__}")
+        return tuple(_of_schema(schema) for schema in schemas if _computes(schema))
+    return (tuple(_of_python(found)),)
+
+
+def _computes(schema: Any) -> bool:
+    """Return whether a schema is of tensors, and gives its result back."""
+    kinds = [str(argument.type) for argument in schema.arguments]
+    return any("Tensor" in kind for kind in kinds) and not any(one.is_out for one in schema.arguments)
+
+
+def _of_schema(schema: Any) -> tuple[Parameter, ...]:
+    return tuple(
+        Parameter(
+            "input" if one.name == "self" else one.name,
+            str(one.type),
+            one.default_value if one.has_default_value() else NO_DEFAULT,
+            one.kwarg_only,
+        )
+        for one in schema.arguments
+    )
+
+
+def _of_python(signature: inspect.Signature) -> Iterator[Parameter]:
+    for p in signature.parameters.values():
+        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            yield Parameter(p.name, "any", p.default, p.kind is p.KEYWORD_ONLY)
+
 
 Call = Callable[..., Any]
 PLAIN = torch.Tensor.__torch_function__.__func__

@@ -1,26 +1,28 @@
-"""Tensors of PyTorch as tensors of dispatchkit and back, in the same memory and in both graphs."""
+"""Tensors, functions and parameters of PyTorch as those of dispatchkit, and back, in both graphs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from dispatchkit.backends.arrays import raw_array
+from dispatchkit.autograd import Function, enable_grad, grad
+from dispatchkit.backends.arrays import in_own_graph, is_inexact, raw_array
 from dispatchkit.declare.wrapping import wrapped
 from dispatchkit.errors import RegistrationError
+from dispatchkit.func.containers import arrays_of
+from dispatchkit.func.containers import mapped as with_arrays
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
-from dispatchkit.interop.dense import dense_tensor
+from dispatchkit.interop.bridges import dense_tensor
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.tree import with_attributes, with_members
 from dispatchkit.wording import class_name
-
-__all__ = ["from_torch", "mapped", "opened", "raw_torch", "to_torch"]
 
 Change = Callable[[Any], Any]
 
@@ -156,4 +158,343 @@ def opened(value: Any) -> Any:
             new = torch.from_numpy(held)
         if new is not held:
             made = with_attributes(made, [(name, new)])
+    return made
+
+
+Call = Callable[..., Any]
+
+
+def as_torch_function(function: Call) -> Call:
+    """Return a function of dispatchkit as one of PyTorch, differentiated by dispatchkit's rules.
+
+    Unlike what is computed on `from_torch`, this uses the derivatives that operations, a `dk.autograd.Function` and
+    ``dk.operation`` declare, and PyTorch keeps one node for the whole function.
+
+    Parameters
+    ----------
+    function : takes and returns tensors, array types, and containers of them
+
+    Returns
+    -------
+    a function that takes PyTorch's tensors in their place, and gives PyTorch's; array types stay, around its tensors
+
+    Examples
+    --------
+    >>> import torch
+    >>> import dispatchkit as dk
+    >>> from dispatchkit.interop.torch import as_torch_function
+    >>> softplus = as_torch_function(lambda x: dk.logaddexp(x, 0.0))
+    >>> t = torch.zeros(2, requires_grad=True)
+    >>> softplus(t).sum().backward()
+    >>> t.grad
+    tensor([0.5000, 0.5000])
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = mapped(opened, (args, kwargs))
+        inputs = [raw_torch(x) for x in arrays_of(given)]
+        made: list[Any] = []
+
+        def run(xs: Sequence[Tensor]) -> list[Tensor]:
+            left = iter(xs)
+            own, keywords = with_arrays(lambda _: next(left), given)
+            made[:] = [function(*own, **keywords)]
+            return list(arrays_of(made[0]))
+
+        outputs = iter(_OfDispatchkit.apply(run, *inputs))
+        return mapped(closed, with_arrays(lambda _: from_torch(next(outputs)), made.pop()))
+
+    return call
+
+
+def closed(value: Any) -> Any:
+    """Return a plain tensor as PyTorch's; an array type or subclass of `Tensor` as it is."""
+    return to_torch(value) if type(value) is Tensor else value
+
+
+class _OfDispatchkit(torch.autograd.Function):  # type: ignore[misc]  # `Any` where PyTorch is not installed
+    """A function of a list of tensors that dispatchkit computes and differentiates."""
+
+    @staticmethod
+    def forward(ctx: Any, run: Callable[[Sequence[Tensor]], list[Tensor]], *inputs: torch.Tensor) -> Any:
+        xs = [_leaf(t) for t in inputs]
+        with enable_grad():
+            ys = run(xs)
+        ctx.run, ctx.xs, ctx.ys = run, xs, ys
+        ctx.save_for_backward(*inputs)
+        # New tensors in the same memory: PyTorch puts its graph on what is given back.
+        outputs = [raw_torch(y).detach() for y in ys]
+        ctx.mark_non_differentiable(*[t for t, y in zip(outputs, ys, strict=True) if y._node is None])
+        return tuple(outputs)
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: torch.Tensor) -> Any:
+        reached = [place for place, y in enumerate(ctx.ys) if y._node is not None]
+        wanted = [place for place, x in enumerate(ctx.xs) if x._node is not None]
+        given = [cotangents[place] for place in reached]
+
+        def pull(ys: Sequence[Tensor], xs: Sequence[Tensor], gs: Sequence[Tensor], *, again: bool) -> list[Any]:
+            found = grad(
+                [ys[place] for place in reached],
+                [xs[place] for place in wanted],
+                list(gs),
+                retain_graph=True,
+                create_graph=again,
+                allow_unused=True,
+            )
+            zeros = [xs[place] * 0.0 if g is None else g for g, place in zip(found, wanted, strict=True)]
+            return [g if again else g.detach() for g in zeros]
+
+        if torch.is_grad_enabled():
+            count, run = len(ctx.xs), ctx.run
+
+            def again(tensors: Sequence[Tensor]) -> list[Tensor]:
+                xs = tensors[:count]
+                return pull(run(xs), xs, tensors[count:], again=True)
+
+            gradients = _OfDispatchkit.apply(again, *ctx.saved_tensors, *given)
+        else:
+            gs = [from_torch(g) for g in given]
+            gradients = [raw_torch(g) for g in pull(ctx.ys, ctx.xs, gs, again=False)]
+        by_place = dict(zip(wanted, gradients, strict=True))
+        return None, *[by_place.get(place) for place in range(len(ctx.xs))]
+
+
+def _leaf(t: torch.Tensor) -> Tensor:
+    """Return a leaf of dispatchkit's graph in the memory of a tensor of PyTorch."""
+    x = from_torch(t.detach())
+    return x.requires_grad_() if t.requires_grad else x
+
+
+def as_dispatchkit_function(function: Call) -> Call:
+    """Return a function or module of PyTorch as a function of dispatchkit, differentiated by PyTorch.
+
+    Parameters
+    ----------
+    function : takes PyTorch's tensors, and returns one or a tuple of them. The parameters of a module get gradients,
+        too, when dispatchkit's backward pass reaches it
+
+    Returns
+    -------
+    a function that takes tensors in their place, and gives tensors of the library that the arguments are of
+
+    Examples
+    --------
+    >>> import torch
+    >>> import dispatchkit as dk
+    >>> from dispatchkit.interop.torch import as_dispatchkit_function
+    >>> entropy = as_dispatchkit_function(torch.special.entr)
+    >>> x = dk.tensor([0.5, 1.0], requires_grad=True)
+    >>> entropy(x).sum().backward()
+    >>> x.grad
+    tensor([-0.3069, -1.0000])
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = mapped(_tensors, (args, kwargs))
+        xs = list(arrays_of(given))
+        if any(in_own_graph(x.array) for x in xs):
+            args, kwargs = mapped(closed, given)
+            return mapped(_tensors, function(*args, **kwargs))
+        return _OfTorch.apply(_Placed(function, given), *xs)
+
+    return call
+
+
+def _tensors(value: Any) -> Any:
+    return from_torch(value) if isinstance(value, torch.Tensor) else value
+
+
+class _Placed:
+    """A function of PyTorch with a call in which only the tensors are left open.
+
+    Parameters
+    ----------
+    function : of PyTorch
+    given : positional and keyword arguments
+    """
+
+    def __init__(self, function: Call, given: Any) -> None:
+        self.function, self.given = function, given
+
+    def __call__(self, tensors: Sequence[torch.Tensor]) -> Any:
+        left = iter(tensors)
+        args, kwargs = with_arrays(lambda _: from_torch(next(left)), self.given)
+        args, kwargs = mapped(closed, (args, kwargs))
+        return self.function(*args, **kwargs)
+
+
+class _OfTorch(Function):
+    """A function of tensors that PyTorch computes and differentiates."""
+
+    @staticmethod
+    def forward(ctx: Any, run: Callable[[Sequence[torch.Tensor]], Any], *xs: Tensor) -> Any:
+        needs = ctx.needs_input_grad[1:]
+        with torch.enable_grad():
+            leaves = [raw_torch(x).detach().requires_grad_(need) for x, need in zip(xs, needs, strict=True)]
+            found = run(leaves)
+        several = isinstance(found, (tuple, list))
+        outputs = list(found) if several else [found]
+        ctx.run, ctx.leaves, ctx.outputs = run, leaves, outputs
+        ctx.save_for_backward(*xs)
+        results = [_tensor(y.detach(), xs) for y in outputs]
+        return tuple(results) if several else results[0]
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        reached = [place for place, y in enumerate(ctx.outputs) if y.requires_grad]
+        wanted = [place for place, t in enumerate(ctx.leaves) if t.requires_grad]
+        count, run = len(ctx.leaves), ctx.run
+
+        def pull(tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+            found = run(tensors[:count])
+            ys = list(found) if isinstance(found, (tuple, list)) else [found]
+            with torch.enable_grad():
+                gs = torch.autograd.grad(
+                    [ys[place] for place in reached],
+                    [tensors[place] for place in wanted],
+                    list(tensors[count:]),
+                    create_graph=True,
+                    materialize_grads=True,
+                )
+            return tuple(gs)
+
+        given = [cotangents[place] for place in reached]
+        if is_grad_enabled():
+            gradients = _OfTorch.apply(pull, *ctx.saved_tensors, *given)
+        else:
+            for t in ctx.leaves:
+                t.grad = None
+            torch.autograd.backward(
+                [ctx.outputs[place] for place in reached], [raw_torch(g) for g in given], retain_graph=True
+            )
+            found = [ctx.leaves[place] for place in wanted]
+            gradients = [_tensor(torch.zeros_like(t) if t.grad is None else t.grad, ctx.saved_tensors) for t in found]
+        by_place = dict(zip(wanted, gradients, strict=True))
+        return None, *[by_place.get(place) for place in range(count)]
+
+
+def _tensor(t: torch.Tensor, others: Sequence[Tensor]) -> Tensor:
+    """Return a tensor of PyTorch as a tensor of the library that the first of others is of."""
+    found: Tensor = wrapped(Tensor, raw_array(like(others[0], t) if others else t))
+    return found
+
+
+class FieldParameters(torch.nn.Module):  # type: ignore[misc]  # `Any` where PyTorch is not installed
+    """A module that holds the fields of an array type as parameters, and stands for the array in PyTorch's functions.
+
+    Floating-point tensors in the fields become parameters of the names of the fields; those in fields declared with
+    ``field(grad=False)``, and integers, become buffers. Everything else stays as it is. `state_dict`, `to`,
+    optimisers, `copy.deepcopy` and `torch.save` find them as in any module. Calling the module gives the array.
+
+    Parameters
+    ----------
+    value : instance of a declared array type; tensors share memory with the parameters where PyTorch can
+
+    Raises
+    ------
+    TypeError : for what is no instance of a declared array type with a tensor in its fields
+
+    Examples
+    --------
+    >>> import torch
+    >>> import dispatchkit as dk
+    >>> from dispatchkit.interop.torch import FieldParameters
+    >>> weight = FieldParameters(dk.types.ScalarTensor(3, dk.asarray(2.0)))
+    >>> torch.nn.functional.linear(torch.ones(3, dtype=torch.float64), weight)
+    tensor([2., 2., 2.], dtype=torch.float64, grad_fn=<...>)
+    >>> [name for name, _ in weight.named_parameters()]
+    ['value']
+    """
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        types = tensor_protocol.types
+        declared = types.participates(type(value)) and not isinstance(value, Tensor)
+        fields = types.fields_of(value) if declared else ()
+        held = {name: one for name in fields if isinstance(one := getattr(value, name), Tensor)}
+        if not held:
+            raise TypeError(
+                f"FieldParameters takes an instance of a declared array type with tensors in its fields, found "
+                f"{type(value).__name__}"
+            )
+        constants = types.constants_of(type(value))
+        template = value
+        for name, one in held.items():
+            t = raw_torch(one.detach())
+            if is_inexact(one.dtype) and name not in constants:
+                self.register_parameter(name, torch.nn.Parameter(t))
+            else:
+                self.register_buffer(name, t)
+            template = with_attributes(template, [(name, None)])
+        self._fields, self._template = tuple(held), template
+
+    def forward(self) -> Any:
+        """Return the array, whose tensors are the parameters."""
+        made = self._template
+        for name in self._fields:
+            made = with_attributes(made, [(name, from_torch(getattr(self, name)))])
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name.startswith("_"):
+                raise
+        return getattr(self(), name)
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Call a function of PyTorch on the array in place of the module."""
+        args, kwargs = mapped(_array_of, (args, dict(kwargs or {})), cls)
+        return func(*args, **kwargs)
+
+
+def _array_of(value: Any) -> Any:
+    return value() if isinstance(value, FieldParameters) else value
+
+
+def set_weight(module: torch.nn.Module, name: str, value: Any) -> FieldParameters:
+    """Put an array type in the place of a parameter of a module, such as the weight of `torch.nn.Linear`.
+
+    Parameters
+    ----------
+    module, name : the module, and its parameter
+    value : instance of a declared array type, of the shape of the parameter
+
+    Returns
+    -------
+    `FieldParameters`, which now stands under the name
+
+    Raises
+    ------
+    AttributeError : if the module has no parameter of that name
+    ValueError : if the shapes differ
+    TypeError : if the value is of no declared array type, or has no tensor in its fields
+
+    Examples
+    --------
+    >>> import torch
+    >>> import dispatchkit as dk
+    >>> from dispatchkit.interop.torch import set_weight
+    >>> layer = torch.nn.Linear(3, 3, dtype=torch.float64)
+    >>> weight = set_weight(layer, "weight", dk.types.ScalarTensor(3, dk.asarray(2.0)))
+    >>> sorted(layer.state_dict())
+    ['bias', 'weight.value']
+    """
+    old = module._parameters.get(name)
+    if old is None:
+        raise AttributeError(f"set_weight: {type(module).__name__} has no parameter {name!r}")
+    made = FieldParameters(value)
+    if tuple(value.shape) != tuple(old.shape):
+        raise ValueError(
+            f"set_weight: {name!r} has shape {tuple(old.shape)}, the {type(value).__name__} {tuple(value.shape)}"
+        )
+    delattr(module, name)
+    module.add_module(name, made)
     return made

@@ -13,8 +13,6 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
 
-__all__ = ["TRANSLATIONS", "NotTranslated"]
-
 Function = Callable[..., Any]
 TRANSLATIONS: dict[str, Function] = {}
 

@@ -1,4 +1,4 @@
-"""Linear maps with a bias: `linear`, `bilinear`."""
+"""Products with a weight: `linear`, `bilinear`; and rows chosen by number: `embedding`, `one_hot`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.nn.functional.shapes import FUNCTIONAL, expect
-from dispatchkit.ops.shared.arrays import conjugate, shape_of
+from dispatchkit.declare.wrapping import holds
+from dispatchkit.nn.functional.shared import FUNCTIONAL, expect
+from dispatchkit.ops.shared import Named, conjugate, integer, shape_of
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["linear"]
+__all__ = ["embedding", "linear", "one_hot"]
 
 
 @operation(
@@ -122,3 +123,150 @@ def linear_jvp_weight(xp, t, x, weight):
 @linear.def_jvp("bias")
 def linear_jvp_bias(xp, t, y):
     return xp.broadcast_to(t, y.shape)
+
+
+@operation(
+    kind=kinds.function,
+    namespace=FUNCTIONAL,
+    samples=[
+        sample(draw(4, low=0, high=2, content="integer"), draw(3, 2)),
+        sample(draw(2, 2, low=0, high=2, content="integer"), draw(3, 2), padding_idx=1, differentiable=False),
+        sample(draw(low=0, high=2, content="integer"), draw(3, 2), padding_idx=-1, differentiable=False),
+        sample(draw(0, 2, low=0, high=2, content="integer"), draw(3, 2)),
+    ],
+)
+def embedding(xp: Namespace, x: Array, weight: Array, /, *, padding_idx: int | None = None) -> Array:
+    """Look up rows of a table.
+
+    Parameters
+    ----------
+    x : numbers of rows, array of integers of shape (...)
+    weight : the table, array of shape (num_embeddings, embedding_dim)
+    padding_idx : of the row that gets no gradient; negative ones count from the end
+
+    Returns
+    -------
+    array of shape (..., embedding_dim)
+
+    Raises
+    ------
+    TypeError : if `x` is not of integers
+    IndexError : if there is no row of a number; they count from 0, negative ones are refused
+    ValueError : if the weight is no matrix, or `padding_idx` is none of its rows
+
+    Notes
+    -----
+    Linear in the weight: each row receives the sum of the cotangents of its copies, that of `padding_idx` none, which
+    then is no gradient in the strict sense. Source: PyTorch, `torch.nn.functional.embedding`.
+
+    Examples
+    --------
+    >>> table = dk.asarray([[0.0, 0.0], [1.0, 2.0], [3.0, 4.0]])
+    >>> dk.nn.functional.embedding(dk.asarray([2, 1]), table)
+    tensor([[3., 4.],
+            [1., 2.]])
+    """
+    expect(embedding, "weight", shape_of(weight), len(shape_of(weight)) == 2, "(num_embeddings, embedding_dim)")
+    padding = _padding(padding_idx, weight)
+    _numbers_below(xp, embedding, x, weight.shape[0], f"a weight of shape {shape_of(weight)}")
+    rows = xp.reshape(xp.take(weight, xp.reshape(x, (-1,)), axis=0), (*x.shape, weight.shape[1]))
+    if padding is None or not hasattr(rows, "detach"):
+        return rows
+    # Where the body itself is differentiated, the row of the padding is a constant.
+    return xp.where((x == padding)[..., None], rows.detach(), rows)
+
+
+@embedding.def_vjp("weight")
+def embedding_vjp_weight(xp, g, x, weight, padding_idx):
+    # A stretched zero takes no memory: what is put into is copied once.
+    nothing = xp.broadcast_to(xp.zeros((), dtype=g.dtype), tuple(weight.shape))
+    return xp.index_put(nothing, x, _without_padding(xp, g, x, weight, padding_idx), accumulate=True)
+
+
+@embedding.def_jvp("weight")
+def embedding_jvp_weight(xp, t, y, x, weight, padding_idx):
+    rows = xp.reshape(xp.take(t, xp.reshape(x, (-1,)), axis=0), y.shape)
+    return _without_padding(xp, rows, x, weight, padding_idx)
+
+
+def _without_padding(xp: Namespace, rows: Any, x: Any, weight: Any, padding_idx: int | None) -> Any:
+    """Return rows that belong to numbers, zeros for those of the padding."""
+    row = _padding(padding_idx, weight)
+    return rows if row is None else xp.where((x == row)[..., None], xp.zeros_like(rows), rows)
+
+
+def _padding(padding_idx: int | None, weight: Any) -> int | None:
+    """Return the row without gradient, counted from the first one."""
+    if padding_idx is None:
+        return None
+    count = weight.shape[0]
+    row = integer(embedding, "padding_idx", padding_idx)
+    if not -count <= row < count:
+        raise ValueError(
+            f"{embedding.__name__}: padding_idx must be a row of the weight, from {-count} to {count - 1}, found {row}"
+        )
+    return row % count
+
+
+def _numbers_below(xp: Namespace, op: Named, x: Any, count: int, what: str) -> None:
+    """Raise if elements are not integers from 0 on and below a number.
+
+    Raises
+    ------
+    TypeError : for another dtype
+    IndexError : naming the range
+    """
+    if not hasattr(x, "dtype") or not xp.isdtype(x.dtype, "integral"):
+        found = getattr(x, "dtype", type(x).__name__)
+        raise TypeError(f"{op.__name__}: argument 'x' must be of integers, found {found}")
+    if not holds((x >= 0) & (x < count), traced=True):
+        raise IndexError(f"{op.__name__}: argument 'x' must be of integers from 0 to {count - 1} for {what}")
+
+
+@operation(
+    kind=kinds.function,
+    namespace=FUNCTIONAL,
+    differentiable=False,
+    samples=[
+        sample(draw(4, low=0, high=2, content="integer"), num_classes=3),
+        sample(draw(2, 2, low=0, high=2, content="integer"), num_classes=5),
+        sample(draw(low=0, high=2, content="integer"), num_classes=3),
+    ],
+)
+def one_hot(xp: Namespace, x: Array, /, num_classes: int = -1) -> Array:
+    """Represent each number by a vector with a one at its place, zeros elsewhere.
+
+    Parameters
+    ----------
+    x : array of integers of shape (...), from 0 on
+    num_classes : length of the vectors; -1 means one more than the largest number
+
+    Returns
+    -------
+    array of the shape (..., num_classes) and the dtype of `x`
+
+    Raises
+    ------
+    TypeError : if `x` is not of integers
+    IndexError : if a number is negative or not below `num_classes`
+    ValueError : if `num_classes` is 0 or less than -1, or -1 and there are no numbers
+
+    Notes
+    -----
+    Source: PyTorch, `torch.nn.functional.one_hot`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.one_hot(dk.asarray([0, 2]))
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
+    count = integer(one_hot, "num_classes", num_classes, least=-1)
+    if count == -1:
+        if not x.size:
+            raise ValueError(f"{one_hot.__name__}: num_classes must be given for an array without elements")
+        count = int(xp.max(x)) + 1
+    elif count == 0:
+        raise ValueError(f"{one_hot.__name__}: num_classes must be positive, found 0")
+    _numbers_below(xp, one_hot, x, count, f"{count} classes")
+    return xp.astype(x[..., None] == xp.arange(count, dtype=x.dtype), x.dtype)

@@ -1,22 +1,8 @@
 """Fourier transforms."""
 
-from dispatchkit.ops.fft import (
-    frequencies,
-    numpy_paths,  # noqa: F401  # NumPy's fast paths, declared on import
-    several_axes,
-    transforms,
-)
-from dispatchkit.ops.fft.frequencies import *  # noqa: F403
+from dispatchkit.declare.namespace import starred_names
 from dispatchkit.ops.fft.several_axes import *  # noqa: F403
 from dispatchkit.ops.fft.transforms import *  # noqa: F403
 
 # Not spelled `__all__ =`: type checkers then follow the star imports, and an operation is named in one place.
-vars()["__all__"] = [
-    name
-    for part in (
-        frequencies,
-        several_axes,
-        transforms,
-    )
-    for name in vars(part)["__all__"]
-]
+vars()["__all__"] = starred_names(__name__)

@@ -1,23 +1,23 @@
-"""Fourier transforms along several axes."""
+"""Fourier transforms along several axes, and frequencies."""
 
 from __future__ import annotations
 
-from dispatchkit.declare.decorators import operation
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.backends.arrays import numpy_dtype
+from dispatchkit.declare.call_errors import BACKEND_ERRORS
+from dispatchkit.declare.decorators import body_on_numpy, creation, manipulation, operation
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.ops.fft.arguments import (
-    FFT,
-    OPPOSITE,
-    Lengths,
-    Norm,
-    paired_bins_times,
-    resized,
-    transformed_axes,
-)
-from dispatchkit.ops.shared.arrays import as_complex
+from dispatchkit.declare.typing import Array, DType, Namespace
+from dispatchkit.ops.creation.dtypes import default_dtype_of
+from dispatchkit.ops.fft.transforms import FFT, OPPOSITE, Lengths, Norm, paired_bins_times, resized, transformed_axes
+from dispatchkit.ops.shared import Axis, Named, as_complex, integer, normal_axes
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["fftn", "ifftn", "irfftn", "rfftn"]
+__all__ = ["fftfreq", "fftn", "fftshift", "ifftn", "ifftshift", "irfftn", "rfftfreq", "rfftn"]
 
 COMPLEX_SAMPLES = [
     sample(draw(2, 3, content="complex")),
@@ -214,3 +214,242 @@ def irfftn_transpose(xp, g, x, axes, norm):
     half = xp.fft.rfftn(g, axes=axes, norm=OPPOSITE[norm])
     last = -1 if axes is None else axes[-1]
     return resized(xp, paired_bins_times(xp, 2, half, g.shape[last], last), x.shape)
+
+
+FREQUENCY_SAMPLES = [sample(5), sample(4, d=0.5), sample(1, dtype="float64")]
+SHIFT_SAMPLES = [
+    sample(draw(5)),
+    sample(draw(3, 4)),
+    sample(draw(3, 4), axes=0),
+    sample(draw(3, 4, 5, content="integer"), axes=(0, -1)),
+]
+
+
+def _spacing(op: Named, n: int, d: float) -> tuple[int, float]:
+    """Return the number of samples, and the inverse of the distance of the frequencies."""
+    count = integer(op, "n", n, least=1)
+    if d == 0:
+        raise ValueError(f"{op.__name__}: d, the distance of the samples, must not be 0")
+    return count, count * d
+
+
+def _frequency_dtype(op: Named, dtype: DType) -> DType:
+    if dtype is None:
+        return default_dtype_of("f")
+    if numpy_dtype(dtype).kind != "f":
+        raise TypeError(f"{op.__name__}: dtype must be of real floating-point numbers, found {dtype}")
+    return dtype
+
+
+@creation(namespace=FFT, samples=FREQUENCY_SAMPLES)
+def fftfreq(xp: Namespace, n: int, /, *, d: float = 1.0, dtype: DType = None, device: Any = None) -> Array:
+    """Return the frequencies of `fft`, in its order: those from 0 on, then the negative ones.
+
+    Parameters
+    ----------
+    n : number of samples
+    d : distance of the samples, in the unit of which the frequencies are the inverse
+    dtype : of the result, the default floating one if None
+
+    Returns
+    -------
+    array of shape (n,)
+
+    Raises
+    ------
+    TypeError : if `n` is no int, or `dtype` not of real floating-point numbers
+    ValueError : if `n` is less than 1, or `d` is 0
+
+    Notes
+    -----
+    ``[0, 1, ..., (n - 1) // 2, -(n // 2), ..., -1] / (d * n)``. Source: array API standard, `fft.fftfreq`.
+
+    Examples
+    --------
+    >>> dk.fft.fftfreq(4, d=0.5)
+    tensor([ 0.0000,  0.5000, -1.0000, -0.5000])
+    """
+    count, scale = _spacing(fftfreq, n, d)
+    numbers = xp.arange(count, dtype=_frequency_dtype(fftfreq, dtype), device=device)
+    return xp.where(2 * numbers < count, numbers, numbers - count) / scale
+
+
+@creation(namespace=FFT, samples=FREQUENCY_SAMPLES)
+def rfftfreq(xp: Namespace, n: int, /, *, d: float = 1.0, dtype: DType = None, device: Any = None) -> Array:
+    """Return the frequencies of `rfft`: those from 0 on.
+
+    Parameters
+    ----------
+    n : number of samples
+    d : distance of the samples, in the unit of which the frequencies are the inverse
+    dtype : of the result, the default floating one if None
+
+    Returns
+    -------
+    array of shape (n // 2 + 1,)
+
+    Raises
+    ------
+    TypeError : if `n` is no int, or `dtype` not of real floating-point numbers
+    ValueError : if `n` is less than 1, or `d` is 0
+
+    Notes
+    -----
+    ``[0, 1, ..., n // 2] / (d * n)``. Source: array API standard, `fft.rfftfreq`.
+
+    Examples
+    --------
+    >>> dk.fft.rfftfreq(4, d=0.5)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    count, scale = _spacing(rfftfreq, n, d)
+    return xp.arange(count // 2 + 1, dtype=_frequency_dtype(rfftfreq, dtype), device=device) / scale
+
+
+def _rolled(xp: Namespace, x: Array, axes: Axis, forward: bool) -> Array:
+    """Roll each axis by half of its length, rounded down forward and up backward."""
+    places = normal_axes(axes, x.ndim)
+    if not places:
+        return xp.asarray(x, copy=True)
+    shift = tuple([x.shape[place] // 2 if forward else -(x.shape[place] // 2) for place in places])
+    return xp.roll(x, shift, axis=places)
+
+
+@manipulation(namespace=FFT, samples=SHIFT_SAMPLES, axis="axes")
+def fftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
+    """Bring the frequencies that `fft` gives into rising order: 0 to the middle.
+
+    Parameters
+    ----------
+    axes : to shift, one or several; all by default
+
+    Returns
+    -------
+    array of the shape and dtype of `x`
+
+    Raises
+    ------
+    ValueError : if an axis is out of bounds or given twice
+
+    Notes
+    -----
+    Linear: the cotangent is shifted back by `ifftshift`. Source: array API standard, `fft.fftshift`.
+
+    Examples
+    --------
+    >>> dk.fft.fftshift(dk.asarray([0, 1, 2, -2, -1]))
+    tensor([-2, -1,  0,  1,  2])
+    """
+    return _rolled(xp, x, axes, True)
+
+
+@fftshift.def_transpose
+def fftshift_transpose(xp, g, axes):
+    return _rolled(xp, g, axes, False)
+
+
+@manipulation(namespace=FFT, samples=SHIFT_SAMPLES, axis="axes")
+def ifftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
+    """Undo `fftshift`, from which it differs where a length is odd.
+
+    Parameters
+    ----------
+    axes : to shift, one or several; all by default
+
+    Returns
+    -------
+    array of the shape and dtype of `x`
+
+    Raises
+    ------
+    ValueError : if an axis is out of bounds or given twice
+
+    Notes
+    -----
+    Linear: the cotangent is shifted back by `fftshift`. Source: array API standard, `fft.ifftshift`.
+
+    Examples
+    --------
+    >>> dk.fft.ifftshift(dk.asarray([-2, -1, 0, 1, 2]))
+    tensor([ 0,  1,  2, -2, -1])
+    """
+    return _rolled(xp, x, axes, False)
+
+
+@ifftshift.def_transpose
+def ifftshift_transpose(xp, g, axes):
+    return _rolled(xp, g, axes, True)
+
+
+REAL, INEXACT = "f", "fc"
+NUMBERS, SEQUENCES, LENGTHS = (float, int), (tuple, list), (int, type(None))
+# A scalar has none of an array's attributes.
+REFUSED = (AttributeError, ZeroDivisionError, *BACKEND_ERRORS)
+
+
+def _declare_several(
+    operation: Any, last: Callable[..., Any], other: Callable[..., Any], kinds: str, *, last_first: bool = True
+) -> None:
+    """Transform along several axes, one after another, as NumPy's function does.
+
+    Parameters
+    ----------
+    operation : to compute
+    last : transforms along the last of the axes
+    other : transforms along each other one
+    kinds : of the dtypes of `x` that it may have
+    last_first : whether the axes are transformed from the last to the first
+    """
+    body = body_on_numpy(operation)
+
+    def fast(x: Any, /, *, s: Any = None, axes: Any = None, norm: Any = "backward") -> Any:
+        try:
+            steps = _steps(x, s, axes) if x.dtype.kind in kinds and x.size and norm is not None else []
+            if steps:
+                y, end = x, steps.pop()
+                if last_first:
+                    y = last(y, *end, norm)
+                    steps.reverse()
+                for step in steps:
+                    y = other(y, *step, norm)
+                return y if last_first else last(y, *end, norm)
+        except REFUSED:
+            pass
+        return body(x, s=s, axes=axes, norm=norm)
+
+    operation.def_numpy(fast)
+
+
+def _steps(x: Any, s: Any, axes: Any) -> list[tuple[int | None, int]]:
+    """Return the length, None for what there is, and the axis of each transform; none where something is unusual."""
+    n = x.ndim
+    if axes is None:
+        return [(None, axis) for axis in range(n)] if s is None else []
+    if type(axes) not in SEQUENCES or (s is not None and type(s) not in SEQUENCES):
+        return []
+    steps: dict[int, int | None] = {}
+    for axis, length in zip(axes, (None,) * len(axes) if s is None else s, strict=True):
+        if type(axis) is not int or not -n <= axis < n or type(length) not in LENGTHS:
+            return []
+        steps[axis % n] = None if length == -1 else length
+    return [(length, axis) for axis, length in steps.items()] if len(steps) == len(axes) else []
+
+
+_declare_several(fftn, np.fft.fft, np.fft.fft, INEXACT)
+_declare_several(ifftn, np.fft.ifft, np.fft.ifft, INEXACT)
+_declare_several(rfftn, np.fft.rfft, np.fft.fft, REAL)
+_declare_several(irfftn, np.fft.irfft, np.fft.ifft, INEXACT, last_first=False)
+
+
+_fftfreq_any = body_on_numpy(fftfreq)
+
+
+@fftfreq.def_numpy
+def fftfreq_numpy(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
+    """Make the frequencies in one array."""
+    if type(n) is not int or n < 1 or type(d) not in NUMBERS or not d or dtype is not None or device is not None:
+        return _fftfreq_any(n, d=d, dtype=dtype, device=device)
+    numbers = np.arange(n, dtype=default_dtype_of("f"))
+    numbers[(n + 1) // 2 :] -= n
+    numbers /= n * d
+    return numbers

@@ -1,27 +1,181 @@
-"""Fourier transforms along one axis.
-
-All are linear, and the transpose of each is its inverse under the opposite `norm`, cut or filled up to the length of
-the argument. Where one side is half a spectrum, the transpose weights the bins that stand for two.
-"""
+"""Fourier transforms along one axis, and the checks that all of them share."""
 
 from __future__ import annotations
 
+from typing import Any, Literal, TypeAlias
+
+from dispatchkit.backends.arrays import is_complex, is_inexact
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.ops.fft.arguments import (
-    FFT,
-    OPPOSITE,
-    Norm,
-    opposite,
-    paired_bins_times,
-    resized,
-    transformed_axis,
-)
-from dispatchkit.ops.shared.arrays import as_complex
+from dispatchkit.ops.shared import Named, as_complex, integer, normal_axes, normal_axis, shape_of
 from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["fft", "hfft", "ifft", "ihfft", "irfft", "rfft"]
+
+FFT = "dispatchkit.fft"
+
+Norm: TypeAlias = Literal["backward", "ortho", "forward"]
+Lengths: TypeAlias = tuple[int, ...] | list[int] | None
+
+# The factors of a transform and of its inverse change places in the transpose: conjugating turns the direction around
+# and leaves the factor where it is.
+OPPOSITE: dict[Norm, Norm] = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def opposite(op: Named, norm: Norm) -> Norm:
+    """Return the mode that scales a transform as `norm` scales its inverse.
+
+    Raises
+    ------
+    ValueError : if there is no such mode
+    """
+    if norm not in OPPOSITE:
+        raise ValueError(f"{op.__name__}: norm must be 'backward', 'ortho' or 'forward', found {norm!r}")
+    return OPPOSITE[norm]
+
+
+def _sequence(op: Named, parameter: str, value: Any) -> tuple[int, ...]:
+    if not isinstance(value, (tuple, list)):
+        raise TypeError(f"{op.__name__}: {parameter} must be a tuple or list of ints, found {value!r}")
+    return tuple(integer(op, f"{parameter}[{i}]", one) for i, one in enumerate(value))
+
+
+def _check_numbers(op: Named, x: Any, real: bool) -> None:
+    if not is_inexact(x.dtype) or (real and is_complex(x.dtype)):
+        wanted = "real floating-point numbers" if real else "real or complex floating-point numbers"
+        raise TypeError(f"{op.__name__}: x must be an array of {wanted}, found {x.dtype}")
+
+
+def _length(op: Named, x: Any, axis: int, given: int | None, parameter: str, halved: bool) -> int:
+    """Return the length of the transform along an axis.
+
+    Parameters
+    ----------
+    op, x : operation and its argument
+    axis : as a non-negative number
+    given : the length that was asked for, None for that of the axis
+    parameter : that says it
+    halved : whether the axis holds the first half, and one more, of what is transformed
+    """
+    size = x.shape[axis]
+    if size == 0:
+        raise ValueError(f"{op.__name__}: x must have elements along axis {axis}, found shape {tuple(x.shape)}")
+    if given is not None:
+        return integer(op, parameter, given, least=1)
+    if halved and size == 1:
+        raise ValueError(
+            f"{op.__name__}: {parameter} must be given where x has one element along axis {axis}, found shape "
+            f"{tuple(x.shape)}"
+        )
+    return 2 * (size - 1) if halved else size
+
+
+def transformed_axis(
+    op: Named, x: Any, n: int | None, axis: int, norm: Norm, *, real: bool = False, halved: bool = False
+) -> int:
+    """Check the arguments of a transform along one axis and return its length.
+
+    Parameters
+    ----------
+    op : the operation
+    x, n, axis, norm : its arguments
+    real : whether `x` must be real
+    halved : whether `x` holds the first half, and one more, of what is transformed
+
+    Raises
+    ------
+    TypeError : if `x` holds other numbers than it must, or `n` or `axis` is no int
+    ValueError : if `n` is less than 1, the axis out of bounds or without elements, or the mode unknown
+    """
+    place = normal_axis(integer(op, "axis", axis), len(shape_of(x)), op.__name__)
+    _check_numbers(op, x, real)
+    opposite(op, norm)
+    return _length(op, x, place, n, "n", halved)
+
+
+def transformed_axes(
+    op: Named, x: Any, s: Lengths, axes: Lengths, norm: Norm, *, real: bool = False, halved: bool = False
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Check the arguments of a transform along several axes and return its lengths and its axes.
+
+    Parameters
+    ----------
+    op : the operation
+    x, s, axes, norm : its arguments
+    real : whether `x` must be real
+    halved : whether `x` holds the first half, and one more, of what is transformed along the last of the axes
+
+    Raises
+    ------
+    TypeError : if `x` holds other numbers than it must, or `s` or `axes` is no sequence of ints
+    ValueError : if `s` is given without as many axes or holds a length that is less than 1 and not -1, there is no
+        axis, or one is out of bounds, given twice or without elements, or the mode is unknown
+    """
+    shape = shape_of(x)
+    places = normal_axes(None if axes is None else _sequence(op, "axes", axes), len(shape), op.__name__)
+    if not places:
+        raise ValueError(f"{op.__name__}: there must be an axis to transform, found shape {shape} and axes={axes}")
+    _check_numbers(op, x, real)
+    opposite(op, norm)
+    given = _given_lengths(op, s, axes, len(places))
+    lengths = [
+        _length(op, x, place, None if n == -1 else n, f"s[{i}]", halved and i == len(places) - 1)
+        for i, (n, place) in enumerate(zip(given, places, strict=True))
+    ]
+    return tuple(lengths), places
+
+
+def _given_lengths(op: Named, s: Lengths, axes: Lengths, count: int) -> tuple[int, ...]:
+    """Return a length for each axis, -1 for what the axis has."""
+    if s is None:
+        return (-1,) * count
+    lengths = _sequence(op, "s", s)
+    if axes is None:
+        raise ValueError(f"{op.__name__}: s says the lengths along axes, so axes must be given with it, found s={s!r}")
+    if len(s) != count:
+        raise ValueError(f"{op.__name__}: s and axes must be of the same length, found {s!r} and {axes!r}")
+    return lengths
+
+
+def resized(xp: Namespace, x: Any, shape: tuple[int, ...]) -> Any:
+    """Return an array with each axis cut, or filled up with zeros, at its end: how transforms fit a length.
+
+    The operation is its own transpose with the shapes exchanged.
+
+    Parameters
+    ----------
+    xp : namespace that computes on `x`
+    x : the array
+    shape : of the result, of as many axes
+    """
+    kept = tuple(slice(0, min(have, want)) for have, want in zip(x.shape, shape, strict=True))
+    if tuple(part.stop for part in kept) != tuple(x.shape):
+        x = x[kept]
+    for axis, (have, want) in enumerate(zip(x.shape, shape, strict=True)):
+        if have < want:
+            rest = (*x.shape[:axis], want - have, *x.shape[axis + 1 :])
+            x = xp.concat([x, xp.zeros(rest, dtype=x.dtype)], axis=axis)
+    return x
+
+
+def paired_bins_times(xp: Namespace, factor: float, x: Any, n: int, axis: int) -> Any:
+    """Return half a spectrum with a factor at each bin that stands for its conjugate at the negative frequency, too.
+
+    These are all but the first, and the last where the number of samples is even.
+
+    Parameters
+    ----------
+    xp : namespace that computes on `x`
+    factor : 2 where the other half is made of this one, 0.5 where it was left out
+    x : of length ``n // 2 + 1`` along the axis
+    n : number of samples
+    axis : of the frequencies
+    """
+    bins = xp.arange(n // 2 + 1)
+    paired = xp.reshape((bins > 0) & (2 * bins < n), (-1, *(1,) * (x.ndim - 1 - axis % x.ndim)))
+    return xp.where(paired, factor * x, x)
+
 
 COMPLEX_SAMPLES = [
     sample(draw(5, content="complex")),

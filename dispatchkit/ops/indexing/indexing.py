@@ -32,7 +32,8 @@ from dispatchkit.errors import ForeignArgumentError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, share_memory, vertex_of
 from dispatchkit.protocol.frames import hide_frames
-from dispatchkit.protocol.modes import is_asked, live, wait_again
+from dispatchkit.protocol.modes import is_asked, wait_again
+from dispatchkit.protocol.observers import live
 from dispatchkit.protocol.parameters import Key
 
 __all__ = ["getitem", "index_put", "setitem"]

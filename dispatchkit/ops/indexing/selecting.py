@@ -10,9 +10,7 @@ import numpy as np
 from dispatchkit.declare.decorators import indexing, manipulation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.ops.shared.arguments import Named
-from dispatchkit.ops.shared.arrays import on_diagonal, shape_of
-from dispatchkit.ops.shared.axes import along, normal_axis
+from dispatchkit.ops.shared import Named, along, normal_axis, on_diagonal, shape_of
 
 __all__ = ["diag", "gather", "masked_fill", "scatter_add", "take", "take_along_axis", "tril", "triu"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dispatchkit.declare.decorators import linalg, product
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace
-from dispatchkit.ops.shared.arrays import (
+from dispatchkit.ops.shared import (
     LINALG,
     axis_moved_back,
     conjugate,

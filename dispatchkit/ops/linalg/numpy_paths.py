@@ -8,15 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.numpy import DOUBLE
-from dispatchkit.backends.sums import total
+from dispatchkit.backends.numpy import DOUBLE, total
 from dispatchkit.declare.call_errors import BACKEND_ERRORS
 from dispatchkit.declare.decorators import body_on_numpy
 from dispatchkit.ops.linalg.elements import cross, diagonal, outer, trace
 from dispatchkit.ops.linalg.norms import SPECTRAL, matrix_norm, norm
 from dispatchkit.ops.linalg.products import dot, left_out, mm, mv, paired, tensordot
-
-__all__: list[str] = []
 
 SECOND, THIRD = np.array([1, 2, 0]), np.array([2, 0, 1])
 SMALL = 1000

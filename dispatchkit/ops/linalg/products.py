@@ -15,22 +15,9 @@ from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.linalg.elements import diagonal, outer, trace
 from dispatchkit.ops.linalg.norms import norm
-from dispatchkit.ops.shared.arrays import axis_moved_back, conjugate, require_ndim, shape_of, stored_transposed
-from dispatchkit.ops.shared.axes import normal_axis
+from dispatchkit.ops.shared import axis_moved_back, conjugate, normal_axis, require_ndim, shape_of, stored_transposed
 
-__all__ = [
-    "bmm",
-    "diagonal",
-    "dot",
-    "matmul",
-    "mm",
-    "mv",
-    "norm",
-    "outer",
-    "tensordot",
-    "trace",
-    "vecdot",
-]
+__all__ = ["bmm", "diagonal", "dot", "matmul", "mm", "mv", "norm", "outer", "tensordot", "trace", "vecdot"]
 
 for _function in (diagonal, norm, outer, trace):
     enter(_function.__name__, _function)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dispatchkit.declare.axes import Axes
+from dispatchkit.declare.declared import Axes
 from dispatchkit.declare.decorators import alias, manipulation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.ops.shared.axes import Axis, inverse, normal_axis
+from dispatchkit.ops.shared import Axis, inverse, normal_axis
 
 __all__ = [
     "flip",

@@ -6,24 +6,14 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from dispatchkit.declare.axes import Axes, unit_axes
+from dispatchkit.declare.declared import Axes, unit_axes
 from dispatchkit.declare.decorators import manipulation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace, Shape
 from dispatchkit.graph.storage import Storage
-from dispatchkit.ops.shared.axes import Axis, normal_axis
+from dispatchkit.ops.shared import Axis, normal_axis
 
-__all__ = [
-    "broadcast_to",
-    "expand",
-    "expand_dims",
-    "flatten",
-    "ravel",
-    "reshape",
-    "squeeze",
-    "unsqueeze",
-    "view",
-]
+__all__ = ["broadcast_to", "expand", "expand_dims", "flatten", "ravel", "reshape", "squeeze", "unsqueeze", "view"]
 
 
 @manipulation(

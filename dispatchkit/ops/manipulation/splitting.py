@@ -11,8 +11,7 @@ import numpy as np
 from dispatchkit.declare.decorators import manipulation, product, searching
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.ops.shared.arrays import shape_of
-from dispatchkit.ops.shared.axes import along, normal_axis
+from dispatchkit.ops.shared import along, normal_axis, shape_of
 
 __all__ = ["argwhere", "chunk", "kron", "pad", "split"]
 

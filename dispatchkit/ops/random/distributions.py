@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import numpy_dtype
-from dispatchkit.declare.decorators import random
+from dispatchkit.backends.numpy import DOUBLE
+from dispatchkit.declare.decorators import body_on_numpy, random
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace, Shape
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.ops.creation.creation import shape_of
+from dispatchkit.ops.creation.creation import REFUSED, SHAPES, shape_of
 from dispatchkit.ops.creation.dtypes import default_dtype_of
 from dispatchkit.ops.random.generator import Generator, source_of
-from dispatchkit.ops.shared.arguments import integer
-from dispatchkit.ops.shared.axes import normal_axis
+from dispatchkit.ops.shared import integer, normal_axis
 
 __all__ = ["bernoulli", "multinomial", "normal", "permutation", "randint", "uniform"]
 
@@ -350,3 +350,54 @@ def categories(xp: Namespace, probs: Any, numbers: Any, count: int, replacement:
     if sums.ndim == 1:
         return xp.searchsorted(sums, numbers, side="right")
     return xp.count_nonzero(xp.getitem(sums, (..., None, slice(None))) <= xp.getitem(numbers, (..., None)), axis=-1)
+
+
+REAL = frozenset({int, float})
+_uniform_any = body_on_numpy(uniform)
+
+
+@uniform.def_numpy
+def uniform_numpy(
+    low: float = 0.0,
+    high: float = 1.0,
+    *,
+    shape: Shape = (),
+    dtype: DType = None,
+    device: Any = None,
+    generator: Generator | None = None,
+) -> Any:
+    """Leave the bounds to NumPy's generator, which does in one pass what the body does in three."""
+    plain = type(shape) in SHAPES and type(low) in REAL and type(high) in REAL
+    if plain and _in_double(dtype, device) and low <= high:
+        try:
+            return source_of(generator).uniform(low, high, shape)
+        except REFUSED:
+            pass
+    return _uniform_any(low, high, shape=shape, dtype=dtype, device=device, generator=generator)
+
+
+def _in_double(dtype: DType, device: Any) -> bool:
+    return device is None and (default_dtype_of("f") if dtype is None else dtype) is DOUBLE
+
+
+_normal_any = body_on_numpy(normal)
+
+
+@normal.def_numpy
+def normal_numpy(
+    mean: float = 0.0,
+    std: float = 1.0,
+    *,
+    shape: Shape = (),
+    dtype: DType = None,
+    device: Any = None,
+    generator: Generator | None = None,
+) -> Any:
+    """Leave mean and deviation to NumPy's generator, which does in one pass what the body does in three."""
+    plain = type(shape) in SHAPES and type(mean) in REAL and type(std) in REAL
+    if plain and _in_double(dtype, device) and std >= 0:
+        try:
+            return source_of(generator).normal(mean, std, shape)
+        except REFUSED:
+            pass
+    return _normal_any(mean, std, shape=shape, dtype=dtype, device=device, generator=generator)

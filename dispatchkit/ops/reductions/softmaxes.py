@@ -7,15 +7,32 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex
+from dispatchkit.backends.numpy import replaceable
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.ops.reductions.softmaxes_numpy import centred_rows, shares
-from dispatchkit.ops.shared.arrays import floating
-from dispatchkit.ops.shared.axes import Axis, normal_axes
+from dispatchkit.ops.shared import Axis, floating, normal_axes
 from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["log_softmax", "softmax"]
+
+
+@replaceable
+def shares(xp: Namespace, x: Any, axis: Axis) -> Any:
+    """Return softmax of an array, in one other one."""
+    e = x - xp.max(x, axis=axis, keepdims=True)
+    np.exp(e, out=e)
+    e /= xp.sum(e, axis=axis, keepdims=True)
+    return e
+
+
+@replaceable
+def centred_rows(v: Any, y: Any) -> Any:
+    """Return the product with the derivative of softmax along the last axis."""
+    d = v - np.vecdot(v, y)[..., None]
+    d *= y
+    return d
+
 
 SAMPLES = [
     sample(draw(3)),

@@ -8,13 +8,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from typing_extensions import override
 
-from dispatchkit.declare.axes import Axes
+from dispatchkit.declare.declared import Axes
 from dispatchkit.declare.decorators import operation, searching
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.ops.shared.arguments import integer
-from dispatchkit.ops.shared.axes import along, normal_axis
+from dispatchkit.ops.shared import along, integer, normal_axis
 from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["argmax", "argmin", "argsort", "nonzero", "searchsorted", "sort", "topk", "where"]

@@ -1,21 +1,25 @@
-"""Spread and soft maximum: `var`, `std`, `logsumexp`."""
+"""Spread, averages and correlations: `var`, `std`, `logsumexp`, `average`, `cov`, `corrcoef`."""
 
 from __future__ import annotations
 
 import math
 from contextlib import AbstractContextManager, nullcontext
+from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
-from dispatchkit.backends.arrays import holds_complex
-from dispatchkit.declare.decorators import reduction
+from dispatchkit.backends.arrays import holds_complex, is_inexact
+from dispatchkit.backends.numpy import HALF, SINGLE, total
+from dispatchkit.declare.decorators import body_on_numpy, operation, reduction
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.ops.shared.arrays import conjugate, floating, root
-from dispatchkit.ops.shared.axes import Axis, count, normal_axes, restored
+from dispatchkit.declare.wrapping import holds
+from dispatchkit.ops.shared import Axis, adjoint, conjugate, count, floating, normal_axes, restored, root, shape_of
+from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["logsumexp", "std", "var"]
+__all__ = ["average", "corrcoef", "cov", "logsumexp", "std", "var"]
 
 SPREAD_SAMPLES = [
     sample(draw(2, 3)),
@@ -182,3 +186,285 @@ def _portions(xp: Namespace, x: Any, y: Any, axis: Axis, keepdims: bool) -> Any:
     e = xp.exp(x - restored(xp, y, x.shape, axis, keepdims))
     total = xp.sum(e, axis=axis, keepdims=True)
     return e / xp.where(xp.isfinite(total), total, 1)
+
+
+# What the means of each kind of numbers are computed in where that is not their own dtype.
+DOUBLE_OF = dict.fromkeys("biu", np.dtype("float64"))
+# Elements of rows whose squares are summed by a product of vectors, and how many times the variance that the square of
+# a mean may be then.
+SHORTEST, LONGEST, FAR = 256, 1 << 16, 4
+_body_of_var, _body_of_std = body_on_numpy(var), body_on_numpy(std)
+
+
+def holds_nan(y: Any) -> bool:
+    """Return whether an array or number may hold NaN: its sum of squares does then, in which no infinities cancel."""
+    found = np.vdot(y, y) if type(y) is np.ndarray else y
+    return bool(found != found)  # noqa: PLR0124  # true of NaN alone
+
+
+def squares(x: Any, mean: Any) -> Any:
+    """Return the squared distances from a mean that broadcasts with an array, in one temporary array."""
+    d = np.asarray(x - mean)
+    if d.dtype.kind != "c":
+        return np.multiply(d, d, d)
+    real = d.real
+    parts = d.view((real.dtype, (2,)))
+    np.multiply(parts, parts, parts)
+    return np.add(parts[..., 0], parts[..., 1], real)
+
+
+def _variance(x: Any, axis: Axis, correction: float, keepdims: bool) -> Any:
+    whole = total(x, axis=axis, dtype=DOUBLE_OF.get(x.dtype.kind), keepdims=True)
+    n = count(x.shape, axis)
+    found = _sum_of_rows(x, whole / n, axis, n)
+    if found is None:
+        return total(squares(x, whole / n), axis=axis, keepdims=keepdims) / max(n - correction, 0)
+    return (found if keepdims else found.squeeze(axis)) / max(n - correction, 0)
+
+
+def _sum_of_rows(x: Any, mean: Any, axis: Axis, n: int) -> Any:
+    """Return the sums of the squared distances from means, from the squares of rows, which takes one pass.
+
+    None where the last axes that are summed are no rows, or the means are so far from 0 that digits would be lost.
+    """
+    if x.dtype.char not in "fd" or not x.flags.c_contiguous:
+        return None
+    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
+    lead = x.ndim
+    while lead and lead - 1 in axes:
+        lead -= 1
+    length = prod(x.shape[lead:])
+    if not SHORTEST <= length <= LONGEST:
+        return None
+    rows = x.reshape(*x.shape[:lead], length)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.vecdot(rows, rows).sum(axis=tuple(i for i in axes if i < lead), keepdims=True).reshape(mean.shape)
+        of_means = n * mean * mean
+        found -= of_means
+        return found if (of_means <= FAR * found).all() else None
+
+
+@var.def_numpy
+def var_numpy(x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    if type(x) is not np.ndarray or x.size < 2:
+        return _body_of_var(x, axis=axis, correction=correction, keepdims=keepdims)
+    if x.dtype is HALF:
+        return var_numpy(x.astype(SINGLE), axis=axis, correction=correction, keepdims=keepdims).astype(HALF)
+    return _variance(x, axis, correction, keepdims)
+
+
+@std.def_numpy
+def std_numpy(x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    if type(x) is not np.ndarray or x.size < 2:
+        return _body_of_std(x, axis=axis, correction=correction, keepdims=keepdims)
+    if x.dtype is HALF:
+        return std_numpy(x.astype(SINGLE), axis=axis, correction=correction, keepdims=keepdims).astype(HALF)
+    return np.sqrt(_variance(x, axis, correction, keepdims))
+
+
+@operation(
+    kind=kinds.reduction,
+    namespace="dispatchkit",
+    samples=[
+        sample(draw(2, 3), axis=0),
+        sample(draw(2, 3), weights=draw(2, 3, low=0.5)),
+        sample(draw(2, 3), axis=1, weights=draw(3, low=0.5), keepdims=True),
+        sample(draw(2, 3, 2), axis=(2, 0), weights=draw(2, 2, low=0.5), returned=True),
+        sample(draw(2, 3), axis=0, returned=True),
+    ],
+)
+def average(
+    xp: Namespace,
+    x: Array,
+    /,
+    *,
+    axis: Axis = None,
+    weights: Array | None = None,
+    returned: bool = False,
+    keepdims: bool = False,
+) -> Any:
+    """Average the elements, each with its weight.
+
+    Parameters
+    ----------
+    weights : array of the shape of `x`, or of its axes averaged along; all equal by default
+    returned : whether the sums of the weights are to be returned, too
+
+    Returns
+    -------
+    array without the axes averaged along; with `returned` a tuple of it and the sums of the weights, of its shape
+    and dtype
+
+    Raises
+    ------
+    ValueError : if the weights have another shape
+    ZeroDivisionError : if weights sum to 0
+
+    Notes
+    -----
+    ``sum(weights * x) / sum(weights)``; gradients flow to the weights, too. Source: NumPy, `numpy.average`.
+
+    Examples
+    --------
+    >>> dk.average(dk.asarray([1.0, 2.0]), weights=dk.asarray([3.0, 1.0]))
+    tensor(1.2500)
+    """
+    if weights is None:
+        y = xp.mean(x, axis=axis, keepdims=keepdims)
+        return (y, xp.full_like(y, count(x.shape, axis))) if returned else y
+    weights = fit_weights(xp, weights, x.shape, axis)
+    total = xp.sum(weights, axis=axis, keepdims=keepdims)
+    if not holds(total != 0, traced=True):
+        raise ZeroDivisionError(f"{average.__name__}: weights sum to 0")
+    y = xp.sum(x * weights, axis=axis, keepdims=keepdims) / total
+    return (y, xp.astype(xp.broadcast_to(total, y.shape), y.dtype, copy=False)) if returned else y
+
+
+def fit_weights(xp: Namespace, weights: Any, shape: tuple[int, ...], axis: Axis) -> Any:
+    """Return weights of the axes averaged along with axes of length 1 for the others."""
+    if shape_of(weights) == shape:
+        return weights
+    axes = normal_axes(axis, len(shape), average.__name__)
+    wanted = tuple(shape[i] for i in axes)
+    if shape_of(weights) != wanted:
+        own = "" if wanted == shape else f" or, for axis {axis}, {wanted}"
+        raise ValueError(f"{average.__name__}: weights must have shape {shape}{own}, found {shape_of(weights)}")
+    weights = xp.permute_dims(weights, tuple(axes.index(i) for i in sorted(axes)))
+    return xp.reshape(weights, tuple(n if i in axes else 1 for i, n in enumerate(shape)))
+
+
+@operation(
+    kind=kinds.function,
+    namespace="dispatchkit",
+    methods=("cov",),
+    samples=[
+        sample(draw(2, 3)),
+        sample(draw(3, 2), rowvar=False, correction=0),
+        sample(draw(4)),
+        sample(draw(2, 4), fweights=np.asarray([1, 2, 0, 1]), aweights=draw(4, low=0.5)),
+        sample(draw(2, 4), correction=0.5, aweights=draw(4, low=0.5)),
+    ],
+)
+def cov(
+    xp: Namespace,
+    x: Array,
+    /,
+    *,
+    rowvar: bool = True,
+    correction: float = 1,
+    fweights: Array | None = None,
+    aweights: Array | None = None,
+) -> Array:
+    """Estimate the covariance matrix of variables.
+
+    Parameters
+    ----------
+    x : array of shape (k, n), n observations of k variables; or (n,), of one
+    rowvar : whether a row is a variable, rather than an observation
+    correction : taken from the number of observations that sums of products are divided by; 0 is that of NumPy's
+        ``bias=True``
+    fweights : how often each observation counts, array of integers of shape (n,)
+    aweights : weight of each observation, array of shape (n,)
+
+    Returns
+    -------
+    array of shape (k, k); of one variable 0-D
+
+    Raises
+    ------
+    TypeError : if `fweights` are no integers, or `aweights` complex
+    ValueError : if `x` has more than two axes, or weights are negative or not as many as observations
+
+    Notes
+    -----
+    Sums of ``(x - mean(x)) * conj(x - mean(x))``. Gradients flow to `aweights`, too. Source: NumPy, `numpy.cov`, and
+    PyTorch, `torch.cov`.
+
+    Examples
+    --------
+    >>> dk.cov(dk.asarray([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+    return _covariance(xp, cov.__name__, x, rowvar, correction, fweights, aweights)
+
+
+@operation(
+    kind=kinds.function,
+    namespace="dispatchkit",
+    methods=("corrcoef",),
+    samples=[sample(draw(2, 4)), sample(draw(4, 3), rowvar=False), sample(draw(4), differentiable=False)],
+)
+def corrcoef(xp: Namespace, x: Array, /, *, rowvar: bool = True) -> Array:
+    """Compute the correlation coefficients of variables.
+
+    Parameters
+    ----------
+    x : array of shape (k, n), n observations of k variables; or (n,), of one
+    rowvar : whether a row is a variable, rather than an observation
+
+    Returns
+    -------
+    array of shape (k, k); of one variable 0-D
+
+    Raises
+    ------
+    ValueError : if `x` has more than two axes
+
+    Notes
+    -----
+    The covariances, divided by both standard deviations. Source: NumPy, `numpy.corrcoef`, and PyTorch,
+    `torch.corrcoef`.
+
+    Examples
+    --------
+    >>> dk.corrcoef(dk.asarray([[0.0, 1.0, 2.0], [4.0, 2.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+    c = _covariance(xp, corrcoef.__name__, x, rowvar, 1, None, None)
+    return scale_covariances(xp, c, xp.linalg.diagonal(c) if c.ndim else c)
+
+
+def scale_covariances(xp: Namespace, c: Any, variances: Any) -> Any:
+    """Return covariances divided by both standard deviations, of the variances on their diagonal."""
+    if not c.ndim:
+        return c / c
+    deviations = xp.sqrt(xp.real(variances) if holds_complex(c) else variances)
+    y = c / deviations[:, None] / deviations[None, :]
+    return y if holds_complex(y) else xp.clip(y, -1, 1)
+
+
+def _covariance(xp: Namespace, name: str, x: Any, rowvar: bool, correction: float, fweights: Any, aweights: Any) -> Any:
+    if x.ndim > 2:
+        raise ValueError(f"{name}: x must have one or two axes, found shape {x.shape}")
+    x = xp.reshape(x, (1, -1)) if x.ndim < 2 else x if rowvar else xp.matrix_transpose(x)
+    x = floating(xp, x)
+    fweights, aweights = _weights(xp, name, "fweights", fweights, x), _weights(xp, name, "aweights", aweights, x)
+    given = [weights for weights in (fweights, aweights) if weights is not None]
+    if not given:
+        deviations = x - xp.mean(x, axis=1, keepdims=True)
+        c = deviations @ adjoint(xp, deviations) / max(x.shape[1] - correction, 0)
+    else:
+        both = given[0] if len(given) == 1 else given[0] * given[1]
+        total = xp.sum(both)
+        deviations = x - xp.sum(x * both, axis=1, keepdims=True) / total
+        lost = correction if aweights is None else correction * xp.sum(both * aweights) / total
+        divisor = xp.where(total > lost, total - lost, 0)
+        c = (deviations * both) @ adjoint(xp, deviations) / divisor
+    return xp.reshape(c, ()) if c.shape == (1, 1) else c
+
+
+def _weights(xp: Namespace, name: str, parameter: str, weights: Any, x: Any) -> Any:
+    """Return the weights of the observations in `x` as floating-point numbers, None where there are none."""
+    if weights is None:
+        return None
+    if shape_of(weights) != x.shape[1:]:
+        raise ValueError(f"{name}: {parameter} must have shape {x.shape[1:]}, found {shape_of(weights)}")
+    if parameter == "fweights" and is_inexact(weights.dtype):
+        raise TypeError(f"{name}: fweights must be integers, found {weights.dtype}")
+    if holds_complex(weights):
+        raise TypeError(f"{name}: {parameter} must be real, found {weights.dtype}")
+    if not holds(weights >= 0, traced=True):
+        raise ValueError(f"{name}: {parameter} must not be negative")
+    return weights if is_inexact(weights.dtype) else xp.astype(weights, xp.finfo(x.dtype).dtype)

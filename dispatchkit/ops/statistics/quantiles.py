@@ -7,15 +7,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex, is_inexact
-from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.backends.sums import total
+from dispatchkit.backends.numpy import numpy_namespace, total
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.ops.shared.arrays import floating, shape_of
-from dispatchkit.ops.shared.axes import Axis, lanes, normal_axes
-from dispatchkit.ops.statistics.numpy_paths import DOUBLE_OF, holds_nan
+from dispatchkit.ops.shared import Axis, floating, lanes, normal_axes, shape_of
+from dispatchkit.ops.statistics.moments import DOUBLE_OF, holds_nan
 from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["median", "quantile"]

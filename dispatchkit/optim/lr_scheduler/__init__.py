@@ -6,10 +6,17 @@ names and values: PyTorch, `torch.optim.lr_scheduler`.
 """
 
 from dispatchkit.declare.namespace import make_home
-from dispatchkit.optim.lr_scheduler.base import LambdaLR, LRScheduler
-from dispatchkit.optim.lr_scheduler.decay import CosineAnnealingLR, ExponentialLR, MultiStepLR, StepLR
 from dispatchkit.optim.lr_scheduler.progress import OneCycleLR, ReduceLROnPlateau
-from dispatchkit.optim.lr_scheduler.sequence import LinearLR, SequentialLR
+from dispatchkit.optim.lr_scheduler.schedules import (
+    CosineAnnealingLR,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    LRScheduler,
+    MultiStepLR,
+    SequentialLR,
+    StepLR,
+)
 
 __all__ = [
     "CosineAnnealingLR",

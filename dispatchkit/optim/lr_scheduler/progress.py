@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-from dispatchkit.optim.lr_scheduler.base import LRScheduler
+from dispatchkit.optim.lr_scheduler.schedules import LRScheduler
 from dispatchkit.optim.optimizer import Optimizer
-
-__all__ = ["OneCycleLR", "ReduceLROnPlateau"]
 
 
 class OneCycleLR(LRScheduler):

@@ -14,8 +14,6 @@ from dispatchkit.protocol.outcome import Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 
-__all__ = ["RUNNING", "FallbackStrategy", "Followed", "Follower", "map_members", "replaced"]
-
 
 class Followed(NamedTuple):
     """What comes of an answer, found without calling a function of a user.

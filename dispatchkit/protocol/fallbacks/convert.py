@@ -9,18 +9,14 @@ from typing import Any, TypeAlias
 from typing_extensions import override
 
 from dispatchkit.errors import AnswerError
-from dispatchkit.protocol.chain import Step
-from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.chain import Step, decline
 from dispatchkit.protocol.fallbacks.base import RUNNING, FallbackStrategy, Followed, Follower, replaced
 from dispatchkit.protocol.handlers import function_name, location_of, type_name
 from dispatchkit.protocol.outcome import Colours, Outcome
-from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.overridable import Overridable, rule_steps
 from dispatchkit.protocol.parameters import Key
-from dispatchkit.protocol.specificity import rule_steps
-from dispatchkit.protocol.types.conversions import Conversion
+from dispatchkit.protocol.types.records import Conversion
 from dispatchkit.wording import with_article
-
-__all__ = ["LOSSY", "Convert"]
 
 # A path of conversions of which one loses something.
 LOSSY = Outcome(

@@ -6,16 +6,13 @@ from typing import Any
 
 from typing_extensions import override
 
-from dispatchkit.protocol.chain import Step
-from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.chain import Step, decline
 from dispatchkit.protocol.fallbacks.base import RUNNING, FallbackStrategy, Followed, Follower
 from dispatchkit.protocol.modes import Mode, answer_by_modes
 from dispatchkit.protocol.observers import note_asked
 from dispatchkit.protocol.outcome import Colours, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
-
-__all__ = ["Decompose", "Undecomposable"]
 
 
 class Decompose(FallbackStrategy):

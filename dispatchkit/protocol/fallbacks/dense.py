@@ -6,16 +6,13 @@ from typing import Any
 
 from typing_extensions import override
 
-from dispatchkit.protocol.chain import Step
-from dispatchkit.protocol.decline import declined_of
+from dispatchkit.protocol.chain import Step, declined_of
 from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.fallbacks.base import FallbackStrategy, Followed, Follower, replaced
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.outcome import Colours, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key, flatten
-
-__all__ = ["Dense"]
 
 
 class Dense(FallbackStrategy):

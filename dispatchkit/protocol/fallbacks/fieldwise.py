@@ -13,8 +13,6 @@ from dispatchkit.protocol.outcome import Colours, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 
-__all__ = ["Fieldwise"]
-
 
 class Fieldwise(FallbackStrategy):
     """Compute an operation that says how on the fields; every type has this strategy, before those it declares."""

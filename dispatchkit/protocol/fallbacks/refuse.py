@@ -9,8 +9,6 @@ from dispatchkit.protocol.fallbacks.base import FallbackStrategy
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 
-__all__ = ["Refuse"]
-
 
 class Refuse(FallbackStrategy):
     """Answer nothing."""

@@ -16,8 +16,6 @@ from dispatchkit.protocol.parameters import Key
 from dispatchkit.protocol.types.array_types import undeclared_fields
 from dispatchkit.tree import with_attributes
 
-__all__ = ["Rewrap", "wrapped_field"]
-
 
 class Rewrap(FallbackStrategy):
     """Compute on the first field and put the result in its place."""

@@ -15,10 +15,9 @@ Layout(shape, dtype))``.
 
 from __future__ import annotations
 
-from dispatchkit.protocol.layout import Layout
+from dispatchkit.protocol.parameters import Layout
 from dispatchkit.protocol.prediction.follow import predict
-from dispatchkit.protocol.prediction.memory import Memory
-from dispatchkit.protocol.prediction.stand_in import StandIn, make_stand_in
+from dispatchkit.protocol.prediction.stand_in import Memory, StandIn, make_stand_in
 from dispatchkit.protocol.prediction.tree import Asked, Prediction
 
 __all__ = ["Asked", "Layout", "Memory", "Prediction", "StandIn", "make_stand_in", "predict"]

@@ -1,22 +1,24 @@
-"""Stand-ins: what a body is run on to see which calls it makes, in the place of the arrays.
-
-A stand-in knows the type of the array that it stands for, and its shape and dtype where those are known. Whoever asks
-it for anything else ends the run: what comes next depends on it.
-"""
+"""Stand-ins: what a body is run on to see which calls it makes; and what predictions share."""
 
 from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
+from dispatchkit.errors import DispatchError
+from dispatchkit.protocol.chain import Chain, pop_decline_reason
 from dispatchkit.protocol.densify import known_layout, making_dense
+from dispatchkit.protocol.fallbacks.base import Followed, map_members
+from dispatchkit.protocol.frames import place_of
 from dispatchkit.protocol.handlers import type_name
-from dispatchkit.protocol.layout import Layout
-from dispatchkit.protocol.parameters import Form, Key, Parameters
-
-__all__ = ["NotFollowed", "StandIn", "classes_of", "key_of", "layout_of", "make_stand_in", "stand_in_for"]
+from dispatchkit.protocol.modes import Mode
+from dispatchkit.protocol.outcome import REFUSED
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Form, Key, Layout, Parameters
+from dispatchkit.protocol.prediction.tree import Prediction, first_line, mistake_in
+from dispatchkit.protocol.resolution import build_chain
 
 # Plain arrays with more elements are followed by shape and dtype alone.
 SMALL = 4096
@@ -186,3 +188,210 @@ def key_of(parameters: Parameters, args: Sequence[Any], kwargs: dict[str, Any], 
         else:
             entries.append(cls_of(value))
     return tuple(entries)
+
+
+class Caller(Protocol):
+    """What predicts the calls of a body."""
+
+    protocol: Any
+
+    def mistake(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """Return what the signature does not allow in a call, "" where it allows it."""
+
+    def plain(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the result of a call on plain arrays."""
+
+    def call(
+        self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], limited: bool = False
+    ) -> tuple[Prediction, Any]:
+        """Return what is predicted of a call, and its result."""
+
+
+class _Unanswered(BaseException):
+    """An inner call of a body that nobody answers; it never leaves the prediction."""
+
+    def __init__(self, mode: Mode, found: Prediction) -> None:
+        super().__init__(found.call)
+        self.mode = mode
+        self.found = found
+
+
+class _Raised(BaseException):
+    """An inner call of a body that raises; it never leaves the prediction."""
+
+    def __init__(self, found: Prediction) -> None:
+        super().__init__(found.error)
+        self.found = found
+
+
+class _Following(Mode):
+    """Sees the calls of a body, and answers each by what is predicted of it."""
+
+    def __init__(self, caller: Caller) -> None:
+        self.protocol = caller.protocol
+        self.caller = caller
+        self.inner: list[Prediction] = []
+        self.depends: list[str] = []
+
+    def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not _has_stand_in((args, kwargs)):
+            return self.caller.plain(operation, args, kwargs)
+        if self.caller.mistake(operation, args, kwargs):
+            return NotImplemented  # which raises in the body
+        found, result = self.caller.call(operation, args, kwargs, limited=True)
+        self.inner.append(found)
+        if found.depends_on_values:
+            self.depends.append(found.depends_on_values)
+        elif found.outcome is REFUSED and found.by is None:
+            raise _Unanswered(self, found)
+        elif found.error:
+            raise _Raised(found)
+        return result
+
+
+def _has_stand_in(value: Any) -> bool:
+    """Return whether there is a stand-in among the members of a value."""
+    cls = type(value)
+    if cls is dict:
+        value = value.values()
+    elif cls is not list and not issubclass(cls, tuple):
+        return issubclass(cls, StandIn)
+    return any(map(_has_stand_in, value))
+
+
+def follow_body(
+    caller: Caller, operation: Overridable, body: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Followed:
+    """Run a body on stand-ins, and return what comes of it."""
+    mode = _Following(caller)
+    result = None
+    declines = error = ""
+    try:
+        with mode:
+            result = body(*args, **kwargs)
+    except _Unanswered as failure:
+        if failure.mode is not mode:
+            raise
+        declines = f"it needs {failure.found.lacks}"
+    except _Raised as failure:
+        error = failure.found.error
+    except NotFollowed as failure:
+        mode.depends.append(f"the body of {operation.name} asks for {failure.wanted}{place_of(failure)}")
+    except Exception as failure:  # noqa: BLE001  # what a body raises on stand-ins is looked at
+        if type(failure) in (ValueError, IndexError, DispatchError):
+            error = first_line(failure)
+        else:
+            mode.depends.append(f"the body of {operation.name} takes no stand-ins: {first_line(failure)}")
+    if result is NotImplemented:
+        declines = pop_decline_reason() or "it declines"
+    depends = "" if declines or not mode.depends else mode.depends[0]
+    if result is None and depends:
+        result = make_stand_in(caller.protocol, (), origin=operation.name)
+    return Followed(result, declines, error, depends, inner=tuple(mode.inner))
+
+
+# A decomposition or conversion that is under way.
+Mark: TypeAlias = "tuple[Overridable, Key]"
+# Whose values are compared by what they print, since -0.0 == 0.0.
+NUMBERS = (float, complex)
+ATOMS = (int, bool, str, bytes, type(None), type(Ellipsis))
+
+
+class Memory:
+    """Keeps what is found of calls, for the predictions of one report.
+
+    They are of calls outside of modes, made while nothing is registered and the budget of `densify` stays as it is.
+
+    Parameters
+    ----------
+    supposed : operations that are taken to have a rule for every call with an array of a type, which gives that type
+    """
+
+    def __init__(self, supposed: Mapping[Overridable, type] | None = None) -> None:
+        self.supposed = dict(supposed or {})
+        self._chains: dict[Hashable, Chain] = {}
+        self._calls: dict[Hashable, tuple[frozenset[Mark], Prediction, Any]] = {}
+        self._layouts: dict[Hashable, Any] = {}
+        self._bound: set[Hashable] = set()
+        self._held: dict[int, Any] = {}
+        self._stand_ins: dict[Hashable, int] = {}  # their numbers
+        # Equal sets of many calls, each kept once.
+        self._marks: dict[frozenset[Mark], frozenset[Mark]] = {}
+
+    def supposing(self, supposed: Mapping[Overridable, type]) -> Memory:
+        """Return a memory for the same calls with further rules taken to be there."""
+        other = Memory({**self.supposed, **supposed})
+        other._chains, other._layouts, other._bound, other._held = self._chains, self._layouts, self._bound, self._held
+        return other
+
+    def chain(self, operation: Overridable, key: Key, limited: bool = False) -> Chain:
+        """Return who answers calls with these types; with `limited` inside a decomposition."""
+        found = self._chains.get((operation, key, limited))
+        if found is None:
+            found = build_chain(operation, key, later_fallbacks=not limited)
+            self._chains[operation, key, limited] = found
+        return found
+
+    def mistake(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """Return what the signature of an operation does not allow in a call, "" where it allows it."""
+        form = (operation, len(args), tuple(kwargs))
+        if form in self._bound:
+            return ""
+        found = mistake_in(operation, args, kwargs)
+        if not found:
+            self._bound.add(form)
+        return found
+
+    def layouts(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return what an operation gives, with layouts in the place of arrays; one without any at worst."""
+
+        def layout(value: Any) -> Any:
+            return value._layout if issubclass(type(value), StandIn) else value
+
+        args, kwargs = map_members(args, layout), map_members(kwargs, layout)
+        token = (operation, self._token(args), self._token(kwargs))
+        if token not in self._layouts:
+            try:
+                self._layouts[token] = operation.layouts(args, kwargs)
+            except Exception:  # noqa: BLE001  # where plain arrays give no result, the shape of one is not known
+                self._layouts[token] = Layout()
+        return self._layouts[token]
+
+    def token(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], limited: bool) -> Hashable:
+        """Return what equal calls have in common."""
+        return (operation, limited, self._token(args), self._token(kwargs))
+
+    def find(self, token: Hashable, running: set[Mark]) -> tuple[frozenset[Mark], Prediction, Any] | None:
+        """Return what was found of an equal call, and on which marks it depends that they are not under way."""
+        found = self._calls.get(token)
+        return found if found is not None and running.isdisjoint(found[0]) else None
+
+    def keep(self, token: Hashable, met: set[Mark], found: Prediction, result: Any) -> None:
+        """Remember what was found of a call."""
+        marks = frozenset(met)
+        self._calls[token] = (self._marks.setdefault(marks, marks), found, result)
+
+    def _token(self, value: Any) -> Hashable:
+        cls = type(value)
+        if issubclass(cls, StandIn):
+            given = None if value._given is None else self._identity(value._given)
+            field = None if value._field is None else self._token(value._field)
+            found = (StandIn, value._classes, value._layout, value._origin, given, field)
+            return self._stand_ins.setdefault(found, len(self._stand_ins))
+        if cls is Layout:
+            return value  # type: ignore[no-any-return]
+        if cls in ATOMS:
+            return (cls, value)
+        if cls in NUMBERS:
+            return (cls, repr(value))
+        if cls is dict:
+            return (dict, *((name, self._token(member)) for name, member in value.items()))
+        if cls is list or issubclass(cls, tuple):
+            return (cls, *map(self._token, value))
+        if cls is slice:
+            return (slice, self._token((value.start, value.stop, value.step)))
+        return self._identity(value)
+
+    def _identity(self, value: Any) -> Hashable:
+        self._held[id(value)] = value  # so that no other object takes its place
+        return ("is", id(value))

@@ -1,26 +1,20 @@
-"""What a prediction says: a tree of calls, of who is asked in each, and of the calls that those make in their turn."""
+"""What a prediction says: a tree of calls, of who is asked in each, and of the calls that they make."""
 
 from __future__ import annotations
 
+import inspect
+import types
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
-from dispatchkit.protocol.handlers import Rule, type_name
+from dispatchkit.errors import RegistrationError
+from dispatchkit.protocol.handlers import ANY, Rule, type_name
 from dispatchkit.protocol.outcome import MODE, REFUSED, Outcome
-from dispatchkit.protocol.parameters import Key
-
-__all__ = [
-    "ANSWERS",
-    "AT_RUN_TIME",
-    "DECLINES",
-    "DEPENDS",
-    "IF_DECLINED",
-    "OPEN",
-    "PASSED_OVER",
-    "RAISES",
-    "Asked",
-    "Prediction",
-]
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Form, Key
+from dispatchkit.protocol.registration.annotations import classes_of, resolved_hints
 
 # Verdicts on one who is asked; "" of one that is known to have no answer.
 ANSWERS = "answers"
@@ -148,3 +142,85 @@ def first_line(error: BaseException) -> str:
     """Return class and first line of an error, as records and predictions have it."""
     text = str(error).strip().partition("\n")[0]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def mistake_in(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """Return class and first line of what a call raises that the signature does not allow, "" for one that it does."""
+    try:
+        operation.check_call(args, kwargs)
+    except TypeError as error:
+        return native_mistake(operation, args, kwargs) or first_line(error)
+    return ""
+
+
+def native_mistake(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """Return what Python raises itself, before the public function begins; "" where it begins."""
+    function = operation.function
+    try:
+        _own_signature(function).bind(*args, **kwargs)
+    except TypeError:
+        try:
+            function(*args, **kwargs)  # which Python refuses to begin, in its own words
+        except TypeError as error:
+            return first_line(error)
+    return ""
+
+
+def _own_signature(function: Callable[..., Any]) -> inspect.Signature:
+    """Return the parameters that the code of a function has, rather than those that it shows."""
+    if not isinstance(function, types.FunctionType):
+        return inspect.Signature([inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)])
+    bare = types.FunctionType(function.__code__, {}, function.__name__, function.__defaults__, function.__closure__)
+    bare.__kwdefaults__ = function.__kwdefaults__
+    return inspect.signature(bare)
+
+
+class Promise(NamedTuple):
+    """What the return annotation of a function says.
+
+    Attributes
+    ----------
+    classes : that it names; empty where it names none
+    may_decline : whether it allows `NotImplemented`: it names `NotImplementedType`, or no class at all
+    never_answers : whether it allows nothing else
+    """
+
+    classes: tuple[type, ...] = ()
+    may_decline: bool = True
+    never_answers: bool = False
+
+
+_known: WeakKeyDictionary[Any, Promise] = WeakKeyDictionary()
+
+
+def promise_of(function: Callable[..., Any]) -> Promise:
+    """Return what a function declares of its answers; nothing is read from its code."""
+    try:
+        found = _known.get(function)
+    except TypeError:
+        return _promise(function)
+    if found is None:
+        found = _known[function] = _promise(function)
+    return found
+
+
+def promise_of_rule(rule: Rule) -> Promise:
+    """Return what a rule declares of its answers: its registration goes before its annotation."""
+    found = promise_of(rule.handler)
+    return found if rule.declines is None else found._replace(may_decline=rule.declines)
+
+
+def _promise(function: Callable[..., Any]) -> Promise:
+    if isinstance(function, type):
+        return Promise((function,), may_decline=False)
+    function = getattr(function, "__func__", function)
+    try:
+        hint = resolved_hints(function, skip=()).get("return", inspect.Parameter.empty)
+        classes = classes_of(hint, Form.ONE, str(function))
+    except (RegistrationError, AttributeError):
+        return Promise()
+    named = tuple(dict.fromkeys(cls for cls in classes if cls is not types.NotImplementedType))
+    if ANY in named:
+        return Promise()
+    may_decline = len(named) < len(set(classes))
+    return Promise(named, may_decline=may_decline, never_answers=may_decline and not named)

@@ -1,10 +1,12 @@
-"""`implements` and `converts`: handlers and conversions are checked, then stored as rules and edges."""
+"""`implements` and `converts`: handlers and conversions are checked, then stored; those of a notebook are pickled."""
 
 from __future__ import annotations
 
 import inspect
+import sys
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, TypeVar
 
 from dispatchkit.errors import RegistrationError, ReplacementWarning, SignatureWarning
@@ -12,9 +14,10 @@ from dispatchkit.protocol.handlers import ANY, Rule, function_name, type_name
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Form, Parameters, signature_of
-from dispatchkit.protocol.registration.annotations import annotated_signatures, classes_of, resolved_hints
-from dispatchkit.protocol.registration.array_type import check_operators
-from dispatchkit.protocol.registration.mismatches import (
+from dispatchkit.protocol.registration.annotations import (
+    Registering,
+    annotated_signatures,
+    classes_of,
     departures,
     is_structural,
     never_called,
@@ -22,14 +25,14 @@ from dispatchkit.protocol.registration.mismatches import (
     no_arrays,
     no_own_type,
     not_at_once,
+    resolved_hints,
     stands_for_nothing,
     wrong_count,
 )
-from dispatchkit.protocol.registration.targets import Registering
+from dispatchkit.protocol.registration.array_type import check_operators
 from dispatchkit.protocol.types.array_types import ArrayTypes
-from dispatchkit.protocol.types.conversions import Conversion
-
-__all__ = ["converts", "implements"]
+from dispatchkit.protocol.types.declaration import is_newer
+from dispatchkit.protocol.types.records import Conversion
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -182,3 +185,65 @@ def _conversion_types(function: Callable[..., Any]) -> tuple[type, type]:
             f"converts: {name} must name one class it takes and one it gives, as in def f(x: A) -> B"
         )
     return sources[0], targets[0]
+
+
+def packed(protocol: Registering, cls: type) -> dict[str, Any]:
+    """Return what is declared for a class: its declaration, its rules and conversions, and what it keeps its own of."""
+    record = protocol.types.records.find(cls)
+    assert record is not None
+    kept = protocol.surface.kept(cls)
+    return {"declaration": record.declaration, "stamp": record.stamp, "owned": list(record.owned), "kept": kept}
+
+
+def unpack(protocol: Registering, cls: type, found: dict[str, Any]) -> None:
+    """Declare for a class what another process has declared for it.
+
+    Parameters
+    ----------
+    protocol : to declare it to
+    cls : the class, which may still lack its attributes
+    found : what `packed` gave
+    """
+    with protocol.journal.lock:
+        changed = protocol.types.records.arrive(cls, found["declaration"], found["stamp"])
+        if changed and found["kept"] is not None:
+            protocol.surface.install(cls, found["kept"])
+        for one in found["owned"]:
+            changed = _take(protocol, one) or changed
+        if changed:
+            protocol.journal.changed()
+
+
+def _take(protocol: Registering, one: Any) -> bool:
+    """Store a rule or a conversion in place of an earlier one; return whether it was not known."""
+    if isinstance(one, Rule):
+        if not all(is_newer(one.registration, old.registration) for _, old in protocol.handlers.replaced_by(one)):
+            return False
+        if not is_newer(one.registration, None):
+            return False
+        protocol.handlers.add(one)
+        return True
+    if not isinstance(one, Conversion) or not is_newer(one.stamp, protocol.conversions.stamp_of(one)):
+        return False
+    protocol.conversions.add(one)
+    return True
+
+
+def place_of(protocol: Any) -> tuple[str, str]:
+    """Return the module that holds a protocol, and its name there.
+
+    Raises
+    ------
+    TypeError : if none does that another process could import
+    """
+    for module, held in list(sys.modules.items()):
+        if module != "__main__":
+            for name, value in list(getattr(held, "__dict__", {}).items()):
+                if value is protocol:
+                    return module, name
+    raise TypeError(f"{protocol!r} cannot be pickled: no module holds it that another process could import; write one")
+
+
+def protocol_at(module: str, name: str) -> Any:
+    """Return the protocol that a module holds."""
+    return getattr(import_module(module), name)

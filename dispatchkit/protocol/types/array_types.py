@@ -9,12 +9,9 @@ from typing import Any
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.parameters import Key, flatten
-from dispatchkit.protocol.types.declaration import REFUSE, Fallback
-from dispatchkit.protocol.types.fields import DROPPED, FieldRule, rule_of
+from dispatchkit.protocol.types.declaration import DROPPED, REFUSE, Fallback, FieldRule, rule_of
 from dispatchkit.protocol.types.records import Records
 from dispatchkit.tree import Item, container_items, map_leaves, sequence_items, with_attributes
-
-__all__ = ["DENSE", "RESULTS", "ArrayTypes", "undeclared_fields"]
 
 DENSE = "to_dense"  # the method that makes a plain array, where a type names no other
 # Of the base type's family: the class of what is computed with a type by default, None for the type itself.

@@ -17,6 +17,7 @@ from dispatchkit.protocol.parameters import Form
 from dispatchkit.report.audit.findings import (
     KINDS,
     Finding,
+    Reach,
     ambiguities,
     asymmetries,
     cycles,
@@ -24,14 +25,9 @@ from dispatchkit.report.audit.findings import (
     losses,
     missing_pairs,
 )
-from dispatchkit.report.audit.page import audit_page
+from dispatchkit.report.audit.page import audit_document, audit_page, matrix_svg
 from dispatchkit.report.audit.pairs import Call, Chains, Decision, Pair, PairRow, calls_of_two, decided, names_of
-from dispatchkit.report.audit.picture import matrix_svg
-from dispatchkit.report.audit.tables import audit_document
-from dispatchkit.report.audit.unreachable import Reach
 from dispatchkit.report.operations import Named, operations_of, without_collection
-
-__all__ = ["Audit", "audit"]
 
 
 @dataclass(frozen=True)

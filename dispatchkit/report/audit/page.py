@@ -1,17 +1,260 @@
-"""An audit as one HTML page: pairs that open to the calls behind them, groups of types that are alike, filters."""
+"""An audit as tables, as a picture of types by types, and as one HTML page."""
 
 from __future__ import annotations
 
+import html
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from typing import Protocol
 
+from dispatchkit.protocol.outcome import OUTCOMES
+from dispatchkit.report.audit.findings import KINDS, Finding
 from dispatchkit.report.audit.pairs import SHARES, Pair
-from dispatchkit.report.audit.tables import Audited, finding_lines, short_operation
-from dispatchkit.report.page import filled_page
-from dispatchkit.report.palette import css_class
+from dispatchkit.report.documents import (
+    Document,
+    Names,
+    Part,
+    Table,
+    Title,
+    css_class,
+    filled_page,
+    short_location,
+    style,
+)
 
-__all__ = ["alike", "audit_page"]
+LISTED = 8  # operations or combinations of types that a finding lists
+WIDEST = 100  # columns of a table of pairs; above, winners are shares by their letters
+LETTERS = {one.share: one.letter.strip() or "x" for one in reversed(OUTCOMES) if one.share}
+
+
+class Audited(Protocol):
+    """What showing an audit knows of it."""
+
+    @property
+    def types(self) -> Sequence[str]:
+        """Names of the types."""
+
+    @property
+    def pairs(self) -> Sequence[Pair]:
+        """One for each ordered pair, row by row."""
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """What was found, the worst first."""
+
+    @property
+    def totals(self) -> Mapping[str, int]:
+        """Number of findings of each kind."""
+
+
+def audit_document(audit: Audited) -> Document:
+    """Return pairs, shares and findings."""
+    count = len(audit.pairs[0].rows)
+    note = f"{count} {'call' if count == 1 else 'calls'} of two arrays for each ordered pair"
+    title = (
+        Title("audit of", 1, audit.types) if len(audit.types) < 9 else Title(f"audit of {len(audit.types)} types", 1)
+    )
+    parts: list[Part] = [Title(title.text, 1, title.names, note), *_matrix(audit)]
+    total = Counter[str]()
+    for pair in audit.pairs:
+        total.update(pair.shares)
+    rows = [(share, str(total[share]), meaning) for share, meaning in SHARES.items() if total[share]]
+    parts.append(Table(("answered by", "calls", "what it means"), rows, right=(1,), code=()))
+    counts = ", ".join(f"{count} {kind}" for kind, count in audit.totals.items() if count)
+    parts.append(f"  findings: {counts or 'none'}")
+    for kind, meaning in KINDS.items():
+        found = [finding for finding in audit.findings if finding.kind == kind]
+        if found:
+            lines = [(f"{number}.", line) for number, finding in enumerate(found, 1) for line in _numbered(finding)]
+            shown = [(number if first else "", line) for number, (first, line) in lines]
+            parts += [Title(f"{kind}: {meaning}"), Table(("", ""), shown, code=())]
+    return Document(parts)
+
+
+def _numbered(finding: Finding) -> Iterator[tuple[bool, str]]:
+    for place, line in enumerate(finding_lines(finding)):
+        yield place == 0, line
+
+
+def _matrix(audit: Audited) -> Iterator[Part]:
+    """Yield a table with a row for each first argument: who wins most calls with each second one."""
+    count = len(audit.types)
+    rows = [audit.pairs[place * count : (place + 1) * count] for place in range(count)]
+    cells = [list(map(_cell, row)) for row in rows]
+    if sum(max(map(len, column)) + 2 for column in zip(audit.types, *cells, strict=True)) > WIDEST:
+        heads = [str(number) for number in range(1, count + 1)]
+        used = {share for pair in audit.pairs for share in list(pair.shares)[:1]}
+        yield Names([f"{number}={name}" for number, name in zip(heads, audit.types, strict=True)])
+        yield Names([f"{LETTERS[share]}={share}" for share in SHARES if share in used], "How most calls are answered:")
+        cells = [[LETTERS[max(pair.shares, key=lambda s, p=pair: p.shares[s])] for pair in row] for row in rows]  # type: ignore[misc]
+    else:
+        heads = list(audit.types)
+    lines = [(name, *row) for name, row in zip(audit.types, cells, strict=True)]
+    yield Table(("first \\ second", *heads), lines, code_heads=range(1, count + 1))
+
+
+def _cell(pair: Pair) -> str:
+    raising = sum(not row.winner for row in pair.rows)
+    parts = [f"{name} {count}" for name, count in list(pair.winners.items())[:1]]
+    return ", ".join([*parts, *([f"raises {raising}"] if raising else [])])
+
+
+def finding_lines(finding: Finding) -> list[str]:
+    """Return a finding with its operations and types, and its places where the text does not have them."""
+    types = _listed([f"({', '.join(names)})" for names in finding.types])
+    lines = finding.text.splitlines()
+    if finding.operations:
+        lines.append(f"in {_listed([short_operation(name) for name in finding.operations])} with {types}")
+    missing = [short_location(place) for place in finding.locations if place not in finding.text]
+    return [*lines, *([f"at {_listed(missing)}"] if missing else [])]
+
+
+def _listed(texts: Sequence[str]) -> str:
+    more = f" and {len(texts) - LISTED} more" if len(texts) > LISTED else ""
+    return ", ".join(texts[:LISTED]) + more
+
+
+def short_operation(name: str) -> str:
+    """Return the name of an operation without the library's own.
+
+    >>> short_operation("dispatchkit.linalg.solve"), short_operation("units.scale")
+    ('linalg.solve', 'units.scale')
+    """
+    return name.removeprefix("dispatchkit.")
+
+
+# Width of a character of a monospaced font in units of its size, with some room.
+ASPECT = 0.61
+NAME, SMALL = 12, 10
+MARGIN, GAP, ROW = 20.0, 4.0, 46.0
+NARROW, WIDE = 84.0, 150.0  # bounds of the width of a cell
+ROUND = 6.0
+LEAST = 0.05  # of a cell, that a few calls still be seen
+RULES = """
+& .paper { fill: var(--paper); }
+& .frame { fill: none; stroke: var(--line); }
+& path, & .key { fill: var(--c); }
+& text { fill: var(--ink); font-size: 12px; text-anchor: middle; }
+& .small { fill: var(--faint); font-size: 10px; }
+& .cell .small { fill: var(--ink); }
+& .left { text-anchor: start; }
+& .right { text-anchor: end; }
+& .winner { font-weight: 600; }
+& .mark { fill: var(--ink); font-size: 11px; text-anchor: end; }
+"""
+
+
+def matrix_svg(audit: Audited) -> str:
+    """Return the picture as a document that needs nothing else, for light and dark pages."""
+    return _Matrix(audit).text()
+
+
+class _Matrix:
+    """Writes the picture."""
+
+    def __init__(self, audit: Audited) -> None:
+        self.audit = audit
+        longest = max(map(len, audit.types))
+        self.cell = min(max(ASPECT * NAME * longest + 22, NARROW), WIDE)
+        self.head = min(ASPECT * NAME * longest + 14, WIDE + 40)
+        self.top = MARGIN + 42.0
+        self.used = [share for share in SHARES if any(share in pair.shares for pair in audit.pairs)]
+        # An order decides between these.
+        self.uneven = {types for one in audit.findings if one.kind == "asymmetry" for types in one.types}
+
+    def text(self) -> str:
+        """Return the whole document."""
+        count = len(self.audit.types)
+        legend = list(self._legend(self.top + count * ROW + 30))
+        needed = max([ASPECT * SMALL * len(text) + 46 for text in self._legend_texts()], default=0.0)
+        width = max(2 * MARGIN + self.head + count * self.cell, 2 * MARGIN + needed, 330.0)
+        height = self.top + count * ROW + 30 + 18 * len(legend) + MARGIN - 8
+        size = f'width="{width:.0f}" height="{height:.0f}"'
+        box = f'viewBox="0 0 {width:.0f} {height:.0f}"'
+        title = f"who answers pairs of {', '.join(self.audit.types)}"
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="dk-audit" {size} {box} role="img">',
+            f"<title>{html.escape(title)}</title>",
+            f"<style>{style('.dk-audit', RULES, self.used)}</style>",
+            f'<rect class="paper" {size} rx="8"/>',
+            *self._heads(),
+            *(self._pair(number, pair) for number, pair in enumerate(self.audit.pairs)),
+            *legend,
+        ]
+        return "\n".join([*parts, "</svg>"])
+
+    def _heads(self) -> Iterator[str]:
+        left = MARGIN + self.head
+        middle = left + len(self.audit.types) * self.cell / 2
+        yield f'<text class="small" x="{middle:.1f}" y="{MARGIN + 6:.1f}">second argument</text>'
+        yield f'<text class="small right" x="{left - 10:.1f}" y="{self.top - 10:.1f}">first</text>'
+        for place, name in enumerate(self.audit.types):
+            x, y = left + (place + 0.5) * self.cell, self.top + (place + 0.5) * ROW
+            yield _text("winner", x, self.top - 10, name, self.cell - 8)
+            yield _text("winner right", left - 10, y + 4, name, self.head - 10)
+
+    def _pair(self, number: int, pair: Pair) -> str:
+        row, column = divmod(number, len(self.audit.types))
+        x, y = MARGIN + self.head + column * self.cell + GAP / 2, self.top + row * ROW + GAP / 2
+        width, height = self.cell - GAP, ROW - GAP
+        parts = [f'<g class="cell"><title>{html.escape(_words(pair))}</title>']
+        start, total = x, len(pair.rows)
+        weights = {share: max(count / total, LEAST) for share, count in pair.shares.items()}
+        for share, weight in weights.items():
+            part = width * weight / sum(weights.values())
+            first, last = start == x, share == [*weights][-1]
+            parts.append(f'<path class="{css_class(share)}" d="{_strip(start, y, part, height, first, last)}"/>')
+            start += part
+        frame = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{ROUND:g}"'
+        parts.append(f'<rect class="frame" {frame}/>')
+        winner, count = next(iter(pair.winners.items()), ("nobody", total))
+        parts.append(_text("winner", x + width / 2, y + 19, winner, width - 8))
+        parts.append(_text("small", x + width / 2, y + 33, f"{count} of {total}", width - 8))
+        if (pair.left, pair.right) in self.uneven:
+            parts.append(f'<text class="mark" x="{x + width - 5:.1f}" y="{y + height - 6:.1f}">≠</text>')
+        return "".join([*parts, "</g>"])
+
+    def _legend_texts(self) -> list[str]:
+        texts = [f"{share}: {SHARES[share]}" for share in self.used]
+        return [*texts, *(["the order of the two decides who answers"] if self.uneven else [])]
+
+    def _legend(self, y: float) -> Iterator[str]:
+        x = MARGIN + 4
+        signs = [
+            f'<rect class="{css_class(share)} key" x="{x:.1f}" y="{{0:.1f}}" width="14" height="11" rx="3"/>'
+            for share in self.used
+        ]
+        if self.uneven:
+            signs.append(f'<text class="left" x="{x + 3:.1f}" y="{{1:.1f}}">≠</text>')
+        for place, (sign, text) in enumerate(zip(signs, self._legend_texts(), strict=True)):
+            base = y + 18 * place
+            label = f'<text class="small left" x="{x + 22:.1f}" y="{base:.1f}">{html.escape(text)}</text>'
+            yield f'<g class="entry">{sign.format(base - 9, base)}{label}</g>'
+
+
+def _strip(x: float, y: float, width: float, height: float, first: bool, last: bool) -> str:
+    """Return the outline of a part of a cell, round at the cell's ends."""
+    left, right = (min(ROUND, width) if end else 0.0 for end in (first, last))
+    return (
+        f"M{x + left:.2f} {y:.1f}H{x + width - right:.2f}q{right:.2f} 0 {right:.2f} {right:.2f}"
+        f"V{y + height - right:.2f}q0 {right:.2f} {-right:.2f} {right:.2f}"
+        f"H{x + left:.2f}q{-left:.2f} 0 {-left:.2f} {-left:.2f}V{y + left:.2f}q0 {-left:.2f} {left:.2f} {-left:.2f}z"
+    )
+
+
+def _words(pair: Pair) -> str:
+    """Return what a reader sees who stays on a cell."""
+    winners = ", ".join(f"{name} wins {count}" for name, count in pair.winners.items()) or "nobody answers"
+    shares = ", ".join(f"{count} {share}" for share, count in pair.shares.items())
+    return f"({pair.left}, {pair.right}): {winners}; {shares}"
+
+
+def _text(css: str, x: float, y: float, text: str, room: float) -> str:
+    """Return a line of text, cut where it does not fit."""
+    fits = int(room / (ASPECT * (SMALL if "small" in css else NAME)))
+    shown = text if len(text) <= fits else f"{text[: fits - 1]}…"
+    return f'<text class="{css}" x="{x:.1f}" y="{y:.1f}">{html.escape(shown)}</text>'
 
 
 def audit_page(audit: Audited) -> str:

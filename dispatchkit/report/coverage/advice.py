@@ -17,14 +17,11 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 from dispatchkit.protocol.prediction import Prediction
 from dispatchkit.protocol.prediction.tree import DECLINES
-from dispatchkit.report.coverage.dry_run import dry_calls
 from dispatchkit.report.coverage.rows import STRUCTURED, typical
-from dispatchkit.report.coverage.survey import Survey
+from dispatchkit.report.coverage.survey import Survey, dry_calls
+from dispatchkit.report.documents import format_time, short_location, wrapped_names
 from dispatchkit.report.operations import Named, declared_operations
-from dispatchkit.report.table import format_time, short_location, wrapped_names
 from dispatchkit.wording import format_bytes
-
-__all__ = ["Advice", "Event", "Suggestion", "advise", "lacking_events", "stubs_of"]
 
 # What a rule can be written for.
 Target: TypeAlias = "Overridable | Kind"

@@ -1,4 +1,4 @@
-"""Coverage as one HTML page: a heat map of types by functions, with search and filters, that needs nothing else."""
+"""Coverage as a document of tables, and as one HTML page: a heat map of types by functions."""
 
 from __future__ import annotations
 
@@ -6,14 +6,171 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Any
 
-from dispatchkit.report.coverage.columns import page_lines
-from dispatchkit.report.coverage.rows import OUTCOME_OF, STRUCTURED, MeasuredRow, Report, Row, short_name
-from dispatchkit.report.coverage.tables import all_buckets, headline, side_by_side
-from dispatchkit.report.page import filled_page
-from dispatchkit.report.palette import css_class
-from dispatchkit.report.table import short_location
+from dispatchkit.report.coverage.rows import (
+    OUTCOME_OF,
+    STRUCTURED,
+    UNCOUNTED,
+    MeasuredRow,
+    Report,
+    Row,
+    counted_outcomes,
+    measurements,
+    page_lines,
+    short_name,
+)
+from dispatchkit.report.documents import Document, Names, Part, Table, Title, css_class, filled_page, short_location
 
-__all__ = ["page"]
+# Columns with names of types that fit on a line; further types are numbered.
+WIDEST = 100
+
+
+def share(rows: Iterable[Row], buckets: Sequence[str]) -> float:
+    """Return per cent of the calls of some functions that end in some buckets."""
+    counted = counted_outcomes(rows)
+    whole = sum(counted.values())
+    return 100 * sum(counted[bucket] for bucket in buckets) / whole if whole else 100.0
+
+
+def per_cent(value: float) -> str:
+    """Write a share without decimals; less than all is never 100, more than nothing never 0.
+
+    >>> per_cent(99.96), per_cent(0.2), per_cent(50.0)
+    ('> 99 %', '< 1 %', '50 %')
+    """
+    if 99.5 <= value < 100:
+        return "> 99 %"
+    return "< 1 %" if 0 < value < 0.5 else f"{value:.0f} %"
+
+
+def headline(report: Report) -> str:
+    """Return the two shares in words."""
+    kept, answered = per_cent(report.structured_percent), per_cent(report.percent)
+    return f"{kept} of the calls keep the structure, {answered} are answered"
+
+
+def report_document(report: Report) -> Document:
+    """Return totals, shares by namespace and kind, and the functions of each bucket."""
+    counts = report.outcomes
+    whole = max(sum(counts.values()), 1)
+    totals = [
+        (bucket, str(count), str(counts[bucket] or ""), per_cent(100 * counts[bucket] / whole), report.buckets[bucket])
+        for bucket, count in report.totals.items()
+        if count or counts[bucket]
+    ]
+    totals.append(("all functions", str(len(report.rows)), str(sum(counts.values())), "", ""))
+    heads = ("bucket", "functions", "calls", "of calls", "what it means")
+    parts: list[Part] = [Title("coverage of", 1, [report.type], headline(report)), *_samples([report])]
+    parts += [
+        Table(heads, totals, right=(1, 2, 3), code=()),
+        _shares_by(report, "namespace"),
+        _shares_by(report, "kind"),
+    ]
+    return Document([*parts, *_functions(report)])
+
+
+def _samples(reports: Sequence[Report]) -> list[Part]:
+    texts = [text for report in reports for text in report.data().get("samples", ())]
+    return [Names(texts, "Measured on")] if texts else []
+
+
+def _shares_by(report: Report, name: str) -> Table:
+    """Return per cent of calls answered, by namespace or kind."""
+    rows = []
+    for group in dict.fromkeys(getattr(row, name) for row in report.rows):
+        part = [row for row in report.rows if getattr(row, name) == group]
+        answered = [bucket for bucket in report.buckets if OUTCOME_OF[bucket].answered]
+        rows.append((group, per_cent(share(part, STRUCTURED)), per_cent(share(part, answered)), str(len(part))))
+    return Table((f"by {name}", "keep structure", "answered", "functions"), rows, right=(1, 2, 3))
+
+
+def _functions(report: Report) -> Iterator[Part]:
+    for bucket in report.buckets:
+        rows = [row for row in report.rows if row.bucket == bucket]
+        if not rows or bucket == "no array argument":
+            continue
+        yield Title(bucket)
+        telling = [row for row in rows if OUTCOME_OF[bucket].listed or len(row.outcomes) > 1 or row.rules]
+        if telling:
+            lines = [(short_name(row), row.kind, row.bucket, "  ".join(details(row))) for row in telling]
+            yield Table(("function", "kind", "bucket", "details"), lines)
+        if len(telling) < len(rows):
+            yield Names([short_name(row) for row in rows if row not in telling])
+
+
+def details(row: Row) -> list[str]:
+    """Return what is said of a function in addition to its bucket."""
+    parts = [row.note, *measurements(row)]
+    if isinstance(row, MeasuredRow):
+        parts.append(row.problem)
+    by_place: dict[str, list[str]] = {}
+    for rule in row.rules:
+        by_place.setdefault(rule.location, []).append(f"({rule.types})")
+    parts += [f"{', '.join(types)} {short_location(place)}" for place, types in by_place.items()]
+    return [part for part in parts if part]
+
+
+def all_buckets(reports: Sequence[Report]) -> dict[str, str]:
+    """Return the buckets of several reports in order, with what they mean."""
+    found = {bucket: text for report in reports for bucket, text in report.buckets.items()}
+    return {bucket: found[bucket] for bucket in OUTCOME_OF if bucket in found}
+
+
+def side_by_side(reports: Sequence[Report]) -> Iterator[list[Row | None]]:
+    """Yield for each function its rows in all reports, None where a report does not have it."""
+    by_name = [{row.qualified_name: row for row in report.rows} for report in reports]
+    for name in dict.fromkeys(name for rows in by_name for name in rows):
+        yield [rows.get(name) for rows in by_name]
+
+
+def matrix(reports: Sequence[Report], *, letters: bool) -> Document:
+    """Return shares, totals and buckets of several types, a column for each; nothing in it changes from run to run.
+
+    Parameters
+    ----------
+    reports : of the types
+    letters : whether buckets are letters, and many types numbers, so that the columns are narrow
+    """
+    names = [report.type for report in reports]
+    title = Title("coverage of", 1, names) if len(names) < 7 else Title(f"coverage of {len(names)} types", 1)
+    parts: list[Part] = [title, *_samples(reports)]
+    heads = names
+    if letters and sum(len(name) + 2 for name in names) > WIDEST:
+        heads = [str(number) for number in range(1, len(names) + 1)]
+        parts.append(Names([f"{number}={name}" for number, name in zip(heads, names, strict=True)]))
+    numbers = tuple(range(1, len(reports) + 1))
+    named = () if letters else numbers
+    totals = [
+        ("keep the structure", *(per_cent(report.structured_percent) for report in reports), "of the calls"),
+        ("answered", *(per_cent(report.percent) for report in reports), "of the calls"),
+    ]
+    for bucket, text in all_buckets(reports).items():
+        counts = [report.totals.get(bucket, 0) for report in reports]
+        if any(counts):
+            letter = f"{OUTCOME_OF[bucket].letter} " if letters else ""
+            totals.append((f"{letter}{bucket}", *map(str, counts), text))
+    totals.append(("all functions", *(str(len(report.rows)) for report in reports), ""))
+    parts.append(Table(("", *heads, "what it means"), totals, right=numbers, code=(), code_heads=named))
+    functions = []
+    for rows in side_by_side(reports):
+        first = next(row for row in rows if row is not None)
+        if letters and first.bucket == "no array argument":
+            continue
+        cells = ["" if row is None else OUTCOME_OF[row.bucket].letter if letters else _share_of(row) for row in rows]
+        functions.append((short_name(first), *([] if letters else [first.kind]), *cells))
+    kinds = [] if letters else ["kind"]
+    shown = Table(
+        ("function", *kinds, *heads), functions, right=numbers if letters else (), code_heads=[n + 1 for n in named]
+    )
+    parts.append(shown)
+    return Document(parts)
+
+
+def _share_of(row: Row) -> str:
+    """Return the bucket of a function, with how many of its calls keep the structure where not all end alike."""
+    kept = sum(row.outcomes.get(bucket, 0) for bucket in STRUCTURED)
+    if row.bucket in UNCOUNTED or kept in (0, row.calls):
+        return row.bucket
+    return f"{row.bucket} ({kept} of {row.calls} keep it)"
 
 
 def page(reports: Sequence[Report]) -> str:

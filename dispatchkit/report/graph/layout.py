@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-__all__ = ["Layout", "arranged"]
-
 SIDE = 22.0  # between boxes of a layer
 BETWEEN = 34.0  # between layers
 LANE = 10.0  # width of an arrow that passes a layer

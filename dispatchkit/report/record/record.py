@@ -10,21 +10,14 @@ from types import TracebackType
 from typing import Any, Literal
 
 from dispatchkit.errors import ModeError
-from dispatchkit.graph.node import Node
-from dispatchkit.graph.node_wrapper import NodeWrapper, is_wrapped_by
+from dispatchkit.graph.node import Node, NodeWrapper, is_wrapped_by
 from dispatchkit.graph.storage import Vertex
 from dispatchkit.protocol.observers import CallEvent, Observer, active_observer, observe, observers, watch_state
 from dispatchkit.report.coverage.advice import Advice
 from dispatchkit.report.operations import Named
-from dispatchkit.report.record.advice import recorded_advice
-from dispatchkit.report.record.call import TracedCall, traced
-from dispatchkit.report.record.chrome import chrome_trace
-from dispatchkit.report.record.noting import began_of, came_of
-from dispatchkit.report.record.summary import Order, Summary, summarised
-from dispatchkit.report.record.timeline import Timeline
-from dispatchkit.report.record.tree import tree_of
-
-__all__ = ["Trace", "record_calls"]
+from dispatchkit.report.record.call import TracedCall, began_of, came_of, traced
+from dispatchkit.report.record.summary import Order, Summary, recorded_advice, summarised, tree_of
+from dispatchkit.report.record.timeline import Timeline, chrome_trace
 
 MAX_CALLS = 100_000
 

@@ -1,22 +1,118 @@
-"""A picture of traced calls over time: a row for each depth, a group of rows for each thread and task."""
+"""Traced calls over time: a picture, a page that zooms, and a file for Perfetto."""
 
 from __future__ import annotations
 
 import html
+import json
 import math
+import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from dispatchkit.report.palette import css_class, style
+from dispatchkit.report.documents import css_class, filled_page, format_time, short_location, style
 from dispatchkit.report.record.call import HOWS, TracedCall
-from dispatchkit.report.record.page import lane_text, timeline_page
-from dispatchkit.report.table import format_time, short_location
 from dispatchkit.wording import format_bytes
 
-__all__ = ["Timeline"]
+
+def lane_text(lane: tuple[int, str, str]) -> str:
+    """Name the thread, and the task in it."""
+    _, thread, task = lane
+    return f"{thread}, task {task}" if task else thread
+
+
+def timeline_page(calls: Sequence[TracedCall], dropped: int, details: Callable[[TracedCall], str]) -> str:
+    """Return the page of some calls.
+
+    Parameters
+    ----------
+    calls, dropped : that are shown, and how many are not
+    details : what is said of a call
+    """
+    begin = min((call.start for call in calls), default=0)
+    names: dict[str, int] = {}
+    lanes: dict[tuple[int, str, str], int] = {}
+    texts: dict[str, int] = {}
+    hows = [how for how in HOWS if any((call.how or "plain") == how for call in calls)]
+    rows = [
+        [
+            names.setdefault(call.name, len(names)),
+            call.start - begin,
+            call.duration,
+            call.depth,
+            lanes.setdefault(call.lane, len(lanes)),
+            hows.index(call.how or "plain"),
+            texts.setdefault(details(call), len(texts)),
+            int(bool(call.error)),
+            call.self_time,
+        ]
+        for call in calls
+    ]
+    data = {
+        "names": list(names),
+        "lanes": [lane_text(lane) for lane in lanes],
+        "hows": [[how, css_class(how)] for how in hows],
+        "texts": list(texts),
+        "calls": rows,
+    }
+    chips = "".join(
+        f'<li class="chip"><i class="{css_class(how)}" aria-hidden="true"></i>{escape(f"{how}: {HOWS[how]}")}</li>'
+        for how in hows
+    )
+    note = f"{dropped:,} later calls are not shown." if dropped > 0 else "All calls are shown."
+    title = f"{len(calls):,} call{'' if len(calls) == 1 else 's'}"
+    return filled_page("dispatchkit.report.record", {"title": title, "note": note, "chips": chips}, data, hows)
+
+
+def chrome_trace(calls: Sequence[TracedCall], dropped: int) -> str:
+    """Return calls as a JSON object; each thread, and each task in it, is a track of its own."""
+    process = os.getpid()
+    tracks: dict[tuple[int, str, str], int] = {}
+    events = [_event(call, process, tracks.setdefault(call.lane, len(tracks) + 1)) for call in calls]
+    names = [_named("process_name", process, 0, "dispatchkit")]
+    for (_, thread, task), track in tracks.items():
+        names.append(_named("thread_name", process, track, f"{thread}, task {task}" if task else thread))
+        names.append({**_metadata("thread_sort_index", process, track), "args": {"sort_index": track}})
+    data = {"traceEvents": [*names, *events], "displayTimeUnit": "ns", "otherData": {"calls not kept": str(dropped)}}
+    return json.dumps(data)
+
+
+def _metadata(name: str, process: int, track: int) -> dict[str, Any]:
+    return {"name": name, "ph": "M", "ts": 0, "pid": process, "tid": track}
+
+
+def _named(event: str, process: int, track: int, name: str) -> dict[str, Any]:
+    return {**_metadata(event, process, track), "args": {"name": name}}
+
+
+def _event(call: TracedCall, process: int, track: int) -> dict[str, Any]:
+    said = {
+        "arrays": call.arrays(),
+        "how": call.how,
+        "who": call.who,
+        "what": call.what,
+        "handler": call.location,
+        "result": call.result,
+        "error": call.error,
+        "line": call.place,
+        "self time (us)": call.self_time / 1000,
+        "bytes densified": call.densified,
+        "why dense": call.reason,
+    }
+    return {
+        "name": call.name,
+        "cat": call.how or "under way",
+        "ph": "X",
+        "ts": call.start / 1000,
+        "dur": call.duration / 1000,
+        "pid": process,
+        "tid": track,
+        "args": {name: value for name, value in said.items() if value},
+    }
+
 
 MARGIN, ROW, GAP = 16.0, 20.0, 2.0
 # Width of a character of the font, in pixels.

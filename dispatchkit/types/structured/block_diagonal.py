@@ -10,15 +10,19 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import linalg, ops
-from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, as_tensor, check_product, in_one_dtype
+from dispatchkit.types.structured.base import (
+    NO_MATRIX,
+    StructuredTensor,
+    as_tensor,
+    check_product,
+    implement_pairs,
+    in_one_dtype,
+)
 from dispatchkit.types.structured.diagonal import DiagonalTensor
-from dispatchkit.types.structured.elementwise import implement_pairs
 from dispatchkit.types.structured.permutation import PermutationTensor
-
-__all__ = ["BlockDiagonalTensor"]
 
 implements = tensor_protocol.implements
 

@@ -11,13 +11,11 @@ from typing_extensions import override
 
 from dispatchkit import fft, linalg, ops
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.structured.base import Number, StructuredTensor, all_finite, filled, floating, promoted
-
-__all__ = ["CirculantTensor", "filtered", "fit_elementwise"]
 
 implements = tensor_protocol.implements
 SPREAD = "a Fourier transform spreads inf and nan over all elements"

@@ -1,4 +1,4 @@
-"""`DiagonalTensor`: numbers on the diagonal of a square matrix."""
+"""`DiagonalTensor`: numbers on the diagonal of a square matrix; `ScalarTensor`: one number."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ import numpy as np
 
 from dispatchkit import linalg, ops
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.structured.base import (
     StructuredTensor,
     as_tensor,
+    axes_of,
     check_product,
+    filled,
     floating,
+    implement_pairs,
     require_finite,
+    same_size,
     slogdet_of_diagonal,
 )
-from dispatchkit.types.structured.elementwise import implement_pairs
-
-__all__ = ["DiagonalTensor"]
 
 implements = tensor_protocol.implements
 
@@ -184,3 +185,239 @@ def eigvalsh_diagonal(x: DiagonalTensor, /) -> Tensor:
 def svdvals_diagonal(x: DiagonalTensor, /) -> Tensor:
     require_finite("svdvals", x, x.values)
     return ops.sort(ops.abs(floating(x.values)), axis=-1, descending=True)
+
+
+@tensor_protocol.array_type(fields=("value", "n"))
+class ScalarTensor(StructuredTensor):
+    """The n×n matrix with `value` on its diagonal and zeros elsewhere.
+
+    Parameters
+    ----------
+    n : number of rows and of columns
+    value : number or 0-D tensor, which may require a gradient
+
+    Raises
+    ------
+    ValueError : if `n` is negative
+    TypeError : if `n` is no integer, or `value` neither a number nor 0-D
+
+    Notes
+    -----
+    Arithmetic with its like and with numbers, products with matrices and vectors, sums and means, inverse, solving,
+    determinant, Cholesky factor and eigenvalues take O(1) or O(n), and the memory of their result. What has no rule
+    is computed by decomposition, else on the dense matrix, with a warning. Source: the scaled identity of PyTorch's
+    note "Extending PyTorch".
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> s = dk.types.ScalarTensor(3, 2.0)
+    >>> s + s, s @ s, dk.mean(s)
+    (ScalarTensor(n=3, value=4.0), ScalarTensor(n=3, value=4.0), tensor(0.6667))
+    >>> dk.linalg.solve(s, dk.ones(3))
+    tensor([0.5000, 0.5000, 0.5000])
+    """
+
+    def __init__(self, n: int, value: Any) -> None:
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+            raise TypeError(f"ScalarTensor: n must be an integer, not {type(n).__name__}")
+        if n < 0:
+            raise ValueError(f"ScalarTensor: n is {n}; it cannot be negative")
+        scalar = isinstance(value, (int, float, complex, np.generic))
+        if not scalar and not (isinstance(value, (Tensor, np.ndarray)) and value.ndim == 0):
+            raise TypeError(f"ScalarTensor: value must be a number or a 0-D tensor, not {value!r}")
+        self.n = int(n)
+        self.value: Tensor = value if isinstance(value, Tensor) else ops.asarray(value)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Lengths of the axes: (n, n)."""
+        return (self.n, self.n)
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the elements, that of the value."""
+        return self.value.dtype
+
+    def to_dense(self) -> Tensor:
+        """Return the matrix as a plain tensor."""
+        # Chosen rather than multiplied, so that neither inf nor nan spreads over the zeros.
+        zero = ops.zeros((), dtype=self.dtype)
+        dense: Tensor = ops.where(ops.eye(self.n, dtype=np.bool_), self.value, zero)
+        return dense
+
+    def map_elements(self, function: Callable[[Any], Any]) -> ScalarTensor:
+        """Return the matrix with a function applied to the value."""
+        return ScalarTensor(self.n, function(self.value))
+
+    def zip_elements(self, other: ScalarTensor, function: Callable[[Any, Any], Any]) -> ScalarTensor:
+        """Return a function of two values."""
+        return ScalarTensor(self.n, function(self.value, other.value))
+
+    def restricted(self, x: Tensor) -> DiagonalTensor:
+        """Return the diagonal of a tensor."""
+        return DiagonalTensor(linalg.diagonal(x))
+
+    def added_to(self, x: Tensor) -> Tensor:
+        """Return a tensor with the value added on its diagonal."""
+        index = ops.arange(self.n, device=x.device)
+        added: Tensor = ops.index_put(x, (..., index, index), self.value, accumulate=True)
+        return added
+
+    def elements_at(self, rows: Tensor, columns: Tensor) -> Tensor:
+        """Return the elements at indices: the value where they are equal, else zero."""
+        here: Tensor = ops.where(rows == columns, filled((), self.value), ops.zeros((), dtype=self.dtype))
+        return here
+
+    def times(self, columns: Tensor) -> Tensor:
+        """Return the product with a tensor."""
+        product: Tensor = self.value * columns
+        return product
+
+    def times_from_left(self, rows: Tensor) -> Tensor:
+        """Return the product of a tensor with the matrix."""
+        return self.times(rows)
+
+    def solve_columns(self, columns: Tensor) -> Tensor:
+        """Return the solution of a system, which must have one."""
+        _require_nonzero("solve", self)
+        solution: Tensor = columns / self.value
+        return solution
+
+    def principal(self, start: int, stop: int) -> ScalarTensor:
+        """Return the matrix of some of the rows and columns."""
+        return ScalarTensor(stop - start, self.value)
+
+    def __repr__(self) -> str:
+        return f"ScalarTensor(n={self.n}, value={_shown(self.value)})"
+
+
+def _shown(value: Any) -> str:
+    plain = type(value) is Tensor and value.ndim == 0 and not value.requires_grad
+    return repr(value.item()) if plain else repr(value)
+
+
+implement_pairs(ScalarTensor)
+
+
+@tensor_protocol.converts()
+def diagonal_of_scalar(x: ScalarTensor) -> DiagonalTensor:
+    return DiagonalTensor(filled((x.n,), x.value))
+
+
+# Comparison: where the zeros off the diagonal give False the result is a ScalarTensor of booleans, where they give
+# True it has structure only if the diagonal gives True as well.
+
+
+def _register_comparisons() -> None:
+    for function in (ops.less_equal, ops.greater_equal, ops.equal):
+
+        def weak(x1: ScalarTensor, x2: ScalarTensor, /, function: Any = function) -> Any:
+            if not same_size(function.__name__, x1, x2) or not holds(function(x1.value, x2.value)):
+                return decline("the result is True off the diagonal alone")
+            return ops.broadcast_to(ops.ones((), dtype=np.bool_), x1.shape)
+
+        weak.__name__ = weak.__qualname__ = f"{function.__name__}_scalar_tensors"
+        implements(function, ScalarTensor, ScalarTensor)(weak)
+
+
+_register_comparisons()
+
+# Products.
+
+
+@implements(ops.matmul)
+def matmul_scalar_tensors(x1: ScalarTensor, x2: ScalarTensor, /) -> ScalarTensor:
+    check_product(x1.shape, x2.shape)
+    return ScalarTensor(x1.n, x1.value * x2.value)
+
+
+# Reductions and structure.
+
+
+@implements(ops.sum)
+def sum_scalar_tensor(x: ScalarTensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor | ScalarTensor:
+    line = ops.sum(filled((), x.value))
+    total = x.n * line if x.n else ops.zeros_like(line)
+    return _reduced("sum", x, axis, keepdims, total=total, line=line, element=line)
+
+
+@implements(ops.mean)
+def mean_scalar_tensor(x: ScalarTensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor | ScalarTensor:
+    line = x.value / x.n if x.n else x.value / 1 * float("nan")
+    return _reduced("mean", x, axis, keepdims, total=line, line=line, element=x.value / 1)
+
+
+def _reduced(
+    name: str, x: ScalarTensor, axis: Any, keepdims: bool, total: Any, line: Any, element: Any
+) -> Tensor | ScalarTensor:
+    """Return a reduction that gives `total` over everything, `line` along a line, and `element` along no axis."""
+    axes = axes_of(name, x, axis)
+    if not axes:
+        return ScalarTensor(x.n, element)
+    shape = tuple(1 if i in axes else x.n for i in (0, 1)) if keepdims else tuple(x.n for i in (0, 1) if i not in axes)
+    return filled(shape, total if len(axes) == 2 else line)
+
+
+@implements(ops.matrix_transpose)
+def matrix_transpose_scalar_tensor(x: ScalarTensor, /) -> ScalarTensor:
+    return x
+
+
+# Linear algebra.
+
+
+def _require_nonzero(name: str, x: ScalarTensor) -> None:
+    if x.n and not holds(x.value != 0, traced=True):
+        raise np.linalg.LinAlgError(f"{name}: singular matrix: ScalarTensor({x.n}, 0)")
+
+
+@implements(linalg.inv)
+def inv_scalar_tensor(x: ScalarTensor, /) -> ScalarTensor:
+    _require_nonzero("inv", x)
+    return ScalarTensor(x.n, 1 / x.value)
+
+
+@implements(linalg.matrix_power)
+def matrix_power_of_nothing(x: StructuredTensor, n: int, /) -> Any:
+    if n != 0 or x.ndim > 2 or x.shape[0] != x.shape[1]:
+        return decline("powers but that of a single matrix to 0 are products")
+    return ScalarTensor(x.shape[0], ops.ones((), dtype=x.dtype))
+
+
+@implements(linalg.det)
+def det_scalar_tensor(x: ScalarTensor, /) -> Tensor:
+    return floating(x.value) ** x.n
+
+
+@implements(linalg.slogdet)
+def slogdet_scalar_tensor(x: ScalarTensor, /) -> Any:
+    value = floating(x.value)
+    magnitude = ops.abs(value)
+    if not x.n:
+        return linalg.SlogdetResult(ops.ones_like(value), ops.zeros_like(magnitude))
+    if holds(magnitude == 0):
+        return linalg.SlogdetResult(value * 0, magnitude - float("inf"))
+    if not holds(magnitude != 0, traced=True):
+        return decline("some matrices of the batch are singular")
+    sign = value / magnitude if holds(~ops.isinf(magnitude), traced=True) else ops.sign(value)
+    return linalg.SlogdetResult(sign**x.n, x.n * ops.log(magnitude))
+
+
+@implements(linalg.cholesky)
+def cholesky_scalar_tensor(x: ScalarTensor, /, *, upper: bool = False) -> Any:
+    if ops.isdtype(x.dtype, "complex floating"):
+        return decline("of complex numbers the dense algorithm looks at the real part alone")
+    if x.n == 0:
+        return decline("a matrix without rows has a factor whatever its value")
+    if not holds(ops.logical_not(x.value <= 0), traced=True):
+        raise np.linalg.LinAlgError(
+            f"cholesky: matrix is not positive definite: ScalarTensor({x.n}, {_shown(x.value)})"
+        )
+    return ScalarTensor(x.n, ops.sqrt(floating(x.value)))
+
+
+@implements(linalg.eigvalsh)
+def eigvalsh_scalar_tensor(x: ScalarTensor, /) -> Tensor:
+    require_finite("eigvalsh", x, x.value)
+    return filled((x.n,), ops.real(floating(x.value)))

@@ -12,10 +12,10 @@ from typing_extensions import override
 
 from dispatchkit import linalg, ops
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.tensor.dense_arrays import dense_form
+from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.types.structured.base import (
     NO_MATRIX,
     StructuredTensor,
@@ -26,8 +26,6 @@ from dispatchkit.types.structured.base import (
 )
 from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.permutation import PermutationTensor
-
-__all__ = ["KroneckerTensor", "is_finite", "is_hermitian", "plain", "products_of"]
 
 implements = tensor_protocol.implements
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from dispatchkit import linalg, ops
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.structured.base import (
@@ -26,9 +26,7 @@ from dispatchkit.types.structured.base import (
     product_of_elements,
     same_size,
 )
-from dispatchkit.types.structured.scalar import ScalarTensor
-
-__all__ = ["InverseTensor", "ProductTensor", "SumTensor", "implement_lazy_inverse"]
+from dispatchkit.types.structured.diagonal import ScalarTensor
 
 implements = tensor_protocol.implements
 

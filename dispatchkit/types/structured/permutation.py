@@ -9,7 +9,7 @@ import numpy as np
 
 from dispatchkit import linalg, ops
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.structured.base import (
@@ -22,11 +22,8 @@ from dispatchkit.types.structured.base import (
     require_finite,
     same_size,
 )
-from dispatchkit.types.structured.diagonal import DiagonalTensor
+from dispatchkit.types.structured.diagonal import DiagonalTensor, ScalarTensor
 from dispatchkit.types.structured.lazy import ProductTensor
-from dispatchkit.types.structured.scalar import ScalarTensor
-
-__all__ = ["PermutationTensor"]
 
 implements = tensor_protocol.implements
 

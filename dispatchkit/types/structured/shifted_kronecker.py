@@ -11,21 +11,13 @@ from typing_extensions import override
 from dispatchkit import autograd, func, linalg, ops
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.errors import AutogradError
-from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import (
-    StructuredTensor,
-    all_finite,
-    floating,
-    in_one_dtype,
-    product_of_elements,
-)
+from dispatchkit.types.structured.base import StructuredTensor, all_finite, floating, in_one_dtype, product_of_elements
+from dispatchkit.types.structured.diagonal import ScalarTensor
 from dispatchkit.types.structured.kronecker import KroneckerTensor, is_finite, is_hermitian, plain, products_of
 from dispatchkit.types.structured.lazy import implement_lazy_inverse
-from dispatchkit.types.structured.scalar import ScalarTensor
-
-__all__ = ["ShiftedKroneckerTensor"]
 
 implements = tensor_protocol.implements
 ORDER = 2  # to which derivatives of determinants are computed

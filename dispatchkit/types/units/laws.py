@@ -18,8 +18,6 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.types.units.unit import ONE, Unit
 
-__all__ = ["ASSIGNING", "BY_ARGUMENTS", "IN_ONE_UNIT", "KEPT", "Call", "Law", "law_of"]
-
 KEPT = object()
 # Up to here every whole number is a floating-point number.
 WHOLE = 2**53

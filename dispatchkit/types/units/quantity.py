@@ -11,18 +11,16 @@ import numpy as np
 
 from dispatchkit import ops
 from dispatchkit.errors import UnitError
-from dispatchkit.protocol.decline import decline
+from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.types.fields import field
+from dispatchkit.protocol.types.declaration import field
 from dispatchkit.tensor import Tensor
-from dispatchkit.tensor.dense_arrays import dense_form
+from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
 from dispatchkit.types.units.laws import ASSIGNING, BY_ARGUMENTS, IN_ONE_UNIT, KEPT, Call, Law, law_of
 from dispatchkit.types.units.unit import ONE, Conversion, Unit
-
-__all__ = ["QuantityTensor"]
 
 DEVICES = ("cpu", "cuda", "gpu", "mps", "tpu", "xpu", "meta")
 

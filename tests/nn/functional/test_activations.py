@@ -216,7 +216,7 @@ def test_what_is_refused_is_named(call: Any, error: type[Exception], text: str) 
 
 
 def test_without_scipy_the_exact_gelu_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dispatchkit.ops.special import namespace as special_namespace
+    from dispatchkit.ops import special as special_namespace
 
     monkeypatch.setitem(sys.modules, "scipy", None)
     special_namespace._scipy_function.cache_clear()

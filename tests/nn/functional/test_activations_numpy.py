@@ -10,7 +10,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.nn import functional
-from dispatchkit.nn.functional.activations import smooth_numpy
+from dispatchkit.nn.functional import smooth_numpy
 
 pytestmark = pytest.mark.usefixtures("engine")
 

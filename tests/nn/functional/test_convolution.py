@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import dispatchkit as dk
 from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
-from dispatchkit.nn.functional.images import convolution_numpy, depthwise_numpy
+from dispatchkit.nn.functional import convolution_numpy
+from dispatchkit.nn.functional import convolution_numpy as depthwise_numpy
 from tests.declared import OPERATIONS
 from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
 

@@ -14,7 +14,7 @@ import numpy.testing as npt
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.backends import replaceable
+from dispatchkit.backends import numpy as replaceable
 from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
 from tests.nn.functional.support import drawn, gradients
 

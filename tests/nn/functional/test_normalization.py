@@ -12,8 +12,9 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
-from dispatchkit.nn.functional import normalization, normalization_numpy
-from dispatchkit.nn.functional.normalization_numpy import Rows
+from dispatchkit.nn.functional import normalization
+from dispatchkit.nn.functional import normalization as normalization_numpy
+from dispatchkit.nn.functional.normalization import Rows
 from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
 
 pytestmark = pytest.mark.usefixtures("engine")

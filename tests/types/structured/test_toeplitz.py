@@ -11,7 +11,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.testing import TypeConformance
 from dispatchkit.types import CirculantTensor, ScalarTensor, ToeplitzTensor
-from dispatchkit.types.structured.toeplitz_systems import fast_length
+from dispatchkit.types.structured.toeplitz import fast_length
 from tests.types.structured.conformance import LIBRARY
 
 linalg = pytest.importorskip("scipy.linalg")

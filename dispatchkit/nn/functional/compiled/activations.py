@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.nn.functional.activations import smooth_numpy
-from dispatchkit.nn.functional.compiled.exponential import LARGEST, exp
-from dispatchkit.nn.functional.compiled.loops import loop
-
-__all__ = ["KERNELS"]
+from dispatchkit.nn.functional import smooth_numpy
+from dispatchkit.nn.functional.compiled.rows import LARGEST, exp, loop
 
 ZERO, HALF, ONE = np.float32(0), np.float32(0.5), np.float32(1)
 OF_VALUE, OF_DERIVATIVE = ((first, *factors) for first, factors in (smooth_numpy.OF_VALUE, smooth_numpy.OF_DERIVATIVE))

@@ -13,12 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dispatchkit.nn.functional.compiled.loops import loop, summing_loop
-from dispatchkit.nn.functional.images import convolution_numpy
-from dispatchkit.nn.functional.images.windows import Windows
-from dispatchkit.nn.functional.normalization_numpy import DTYPES
-
-__all__ = ["KERNELS"]
+from dispatchkit.nn.functional import convolution_numpy
+from dispatchkit.nn.functional.compiled.rows import loop, summing_loop
+from dispatchkit.nn.functional.normalization import DTYPES
+from dispatchkit.nn.functional.windows import Windows
 
 # Outputs that are summed at a time, of which a few rows stay in the first cache; a multiple of what a register holds.
 TILE, REGISTER = 1104, 16

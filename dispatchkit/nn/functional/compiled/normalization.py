@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.nn.functional.compiled.loops import summing_loop
-from dispatchkit.nn.functional.normalization_numpy import Rows
-
-__all__ = ["KERNELS"]
+from dispatchkit.nn.functional.compiled.rows import summing_loop
+from dispatchkit.nn.functional.normalization import Rows
 
 
 @summing_loop

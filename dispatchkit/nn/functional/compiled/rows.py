@@ -1,19 +1,60 @@
-"""Softmax along the last axis, and sums of rows at numbers."""
+"""Compiled loops: the exponential of numbers, softmax along the last axis, and sums of rows at numbers."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
+import numba
 import numpy as np
 
-from dispatchkit.backends.sums import add_rows
-from dispatchkit.nn.functional.compiled.exponential import LARGEST, exp
-from dispatchkit.nn.functional.compiled.loops import loop, summing_loop
-from dispatchkit.nn.functional.normalization_numpy import DTYPES
-from dispatchkit.ops.reductions.softmaxes_numpy import centred_rows, shares
+from dispatchkit.backends.numpy import add_rows
+from dispatchkit.nn.functional.normalization import DTYPES
+from dispatchkit.ops.reductions.softmaxes import centred_rows, shares
 
-__all__ = ["KERNELS"]
+F = TypeVar("F", bound=Callable[..., Any])
+# A division by 0 gives an infinity, as in NumPy.
+OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+
+
+def loop(function: F) -> F:
+    """Compile a function of arrays and numbers, in which products are added without rounding in between."""
+    compiled: F = numba.njit(function, fastmath={"contract"}, **OPTIONS)
+    return compiled
+
+
+def summing_loop(function: F) -> F:
+    """Compile a function that sums: in any order, so that several elements are summed at a time."""
+    compiled: F = numba.njit(function, fastmath={"contract", "reassoc"}, **OPTIONS)
+    return compiled
+
+
+ONE = np.float32(1)
+# Beyond this exponents are 0 or infinite.
+LARGEST = np.float32(160)
+# Of exp, as in Cephes: 2**n * (1 + r + r**2 * polynomial(r)), with a logarithm of 2 in two parts. What a large number
+# is added to and subtracted from is rounded to an integer.
+PER_LOG_2, LOG_2 = np.float32(1 / math.log(2)), (np.float32(0.693359375), np.float32(-2.12194440e-4))
+ROUNDING = np.float32(3 << 22)
+OF_EXPONENTIAL = tuple(
+    np.float32(c)
+    for c in (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
+)
+
+
+@loop
+def exp(x: Any) -> Any:
+    """Return the exponential of a number between minus and plus `LARGEST`, 0 or infinity where it is out of range."""
+    n = (x * PER_LOG_2 + ROUNDING) - ROUNDING
+    r = (x - n * LOG_2[0]) - n * LOG_2[1]
+    p, c = OF_EXPONENTIAL[0], OF_EXPONENTIAL
+    p = ((((p * r + c[1]) * r + c[2]) * r + c[3]) * r + c[4]) * r + c[5]
+    # 2**n as a product of two powers, whose bits are made.
+    half = np.int32(np.int32(n) >> 1)
+    low, high = np.int32((half + 127) << 23), np.int32((np.int32(n) - half + 127) << 23)
+    return (p * r * r + r + ONE) * low.view(np.float32) * high.view(np.float32)
+
 
 SINGLE = np.dtype("float32")
 MAGNITUDE = np.int32((1 << 31) - 1)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchkit.backends.cotangents import project
+from dispatchkit.backends.arrays import project
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.nn.functional.losses.reduction import (
+from dispatchkit.nn.functional.losses.distances import (
     Reduction,
     alike,
     check_reduction,
@@ -19,7 +19,7 @@ from dispatchkit.nn.functional.losses.reduction import (
     reduced,
     spread,
 )
-from dispatchkit.nn.functional.shapes import FUNCTIONAL
+from dispatchkit.nn.functional.shared import FUNCTIONAL
 from dispatchkit.ops.elementwise.exponential import logistic
 from dispatchkit.protocol.kinds import kinds
 

@@ -1,0 +1,481 @@
+"""Derivatives of functions: `grad`, `value_and_grad`, `vjp`, `jvp`, `linearize`, `jacrev`, `jacfwd`, `hessian`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from dispatchkit.backends.arrays import is_complex
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.variables import is_array, variables_in
+from dispatchkit.errors import TransformError
+from dispatchkit.func.batches import Randomness, vmap
+from dispatchkit.func.containers import (
+    Argnums,
+    arrays_of,
+    as_array,
+    described,
+    fitted,
+    mapped,
+    picked,
+    replaced,
+    with_floats,
+    with_gradient_fields,
+    with_numbers,
+    with_variables,
+    zipped,
+)
+from dispatchkit.func.reverse import Recording
+from dispatchkit.transforms import Dual
+from dispatchkit.transforms.dual import tangent_at, value_at
+from dispatchkit.transforms.tracer import new_level
+
+
+def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Return a function that computes the gradient of another.
+
+    Parameters
+    ----------
+    func : gives a real number, a tensor of shape ()
+    argnums : which positional argument to differentiate by, or a tuple of several; each may be a tensor, a nested
+        list, tuple or dictionary of them, or an instance of a declared array type
+    has_aux : whether `func` gives a pair of the number and anything else, which is passed on
+
+    Returns
+    -------
+    function
+        It takes the arguments of `func` and returns the gradient, a container like the argument (a tuple for several
+        arguments). With `has_aux` it returns a pair: the gradient and the second output of `func`.
+
+    Raises
+    ------
+    ValueError : when called, if `func` does not give a single real number
+    TypeError : if an argument holds no floating-point array
+    LostDerivativeError : when called, if `func` reads a Python number of what depends on the argument
+
+    Notes
+    -----
+    Floating arrays have gradients; all else in a container is copied. Tensors that `func` takes from elsewhere are
+    constants, but if they require gradients the result can be differentiated by them with `backward`. Source:
+    PyTorch, `torch.func.grad`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.func.grad(lambda x: (x**3).sum())(dk.tensor([1.0, 2.0]))
+    tensor([ 3., 12.])
+    """
+    both = value_and_grad(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        found, g = both(*args, **kwargs)
+        return (g, found[1]) if has_aux else g
+
+    return gradient
+
+
+def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Return a function that computes the value and the gradient of another at once.
+
+    Parameters
+    ----------
+    func, argnums, has_aux : as for `grad`
+
+    Returns
+    -------
+    function
+        It takes the arguments of `func` and returns a pair: the value and the gradient. With `has_aux` the value is a
+        pair of the two outputs of `func`.
+
+    Raises
+    ------
+    ValueError, TypeError : as for `grad`
+
+    Notes
+    -----
+    Source: JAX, `jax.value_and_grad`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.func.value_and_grad(lambda x: (x * x).sum())(dk.tensor([1.0, 2.0]))
+    (tensor(5.), tensor([2., 4.]))
+    """
+
+    @functools.wraps(func)
+    def both(*args: Any, **kwargs: Any) -> Any:
+        wanted = picked("grad", args, argnums)
+
+        def of_wanted(*values: Any) -> Any:
+            return func(*replaced(args, wanted, values), **kwargs)
+
+        recording = Recording("grad", of_wanted, tuple(argument for _, argument in wanted), has_aux=has_aux)
+        y = recording.output
+        if not _is_scalar(y):
+            raise ValueError(
+                f"grad: the function must return a single real number, a scalar tensor; found {described(y)}"
+            )
+        grads = recording.pull(mapped(tensor_namespace.ones_like, y), retain=False)
+        value = (y, recording.aux) if has_aux else y
+        return value, grads if isinstance(argnums, tuple) else grads[0]
+
+    return both
+
+
+def _is_scalar(y: Any) -> bool:
+    """Return whether an output is a real number: a tensor, or an array type that holds one."""
+    if not is_array(y) and (isinstance(y, (list, tuple, Mapping)) or not hasattr(y, "shape")):
+        return False
+    inside = list(variables_in(y))
+    return tuple(y.shape) == () and len(inside) == 1 and tensor_namespace.isdtype(inside[0].dtype, "real floating")
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """Compute a function, and make the function that pulls cotangents back through it.
+
+    Parameters
+    ----------
+    func : gives a tensor, or a container of them
+    *primals : its arguments: tensors, containers of them, declared array types
+    has_aux : whether `func` gives a pair, the second part of which is passed on
+
+    Returns
+    -------
+    tuple
+        The output, and a function that takes a cotangent, a container like the output, and returns a tuple with the
+        gradient for each argument; with `has_aux` also the second output of `func`.
+
+    Raises
+    ------
+    ValueError : from the function, if a cotangent does not fit the output
+
+    Notes
+    -----
+    The function may be called any number of times, under `vmap`, too. Source: PyTorch, `torch.func.vjp`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> y, pull = dk.func.vjp(dk.sin, dk.tensor([0.0, 1.0]))
+    >>> pull(dk.ones(2))
+    (tensor([1.0000, 0.5403]),)
+    """
+    recording = Recording("vjp", func, primals, has_aux=has_aux)
+
+    def vjp_fn(cotangents: Any) -> tuple[Any, ...]:
+        return recording.pull(cotangents, retain=True)
+
+    return (recording.output, vjp_fn, recording.aux) if has_aux else (recording.output, vjp_fn)
+
+
+def jvp(
+    func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], *, has_aux: bool = False
+) -> tuple[Any, ...]:
+    """Compute a function and its derivative in one direction.
+
+    Parameters
+    ----------
+    func : gives a tensor, or a container of them
+    primals : its arguments: tensors, containers of them, declared array types
+    tangents : the direction, a container like `primals`; what stands for other than floating arrays is not read
+    has_aux : whether `func` gives a pair, the second part of which is passed on
+
+    Returns
+    -------
+    tuple
+        The output and its tangent, a container like the output; with `has_aux` also the second output of `func`.
+
+    Raises
+    ------
+    TypeError : if `primals` or `tangents` is no tuple
+    ValueError : if a tangent does not fit its argument
+
+    Notes
+    -----
+    One pass forward, without a graph: the tangent of each operation follows from its rules. Source: PyTorch,
+    `torch.func.jvp`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.func.jvp(dk.sin, (dk.tensor([0.0, 1.0]),), (dk.ones(2),))
+    (tensor([0.0000, 0.8415]), tensor([1.0000, 0.5403]))
+    """
+    for name, given in (("primals", primals), ("tangents", tangents)):
+        if type(given) is not tuple:
+            raise TypeError(f"jvp: {name} must be a tuple with an entry for each argument, not {described(given)}")
+    if len(primals) != len(tangents):
+        raise ValueError(f"jvp: {len(primals)} primals, but {len(tangents)} tangents")
+    primals, tangents = with_floats(primals), with_floats(tangents)
+    level = new_level()
+    try:
+        return _pushed(
+            func,
+            zipped(lambda x, t: _dual(x, t, level), primals, tangents, "jvp: tangents", variables=True),
+            level,
+            has_aux,
+        )
+    finally:
+        level.ended = True
+
+
+def _pushed(func: Callable[..., Any], duals: Any, level: int, has_aux: bool) -> tuple[Any, ...]:
+    """Return output, tangent and auxiliary output of a function of dual tensors."""
+    output = func(*duals)
+    if has_aux and not (isinstance(output, tuple) and len(output) == 2):
+        raise TypeError("jvp: with has_aux the function must return a pair (output, aux)")
+    result, aux = output if has_aux else (output, None)
+    result = with_numbers(result)
+    if not any(True for _ in arrays_of(result)):
+        raise TypeError(f"jvp: the function must return tensors, found {described(result)}")
+    y = mapped(lambda one: value_at(one, level), result)
+    t = mapped(lambda one: _tangent(one, level), result)
+    return (y, t, mapped(lambda one: value_at(one, level), aux)) if has_aux else (y, t)
+
+
+def _dual(x: Any, t: Any, level: int) -> Any:
+    return Dual(x, fitted("jvp", "argument", "tangent", x, t), level)
+
+
+def _tangent(y: Any, level: int) -> Any:
+    t = tangent_at(y, level)
+    return tensor_namespace.zeros_like(value_at(y, level)) if t is None else t
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """Compute a function, and make the linear function that approximates it there.
+
+    Parameters
+    ----------
+    func : gives a tensor, or a container of them
+    *primals : its arguments: tensors, containers of them, declared array types
+
+    Returns
+    -------
+    tuple
+        The output, and a function that takes a tangent for each argument and returns the tangent of the output.
+
+    Raises
+    ------
+    ValueError : from the function, if a tangent does not fit its argument
+
+    Notes
+    -----
+    `func` is called once, whatever the number of tangents; what its derivative needs is kept. Source: PyTorch,
+    `torch.func.linearize`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> y, push = dk.func.linearize(dk.sin, dk.tensor([0.0, 1.0]))
+    >>> push(dk.ones(2))
+    tensor([1.0000, 0.5403])
+    """
+    primals = with_floats(primals)
+    recording = Recording("linearize", func, primals)
+
+    def pulled(cotangents: Any) -> Any:
+        return recording.pull(cotangents, retain=True)
+
+    # The pull is linear, so the pull of the pull is the push, at whatever cotangent it is recorded.
+    zeros = mapped(tensor_namespace.zeros_like, recording.output)
+    transposed = Recording("linearize", pulled, (zeros,))
+
+    def push(*tangents: Any) -> Any:
+        if len(tangents) != len(primals):
+            raise ValueError(f"linearize: {len(primals)} arguments, but {len(tangents)} tangents")
+        given = zipped(lambda x, t: t, primals, with_floats(tangents), "linearize: tangents", variables=True)
+        return transposed.pull(given, retain=True)[0]
+
+    return recording.output, push
+
+
+def jacrev(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None
+) -> Callable[..., Any]:
+    """Return a function that computes the Jacobian of another by reverse mode.
+
+    Parameters
+    ----------
+    func : gives a real tensor, or a container of them
+    argnums : which positional argument to differentiate by, or a tuple of several; each may be a container
+    has_aux : whether `func` gives a pair, the second part of which is passed on
+    chunk_size : how many rows are computed at once; all by default
+
+    Returns
+    -------
+    function
+        It takes the arguments of `func` and returns, in place of each output, a container like the argument (a tuple of
+        containers for several arguments) of arrays of shape ``(*output.shape, *input.shape)``. With `has_aux` it
+        returns a pair: the Jacobian and the second output of `func`.
+
+    Raises
+    ------
+    TypeError : if an argument holds no floating-point array
+    TransformError : if an output is complex
+
+    Notes
+    -----
+    One pass forward, and one backward for all rows together; best where outputs are fewer than inputs. Source:
+    PyTorch, `torch.func.jacrev`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.func.jacrev(lambda x: x * x)(dk.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+
+    @functools.wraps(func)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        wanted = picked("jacrev", args, argnums)
+
+        def of_wanted(*values: Any) -> Any:
+            return func(*replaced(args, wanted, values), **kwargs)
+
+        output, pull, *aux = vjp(of_wanted, *[argument for _, argument in wanted], has_aux=has_aux)
+        outputs = list(arrays_of(output))
+        if any(is_complex(y.dtype) for y in outputs):
+            raise TransformError("jacrev: the output is complex; jacfwd gives the derivative of a holomorphic function")
+        rows = vmap(lambda basis: pull(_like(output, basis)), chunk_size=chunk_size)(_bases(outputs))
+        rows = rows if isinstance(argnums, tuple) else rows[0]
+        lengths = [y.size for y in outputs]
+        parts = iter([mapped(partial(_rows, part, y), rows) for y, part in zip(outputs, _slices(lengths), strict=True)])
+        found = mapped(lambda _: next(parts), with_gradient_fields(output, output))
+        return (found, aux[0]) if has_aux else found
+
+    return jacobian
+
+
+def jacfwd(
+    func: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    randomness: Randomness = "error",
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """Return a function that computes the Jacobian of another by forward mode.
+
+    Parameters
+    ----------
+    func, argnums, has_aux : as for `jacrev`
+    randomness : as for `vmap`
+    chunk_size : how many columns are computed at once; all by default
+
+    Returns
+    -------
+    function
+        As for `jacrev`.
+
+    Raises
+    ------
+    TypeError : if an argument holds no floating-point array
+
+    Notes
+    -----
+    One pass forward for all columns together; best where inputs are fewer than outputs. Of complex arguments the
+    derivative is that of a holomorphic function. Source: PyTorch, `torch.func.jacfwd`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.func.jacfwd(lambda x: x * x)(dk.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+
+    @functools.wraps(func)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        wanted = picked("jacfwd", args, argnums)
+        primals = mapped(as_array, tuple(argument for _, argument in wanted))
+        inputs = list(variables_in(primals))
+        kept: list[Any] = []
+
+        def of_wanted(*values: Any) -> Any:
+            return func(*replaced(args, wanted, values), **kwargs)
+
+        def pushed(basis: list[Any]) -> Any:
+            given = iter(basis)
+            tangents = with_variables(lambda x: next(given), primals)
+            output, t, *aux = jvp(of_wanted, primals, tangents, has_aux=has_aux)
+            kept[:] = [output, *aux]
+            return t
+
+        columns = vmap(pushed, randomness=randomness, out_dims=-1, chunk_size=chunk_size)(_bases(inputs))
+        slices = _slices([x.size for x in inputs])
+
+        def per_input(t: Any) -> Any:
+            parts = iter([_columns(t, part, x) for x, part in zip(inputs, slices, strict=True)])
+            made = with_gradient_fields(with_variables(lambda x: next(parts), primals), kept[0])
+            return made if isinstance(argnums, tuple) else made[0]
+
+        found = mapped(per_input, with_gradient_fields(columns, columns))
+        return (found, kept[1]) if has_aux else found
+
+    return jacobian
+
+
+def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """Return a function that computes the second derivatives of another, forward over reverse.
+
+    Parameters
+    ----------
+    func : gives a real tensor, or a container of them
+    argnums : which positional argument to differentiate by, or a tuple of several
+
+    Returns
+    -------
+    function
+        It takes the arguments of `func` and returns, for each output and each pair of arguments, an array of shape
+        ``(*output.shape, *input.shape, *input.shape)``.
+
+    Raises
+    ------
+    TypeError : if an argument holds no floating-point array
+
+    Notes
+    -----
+    Source: PyTorch, `torch.func.hessian`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.func.hessian(lambda x: (x**3).sum())(dk.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+def _bases(arrays: list[Any]) -> list[Any]:
+    """Return for each array the unit steps of all arrays in turn, along a first axis."""
+    total = sum(x.size for x in arrays)
+    made = []
+    for x, part in zip(arrays, _slices([x.size for x in arrays]), strict=True):
+        unit = tensor_namespace.eye(total, x.size, k=-part.start, dtype=x.dtype, device=x.device)
+        made.append(tensor_namespace.reshape(unit, (total, *x.shape)))
+    return made
+
+
+def _slices(lengths: list[int]) -> list[slice]:
+    ends = [sum(lengths[: i + 1]) for i in range(len(lengths))]
+    return [slice(end - length, end) for end, length in zip(ends, lengths, strict=True)]
+
+
+def _like(output: Any, arrays: list[Any]) -> Any:
+    """Return a container like an output with other arrays."""
+    given = iter(arrays)
+    return mapped(lambda _: next(given), output)
+
+
+def _rows(part: slice, y: Any, g: Any) -> Any:
+    return tensor_namespace.reshape(g[part], (*y.shape, *g.shape[1:]))
+
+
+def _columns(t: Any, part: slice, x: Any) -> Any:
+    return tensor_namespace.reshape(t[..., part], (*t.shape[:-1], *x.shape))

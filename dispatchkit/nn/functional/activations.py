@@ -1,0 +1,371 @@
+"""Activations of straight lines, and those with an exponential on the negative side."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from dispatchkit.declare.decorators import operation
+from dispatchkit.declare.namespace import enter
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.nn.functional.shared import FUNCTIONAL, expect, real_floats
+from dispatchkit.ops.elementwise.comparison import relu
+from dispatchkit.ops.elementwise.exponential import sigmoid
+from dispatchkit.ops.elementwise.trigonometry import tanh
+from dispatchkit.ops.reductions.softmaxes import log_softmax, softmax
+from dispatchkit.ops.shared import shape_of
+from dispatchkit.protocol.kinds import kinds
+
+__all__ = [
+    "celu",
+    "elu",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "leaky_relu",
+    "log_softmax",
+    "prelu",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "softmax",
+    "tanh",
+    "threshold",
+]
+
+for _function in (log_softmax, relu, sigmoid, softmax, tanh):
+    enter(f"nn.functional.{_function.__name__}", _function)
+
+
+PLAIN = [sample(draw(2, 3, low=-6, high=6)), sample(draw(low=-6, high=6)), sample(draw(0, 2))]
+
+
+@operation(
+    kind=kinds.activation,
+    namespace=FUNCTIONAL,
+    samples=[*PLAIN, sample(draw(3), 0.2), sample(draw(2, 2), negative_slope=-1.5)],
+    real=True,
+    gives="float",
+)
+def leaky_relu(xp: Namespace, x: Array, /, negative_slope: float = 0.01) -> Array:
+    """Multiply negative elements by a slope.
+
+    Parameters
+    ----------
+    negative_slope : the factor
+
+    Notes
+    -----
+    ``dy/dx`` is 1 for positive elements and the slope for the others, 0 included. Source: PyTorch,
+    `torch.nn.functional.leaky_relu`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.leaky_relu(dk.asarray([-1.0, 2.0]), 0.1)
+    tensor([-0.1000,  2.0000])
+    """
+    x = real_floats(xp, leaky_relu, x)
+    return xp.where(x > 0, x, x * negative_slope)
+
+
+@leaky_relu.def_partial
+def leaky_relu_partial(xp, x, negative_slope):
+    return xp.where(x > 0, xp.ones_like(x), negative_slope)
+
+
+@operation(
+    kind=kinds.function,
+    namespace=FUNCTIONAL,
+    samples=[
+        sample(draw(2, 3), draw(1)),
+        sample(draw(2, 3), draw(3)),
+        sample(draw(2, 2, 3), draw(2)),
+        sample(draw(3), draw(1)),
+        sample(draw(), draw()),
+    ],
+    real=True,
+)
+def prelu(xp: Namespace, x: Array, weight: Array, /) -> Array:
+    """Multiply negative elements by slopes that can be learned, one for all or one for each channel.
+
+    Parameters
+    ----------
+    x : array of real numbers, of shape (N, C, ...), or any for a single slope
+    weight : the slopes, array of shape (C,), (1,) or ()
+
+    Returns
+    -------
+    array of the shape of `x`, floating-point also for integers
+
+    Raises
+    ------
+    ValueError : if there are several slopes, and not one for each channel
+
+    Notes
+    -----
+    ``dy/dx`` is 1 for positive elements and the slope for the others, 0 included. Source: PyTorch,
+    `torch.nn.functional.prelu`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.prelu(dk.asarray([[-1.0, -1.0], [2.0, 2.0]]), dk.asarray([0.1, 0.5]))
+    tensor([[-0.1000, -0.5000],
+            [ 2.0000,  2.0000]])
+    """
+    x, weight = real_floats(xp, prelu, x), real_floats(xp, prelu, weight, "weight")
+    shape = shape_of(x)
+    if prod(weight.shape) == 1:
+        slopes = xp.reshape(weight, ())
+    else:
+        channels = shape[1] if len(shape) > 1 else 1
+        wanted = f"({channels},), a slope for each channel of an x of shape {shape}, or (1,), one for all"
+        expect(prelu, "weight", shape_of(weight), shape_of(weight) == (channels,), wanted)
+        slopes = xp.reshape(weight, (channels,) + (1,) * (len(shape) - 2))
+    return xp.where(x > 0, x, x * slopes)
+
+
+@operation(
+    kind=kinds.activation,
+    namespace=FUNCTIONAL,
+    samples=[*PLAIN, sample(draw(2, 3), -0.5, 1.5), sample(draw(3), max_val=0.25)],
+    real=True,
+    gives="float",
+)
+def hardtanh(xp: Namespace, x: Array, /, min_val: float = -1.0, max_val: float = 1.0) -> Array:
+    """Bring each element into the range between two numbers.
+
+    Parameters
+    ----------
+    min_val, max_val : the bounds
+
+    Raises
+    ------
+    ValueError : if the bounds cross
+
+    Notes
+    -----
+    ``dy/dx`` is 1 between the bounds and 0 elsewhere, also on them, where that of `dk.clip` is 1. Source: PyTorch,
+    `torch.nn.functional.hardtanh`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.hardtanh(dk.asarray([-3.0, 0.5, 3.0]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+    if min_val > max_val:
+        raise ValueError(f"{hardtanh.__name__}: min_val must not exceed max_val, found {min_val} and {max_val}")
+    return xp.clip(real_floats(xp, hardtanh, x), min_val, max_val)
+
+
+@hardtanh.def_partial
+def hardtanh_partial(xp, x, min_val, max_val):
+    return _not_beyond(xp, x, min_val, max_val)
+
+
+def _not_beyond(xp: Namespace, x: Any, low: float, high: float) -> Any:
+    """Return 0 where one of two bounds is reached, 1 elsewhere: PyTorch lets NaN pass."""
+    return xp.astype(~((x <= low) | (x >= high)), x.dtype)
+
+
+@operation(kind=kinds.activation, namespace=FUNCTIONAL, domain=(-2.0, 8.0), real=True, gives="float")
+def relu6(xp: Namespace, x: Array, /) -> Array:
+    """Bring each element into the range from 0 to 6.
+
+    Notes
+    -----
+    ``dy/dx`` is 1 between 0 and 6 and 0 elsewhere, also on the bounds. Source: PyTorch, `torch.nn.functional.relu6`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.relu6(dk.asarray([-1.0, 2.0, 7.0]))
+    tensor([0., 2., 6.])
+    """
+    return xp.clip(real_floats(xp, relu6, x), 0.0, 6.0)
+
+
+@relu6.def_partial
+def relu6_partial(xp, x):
+    return _not_beyond(xp, x, 0.0, 6.0)
+
+
+@operation(kind=kinds.activation, namespace=FUNCTIONAL, domain=(-5.0, 5.0), real=True, gives="float")
+def hardsigmoid(xp: Namespace, x: Array, /) -> Array:
+    """Approximate the logistic function by a line between -3 and 3, by 0 and 1 beyond.
+
+    Notes
+    -----
+    ``dy/dx`` is 1/6 between -3 and 3 and 0 elsewhere, also at both. Source: PyTorch,
+    `torch.nn.functional.hardsigmoid`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.hardsigmoid(dk.asarray([-4.0, 0.0, 1.5]))
+    tensor([0.0000, 0.5000, 0.7500])
+    """
+    return xp.clip(real_floats(xp, hardsigmoid, x) + 3.0, 0.0, 6.0) / 6.0
+
+
+@hardsigmoid.def_partial
+def hardsigmoid_partial(xp, x):
+    return xp.astype((x > -3.0) & (x < 3.0), x.dtype) / 6.0
+
+
+@operation(kind=kinds.activation, namespace=FUNCTIONAL, domain=(-5.0, 5.0), real=True, gives="float")
+def hardswish(xp: Namespace, x: Array, /) -> Array:
+    """Multiply each element by its `hardsigmoid`.
+
+    Notes
+    -----
+    ``x * (x + 3) / 6`` between -3 and 3, where ``dy/dx = x / 3 + 1 / 2``; 0 below, `x` above. At -3 the derivative
+    is 0, at 3 it is 1. Source: PyTorch, `torch.nn.functional.hardswish`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.hardswish(dk.asarray([-1.0, 1.0, 4.0]))
+    tensor([-0.3333,  0.6667,  4.0000])
+    """
+    x = real_floats(xp, hardswish, x)
+    bounded = xp.clip(x, -3.0, 3.0)
+    return xp.where(x >= 3, x, bounded * (bounded + 3.0) / 6.0)
+
+
+@hardswish.def_partial
+def hardswish_partial(xp, x):
+    return xp.where(x <= -3, 0.0, xp.where(x >= 3, xp.ones_like(x), x / 3.0 + 0.5))
+
+
+@operation(
+    kind=kinds.activation,
+    namespace=FUNCTIONAL,
+    samples=[sample(draw(2, 3), 0.5, -1.0), sample(draw(), 0.5, -1.0), sample(draw(0, 2), threshold=0.1, value=20)],
+    real=True,
+    gives="float",
+)
+def threshold(xp: Namespace, x: Array, /, threshold: float, value: float) -> Array:
+    """Replace what is not above a threshold by a value.
+
+    Parameters
+    ----------
+    threshold : the threshold
+    value : what replaces
+
+    Notes
+    -----
+    ``dy/dx`` is 1 above the threshold and 0 elsewhere. Source: PyTorch, `torch.nn.functional.threshold`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.threshold(dk.asarray([0.5, 2.0]), 1.0, -1.0)
+    tensor([-1.,  2.])
+    """
+    x = real_floats(xp, _threshold, x)
+    # Only what is a number and not above: PyTorch lets NaN pass.
+    return xp.where(x <= threshold, value, x)
+
+
+_threshold = threshold
+
+
+@threshold.def_partial
+def threshold_partial(xp, x, threshold):
+    return xp.where(x <= threshold, 0.0, xp.ones_like(x))
+
+
+SAMPLES = [sample(draw(2, 3)), sample(draw()), sample(draw(0, 2)), sample(draw(3), 0.5), sample(draw(2, 2), alpha=2.0)]
+# With these the activations of a wide network keep mean 0 and variance 1: Klambauer et al., "Self-Normalizing Neural
+# Networks", 2017.
+SELU_ALPHA = 1.6732632423543772848170429916717
+SELU_SCALE = 1.0507009873554804934193349852946
+
+
+@operation(kind=kinds.activation, namespace=FUNCTIONAL, samples=SAMPLES, real=True, gives="float")
+def elu(xp: Namespace, x: Array, /, alpha: float = 1.0) -> Array:
+    """Replace each element that is not positive by ``alpha * (exp(x) - 1)``.
+
+    Parameters
+    ----------
+    alpha : minus the limit for large negative numbers
+
+    Notes
+    -----
+    ``dy/dx`` is 1 for positive elements and ``alpha * exp(x)`` for the others. Source: PyTorch,
+    `torch.nn.functional.elu`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.elu(dk.asarray([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
+    x = real_floats(xp, elu, x)
+    return xp.where(x > 0, x, alpha * xp.expm1(xp.where(x > 0, 0.0, x)))
+
+
+@elu.def_partial
+def elu_partial(xp, x, alpha):
+    return xp.where(x > 0, 1.0, alpha * xp.exp(_negative_part(xp, x)))
+
+
+def _negative_part(xp: Namespace, x: Any) -> Any:
+    """Return an array with 0 for positive elements, whose exponentials may overflow.
+
+    At 0 it is a constant for rules, whose own derivative is PyTorch's there, and the element in bodies.
+    """
+    return xp.where(x >= 0, 0.0, x)
+
+
+@operation(kind=kinds.activation, namespace=FUNCTIONAL, real=True, gives="float")
+def selu(xp: Namespace, x: Array, /) -> Array:
+    """Apply `elu`, scaled such that activations keep their mean and variance from layer to layer.
+
+    Notes
+    -----
+    ``scale * elu(x, alpha)`` with the scale 1.0507 and the alpha 1.6733. Source: PyTorch,
+    `torch.nn.functional.selu`; Klambauer et al., "Self-Normalizing Neural Networks", 2017.
+
+    Examples
+    --------
+    >>> dk.nn.functional.selu(dk.asarray([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
+    x = real_floats(xp, selu, x)
+    return SELU_SCALE * xp.where(x > 0, x, SELU_ALPHA * xp.expm1(xp.where(x > 0, 0.0, x)))
+
+
+@selu.def_partial
+def selu_partial(xp, x):
+    return SELU_SCALE * xp.where(x > 0, 1.0, SELU_ALPHA * xp.exp(_negative_part(xp, x)))
+
+
+@operation(kind=kinds.activation, namespace=FUNCTIONAL, samples=SAMPLES, real=True, gives="float")
+def celu(xp: Namespace, x: Array, /, alpha: float = 1.0) -> Array:
+    """Replace each element that is not positive by ``alpha * (exp(x / alpha) - 1)``, which makes `elu` smooth.
+
+    Parameters
+    ----------
+    alpha : minus the limit for large negative numbers
+
+    Raises
+    ------
+    ValueError : if `alpha` is 0
+
+    Notes
+    -----
+    ``dy/dx`` is 1 for positive elements and ``exp(x / alpha)`` for the others. Source: PyTorch,
+    `torch.nn.functional.celu`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.celu(dk.asarray([-1.0, 2.0]), 2.0)
+    tensor([-0.7869,  2.0000])
+    """
+    if alpha == 0:
+        raise ValueError(f"{celu.__name__}: alpha must not be 0")
+    x = real_floats(xp, celu, x)
+    return xp.where(x > 0, x, alpha * xp.expm1(xp.where(x > 0, 0.0, x) / alpha))
+
+
+@celu.def_partial
+def celu_partial(xp, x, alpha):
+    return xp.where(x > 0, 1.0, xp.exp(_negative_part(xp, x) / alpha))

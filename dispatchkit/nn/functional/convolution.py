@@ -1,0 +1,457 @@
+"""Convolution: `conv1d`, `conv2d`, `conv_transpose2d`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Literal
+
+from dispatchkit.declare.decorators import operation
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.nn.functional.products import as_images, convolved, gradient_of_images, gradient_of_weight, like_given
+from dispatchkit.nn.functional.shared import FUNCTIONAL, Padding, Pair, Single, called, expect, pair, single
+from dispatchkit.nn.functional.windows import Windows
+from dispatchkit.ops.shared import Named, conjugate, integer, shape_of
+from dispatchkit.protocol.kinds import kinds
+
+__all__ = ["conv1d", "conv2d", "conv_transpose2d"]
+
+
+@operation(
+    kind=kinds.function,
+    namespace=FUNCTIONAL,
+    samples=[
+        sample(draw(2, 1, 3, 3), draw(2, 1, 2, 2), draw(2)),
+        sample(draw(1, 2, 4, 3), draw(1, 2, 2, 3), stride=2, padding=1),
+        sample(draw(1, 2, 3, 4), draw(2, 1, 1, 2), draw(2), dilation=(1, 2), groups=2),
+        sample(draw(2, 3, 3), draw(1, 2, 2, 2), padding="same"),
+        sample(draw(2, 2, 2, 2), draw(3, 2, 1, 1), draw(3), padding="valid"),
+        sample(draw(1, 1, 5, 5), draw(1, 1, 2, 2), stride=(2, 1), padding=(1, 0), dilation=2),
+        sample(draw(0, 1, 3, 3), draw(2, 1, 2, 2)),
+    ],
+)
+def conv2d(
+    xp: Namespace,
+    x: Array,
+    weight: Array,
+    /,
+    bias: Array | None = None,
+    *,
+    stride: Pair = 1,
+    padding: Padding = 0,
+    dilation: Pair = 1,
+    groups: int = 1,
+) -> Array:
+    """Convolve images with filters: sum the products of each window and a weight.
+
+    Parameters
+    ----------
+    x : images, array of shape (N, in_channels, H, W), or (in_channels, H, W) for one
+    weight : array of shape (out_channels, in_channels / groups, kh, kw)
+    bias : array of shape (out_channels,); none is added if None
+    stride : from a window to the next, a number for both axes or a pair
+    padding : zeros added at both ends of the axes; ``"valid"`` for none, ``"same"`` for as many as keep the size,
+        where the odd one of an axis comes behind
+    dilation : from an element of a window to the next
+    groups : of channels, each with filters of its own
+
+    Returns
+    -------
+    array of shape (N, out_channels, H', W'), without N for one image, with
+    ``H' = (H + 2 * padding - dilation * (kh - 1) - 1) // stride + 1``
+
+    Raises
+    ------
+    TypeError : if a parameter is no int
+    ValueError : if shapes and parameters do not fit each other
+
+    Notes
+    -----
+    What deep learning calls convolution is a correlation: the weight is not reversed. Linear in images and weight.
+    NumPy arrays are convolved by products of matrices over copies of the windows. Source: PyTorch,
+    `torch.nn.functional.conv2d`.
+
+    Examples
+    --------
+    >>> x = dk.asarray([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]])
+    >>> dk.nn.functional.conv2d(x, dk.ones((1, 1, 2, 2)), dk.asarray([0.5]))
+    tensor([[[12.5000, 16.5000]]])
+    """
+    rows, columns = _windows(x, weight, bias, stride, padding, dilation, groups)
+    return like_given(convolved(xp, as_images(x), weight, bias, rows, columns, groups), x)
+
+
+def _windows(
+    x: Any, weight: Any, bias: Any, stride: Pair, padding: Padding, dilation: Pair, groups: int
+) -> tuple[Windows, Windows]:
+    """Return the windows along both axes of the images.
+
+    Raises
+    ------
+    TypeError, ValueError : as documented for the operation
+    """
+    steps, gaps = pair(conv2d, "stride", stride), pair(conv2d, "dilation", dilation)
+    around = padding if isinstance(padding, str) else pair(conv2d, "padding", padding, least=0)
+    count = integer(conv2d, "groups", groups, least=1)
+    rows, columns = _planned(shape_of(x), shape_of(weight), _shape_of(bias), steps, around, gaps, count)
+    return rows, columns
+
+
+def _shape_of(bias: Any) -> tuple[int, ...] | None:
+    return None if bias is None else shape_of(bias)
+
+
+@lru_cache(maxsize=256)
+def _planned(
+    of_x: tuple[int, ...],
+    of_weight: tuple[int, ...],
+    of_bias: tuple[int, ...] | None,
+    stride: tuple[int, ...],
+    padding: str | tuple[int, ...],
+    dilation: tuple[int, ...],
+    groups: int,
+) -> tuple[Windows, ...]:
+    """Return the windows along each axis of what is convolved, as many axes as `stride` has numbers."""
+    op, axes, kernel = (conv1d, "L", "k") if len(stride) == 1 else (conv2d, "H, W", "kh, kw")
+    right = len(of_x) - len(stride) in (1, 2)
+    expect(op, "x", of_x, right, f"(N, in_channels, {axes}) or (in_channels, {axes})")
+    channels, lengths = of_x[-1 - len(stride)], of_x[-len(stride) :]
+    if channels % groups:
+        raise ValueError(f"{op.__name__}: groups={groups} do not divide the {channels} channels of x, shape {of_x}")
+    right = len(of_weight) == 2 + len(stride) and of_weight[1] == channels // groups and min(of_weight) > 0
+    divided = f"{channels}/{groups}" if groups > 1 else f"{channels}"
+    expect(op, "weight", of_weight, right, f"(out_channels, {divided}, {kernel}) for x of shape {of_x}")
+    if of_weight[0] % groups:
+        raise ValueError(f"{op.__name__}: groups={groups} do not divide the out_channels of a weight {of_weight}")
+    if of_bias is not None:
+        expect(op, "bias", of_bias, of_bias == of_weight[:1], f"{of_weight[:1]} for a weight of shape {of_weight}")
+    ends = padding_of(op, padding, stride, dilation, of_weight[2:])
+    made = tuple(
+        Windows.along(length, kernel, step, gap, *end)
+        for length, kernel, step, gap, end in zip(lengths, of_weight[2:], stride, dilation, ends, strict=True)
+    )
+    if min(one.count for one in made) < 1:
+        wanted = " x ".join(str(one.reach) for one in made)
+        found = " x ".join(str(one.total) for one in made)
+        what = "sequences" if op is conv1d else "images"
+        raise ValueError(
+            f"{op.__name__}: argument 'x' of shape {of_x} has {what} of {found} with padding, smaller than the windows "
+            f"of {wanted} of a weight {of_weight}"
+        )
+    return made
+
+
+def padding_of(
+    op: Named,
+    padding: str | tuple[int, ...],
+    stride: tuple[int, ...],
+    dilation: tuple[int, ...],
+    kernel: Sequence[int],
+) -> tuple[tuple[int, int], ...]:
+    """Return how many elements come before and after each axis.
+
+    Raises
+    ------
+    ValueError : for another text than "valid" or "same", or "same" with a stride, naming what asks
+    """
+    if not isinstance(padding, str):
+        return tuple((n, n) for n in padding)
+    if padding == "valid":
+        return ((0, 0),) * len(kernel)
+    if padding != "same":
+        several = "an int, " if len(kernel) == 1 else "an int, a pair, "
+        raise ValueError(f"{op.__name__}: padding must be {several}'valid' or 'same', found {padding!r}")
+    if max(stride) != 1:
+        raise ValueError(f"{op.__name__}: padding='same' is for stride 1, found stride={stride}")
+    missing = [gap * (length - 1) for gap, length in zip(dilation, kernel, strict=True)]
+    return tuple((n // 2, n - n // 2) for n in missing)
+
+
+@conv2d.def_vjp("x")
+def conv2d_vjp_x(xp, g, x, weight, stride, padding, dilation, groups):
+    rows, columns = _windows(x, weight, None, stride, padding, dilation, groups)
+    shape = tuple(x.shape) if x.ndim == 4 else (1, *x.shape)
+    found = gradient_of_images(xp, as_images(g), conjugate(xp, weight), shape, rows, columns, groups)
+    return like_given(found, x)
+
+
+@conv2d.def_vjp("weight")
+def conv2d_vjp_weight(xp, g, x, weight, stride, padding, dilation, groups):
+    rows, columns = _windows(x, weight, None, stride, padding, dilation, groups)
+    images = as_images(conjugate(xp, x))
+    return gradient_of_weight(xp, as_images(g), images, tuple(weight.shape), rows, columns, groups)
+
+
+@conv2d.def_vjp("bias")
+def conv2d_vjp_bias(xp, g):
+    return xp.sum(xp.sum(as_images(g), axis=(2, 3)), axis=0)
+
+
+@conv2d.def_jvp("x")
+def conv2d_jvp_x(xp, t, weight, stride, padding, dilation, groups):
+    rows, columns = _windows(t, weight, None, stride, padding, dilation, groups)
+    return like_given(convolved(xp, as_images(t), weight, None, rows, columns, groups), t)
+
+
+@conv2d.def_jvp("weight")
+def conv2d_jvp_weight(xp, t, x, stride, padding, dilation, groups):
+    rows, columns = _windows(x, t, None, stride, padding, dilation, groups)
+    return like_given(convolved(xp, as_images(x), t, None, rows, columns, groups), x)
+
+
+@conv2d.def_jvp("bias")
+def conv2d_jvp_bias(xp, t, y):
+    return xp.broadcast_to(t[:, None, None], y.shape)
+
+
+@operation(
+    kind=kinds.function,
+    namespace=FUNCTIONAL,
+    samples=[
+        sample(draw(2, 1, 4), draw(2, 1, 2), draw(2)),
+        sample(draw(2, 5), draw(4, 1, 2), stride=2, padding=1, dilation=2, groups=2),
+        sample(draw(1, 2, 3), draw(1, 2, 2), padding="same"),
+        sample(draw(0, 1, 3), draw(2, 1, 2)),
+    ],
+)
+def conv1d(
+    xp: Namespace,
+    x: Array,
+    weight: Array,
+    /,
+    bias: Array | None = None,
+    *,
+    stride: Single = 1,
+    padding: Single | Literal["valid", "same"] = 0,
+    dilation: Single = 1,
+    groups: int = 1,
+) -> Array:
+    """Convolve sequences with filters: sum the products of each window and a weight.
+
+    Parameters
+    ----------
+    x : sequences, array of shape (N, in_channels, L), or (in_channels, L) for one
+    weight : array of shape (out_channels, in_channels / groups, k)
+    bias : array of shape (out_channels,); none is added if None
+    stride : from a window to the next
+    padding : zeros added at both ends; ``"valid"`` for none, ``"same"`` for as many as keep the length, where an odd
+        one comes behind
+    dilation : from an element of a window to the next
+    groups : of channels, each with filters of its own
+
+    Returns
+    -------
+    array of shape (N, out_channels, L'), without N for one sequence, with
+    ``L' = (L + 2 * padding - dilation * (k - 1) - 1) // stride + 1``
+
+    Raises
+    ------
+    TypeError : if a parameter is no int
+    ValueError : if shapes and parameters do not fit each other
+
+    Notes
+    -----
+    The convolution of images of one row, `conv2d`, which see. Source: PyTorch, `torch.nn.functional.conv1d`.
+
+    Examples
+    --------
+    >>> x = dk.asarray([[1.0, 2.0, 4.0, 8.0]])
+    >>> dk.nn.functional.conv1d(x, dk.asarray([[[-1.0, 1.0]]]))
+    tensor([[1., 2., 4.]])
+    """
+    step, gap = single(conv1d, "stride", stride), single(conv1d, "dilation", dilation)
+    around = padding if isinstance(padding, str) else single(conv1d, "padding", padding, least=0)
+    ends, count = around if isinstance(around, str) else (around,), integer(conv1d, "groups", groups, least=1)
+    _planned(shape_of(x), shape_of(weight), _shape_of(bias), (step,), ends, (gap,), count)
+    y = called(
+        xp,
+        conv2d,
+        x[..., None, :],
+        weight[..., None, :],
+        bias,
+        stride=(1, step),
+        padding=around if isinstance(around, str) else (0, around),
+        dilation=(1, gap),
+        groups=groups,
+    )
+    return y[..., 0, :]
+
+
+@operation(
+    kind=kinds.function,
+    namespace=FUNCTIONAL,
+    samples=[
+        sample(draw(2, 1, 2, 2), draw(1, 2, 2, 2), draw(2)),
+        sample(draw(1, 2, 2, 3), draw(2, 1, 2, 3), stride=2, padding=1, output_padding=1),
+        sample(draw(2, 3, 2), draw(2, 2, 1, 2), draw(4), groups=2, dilation=(1, 2)),
+        sample(draw(1, 2, 2, 2), draw(2, 1, 2, 1), groups=2, dilation=2, output_padding=1),
+        sample(draw(0, 1, 3, 3), draw(1, 2, 2, 2)),
+    ],
+)
+def conv_transpose2d(
+    xp: Namespace,
+    x: Array,
+    weight: Array,
+    /,
+    bias: Array | None = None,
+    *,
+    stride: Pair = 1,
+    padding: Pair = 0,
+    output_padding: Pair = 0,
+    groups: int = 1,
+    dilation: Pair = 1,
+) -> Array:
+    """Spread images by filters: add up, for each element, the weight times it where its window lies.
+
+    Parameters
+    ----------
+    x : images, array of shape (N, in_channels, H, W), or (in_channels, H, W) for one
+    weight : array of shape (in_channels, out_channels / groups, kh, kw)
+    bias : array of shape (out_channels,); none is added if None
+    stride : from a window to the next, a number for both axes or a pair
+    padding : elements of the result that are left out at both ends of the axes
+    output_padding : elements that are added behind each axis, less than `stride` or `dilation`
+    groups : of channels, each with filters of its own
+    dilation : from an element of a window to the next
+
+    Returns
+    -------
+    array of shape (N, out_channels, H', W'), without N for one image, with
+    ``H' = (H - 1) * stride - 2 * padding + dilation * (kh - 1) + output_padding + 1``
+
+    Raises
+    ------
+    TypeError : if a parameter is no int
+    ValueError : if shapes and parameters do not fit each other
+
+    Notes
+    -----
+    The transpose of `conv2d` with the same weight, stride, padding, dilation and groups: the gradient by its images.
+    Linear in images and weight. Source: PyTorch, `torch.nn.functional.conv_transpose2d`.
+
+    Examples
+    --------
+    >>> x = dk.asarray([[[1.0, 2.0]]])
+    >>> dk.nn.functional.conv_transpose2d(x, dk.asarray([[[[1.0, 10.0, 100.0]]]]), stride=(1, 2))
+    tensor([[[  1.,  10., 102.,  20., 200.]]])
+    """
+    rows, columns = _transposed_windows(x, weight, bias, stride, padding, output_padding, groups, dilation)
+    return _spread(xp, x, weight, bias, rows, columns, groups)
+
+
+def _spread(xp: Namespace, x: Any, weight: Any, bias: Any, rows: Windows, columns: Windows, groups: int) -> Any:
+    images, o = as_images(x), weight.shape[1] * groups
+    y = gradient_of_images(xp, images, weight, (images.shape[0], o, rows.length, columns.length), rows, columns, groups)
+    return like_given(y if bias is None else xp.add(y, xp.reshape(bias, (o, 1, 1))), x)
+
+
+def _transposed_windows(
+    x: Any,
+    weight: Any,
+    bias: Any,
+    stride: Pair,
+    padding: Pair,
+    output_padding: Pair,
+    groups: int,
+    dilation: Pair,
+) -> tuple[Windows, Windows]:
+    """Return the windows along both axes of the result.
+
+    Raises
+    ------
+    TypeError, ValueError : as documented for the operation
+    """
+    op = conv_transpose2d
+    rows, columns = _planned_transposed(
+        shape_of(x),
+        shape_of(weight),
+        None if bias is None else shape_of(bias),
+        pair(op, "stride", stride),
+        pair(op, "padding", padding, least=0),
+        pair(op, "output_padding", output_padding, least=0),
+        integer(op, "groups", groups, least=1),
+        pair(op, "dilation", dilation),
+    )
+    return rows, columns
+
+
+@lru_cache(maxsize=256)
+def _planned_transposed(
+    of_x: tuple[int, ...],
+    of_weight: tuple[int, ...],
+    of_bias: tuple[int, ...] | None,
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    output_padding: tuple[int, int],
+    groups: int,
+    dilation: tuple[int, int],
+) -> tuple[Windows, ...]:
+    op = conv_transpose2d
+    right = len(of_x) in (3, 4) and min(of_x[-2:]) > 0
+    expect(op, "x", of_x, right, "(N, in_channels, H, W) or (in_channels, H, W), no image empty")
+    channels = of_x[-3]
+    right = len(of_weight) == 4 and of_weight[0] == channels and min(of_weight) > 0
+    divided = f"out_channels/{groups}" if groups > 1 else "out_channels"
+    expect(op, "weight", of_weight, right, f"({channels}, {divided}, kh, kw) for x of shape {of_x}")
+    if channels % groups:
+        raise ValueError(f"{op.__name__}: groups={groups} do not divide the {channels} channels of x, shape {of_x}")
+    filters = (of_weight[1] * groups,)
+    if of_bias is not None:
+        expect(op, "bias", of_bias, of_bias == filters, f"{filters} for a weight {of_weight} and groups={groups}")
+    if any(more >= max(sizes) for more, *sizes in zip(output_padding, stride, dilation, strict=True)):
+        raise ValueError(
+            f"{op.__name__}: output_padding={output_padding} must be less than stride={stride} or dilation={dilation}"
+        )
+    made = tuple(
+        _along(*numbers)
+        for numbers in zip(of_x[-2:], of_weight[2:], stride, dilation, padding, output_padding, strict=True)
+    )
+    if min(one.length for one in made) < 1:
+        found = " x ".join(str(one.length) for one in made)
+        raise ValueError(
+            f"{op.__name__}: argument 'x' of shape {of_x} and a weight {of_weight} give images of {found} with "
+            f"padding={padding}"
+        )
+    return made
+
+
+def _along(count: int, kernel: int, stride: int, dilation: int, padding: int, more: int) -> Windows:
+    """Return as many windows along an axis of the result, which is as long as they and what is added behind them."""
+    length = (count - 1) * stride + dilation * (kernel - 1) + 1 + more - 2 * padding
+    return Windows(length, kernel, stride, dilation, padding, padding, count)
+
+
+@conv_transpose2d.def_vjp("x")
+def conv_transpose2d_vjp_x(xp, g, x, weight, stride, padding, output_padding, groups, dilation):
+    rows, columns = _transposed_windows(x, weight, None, stride, padding, output_padding, groups, dilation)
+    return like_given(convolved(xp, as_images(g), conjugate(xp, weight), None, rows, columns, groups), x)
+
+
+@conv_transpose2d.def_vjp("weight")
+def conv_transpose2d_vjp_weight(xp, g, x, weight, stride, padding, output_padding, groups, dilation):
+    rows, columns = _transposed_windows(x, weight, None, stride, padding, output_padding, groups, dilation)
+    images = as_images(conjugate(xp, x))
+    return gradient_of_weight(xp, images, as_images(g), tuple(weight.shape), rows, columns, groups)
+
+
+@conv_transpose2d.def_vjp("bias")
+def conv_transpose2d_vjp_bias(xp, g):
+    return xp.sum(xp.sum(as_images(g), axis=(2, 3)), axis=0)
+
+
+@conv_transpose2d.def_jvp("x")
+def conv_transpose2d_jvp_x(xp, t, weight, stride, padding, output_padding, groups, dilation):
+    rows, columns = _transposed_windows(t, weight, None, stride, padding, output_padding, groups, dilation)
+    return _spread(xp, t, weight, None, rows, columns, groups)
+
+
+@conv_transpose2d.def_jvp("weight")
+def conv_transpose2d_jvp_weight(xp, t, x, stride, padding, output_padding, groups, dilation):
+    rows, columns = _transposed_windows(x, t, None, stride, padding, output_padding, groups, dilation)
+    return _spread(xp, x, t, None, rows, columns, groups)
+
+
+@conv_transpose2d.def_jvp("bias")
+def conv_transpose2d_jvp_bias(xp, t, y):
+    return xp.broadcast_to(t[:, None, None], y.shape)

@@ -1,0 +1,116 @@
+"""What the functionals share: checks that name function and argument, and how bodies call other operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+from dispatchkit.backends.arrays import holds_complex
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.typing import Namespace
+from dispatchkit.ops.shared import Named, floating, integer
+from dispatchkit.protocol.instance import tensor_protocol
+
+FUNCTIONAL = "dispatchkit.nn.functional"
+
+# A number for both axes of images, or one for each.
+Pair: TypeAlias = int | tuple[int, int]
+# A number, which PyTorch's programs may give as a tuple of one.
+Single: TypeAlias = int | tuple[int]
+Padding: TypeAlias = Pair | Literal["valid", "same"]
+
+
+def expect(op: Named, parameter: str, shape: tuple[int, ...], right: bool, wanted: str) -> None:
+    """Raise if an argument has not the shape that a function is for.
+
+    Parameters
+    ----------
+    op : that was called
+    parameter : name of the argument
+    shape : of the argument
+    right : whether it is one
+    wanted : the shape that would be
+
+    Raises
+    ------
+    ValueError : naming function, argument, the shape found and the one expected
+    """
+    if not right:
+        raise ValueError(f"{op.__name__}: argument '{parameter}' has shape {shape}, expected {wanted}")
+
+
+def real_numbers(op: Named, parameter: str, x: Any) -> None:
+    """Raise if an argument is of complex numbers.
+
+    Raises
+    ------
+    TypeError : naming function, argument and dtype
+    """
+    if holds_complex(x):
+        found = getattr(x, "dtype", type(x).__name__)
+        raise TypeError(f"{op.__name__}: argument '{parameter}' must be of real numbers, found {found}")
+
+
+def pair(op: Named, parameter: str, value: Any, *, least: int = 1) -> tuple[int, int]:
+    """Return a parameter for both axes of images as two ints: an int counts for both.
+
+    Raises
+    ------
+    TypeError : if it is neither an int nor two of them
+    ValueError : if one is less than `least`
+    """
+    if type(value) is int and value >= least:
+        return value, value
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        if len(value) == 1:
+            value = (value[0], value[0])
+        if len(value) != 2:
+            raise ValueError(f"{op.__name__}: {parameter} must be an int or a pair of ints, found {value!r}")
+        first, second = value
+        return integer(op, parameter, first, least=least), integer(op, parameter, second, least=least)
+    found = integer(op, parameter, value, least=least)
+    return found, found
+
+
+def single(op: Named, parameter: str, value: Any, *, least: int = 1) -> int:
+    """Return a parameter for the one axis of sequences as an int.
+
+    Raises
+    ------
+    TypeError : if it is neither an int nor a sequence of one
+    ValueError : if it is less than `least`
+    """
+    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 1:
+        value = value[0]
+    return integer(op, parameter, value, least=least)
+
+
+def called(xp: Namespace, op: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Call an operation that the namespace of a body may not have.
+
+    On tensors this is one call, which types can answer and which has one node in the graph, with the operation's own
+    derivative; on raw arrays it is the operation's body.
+
+    Parameters
+    ----------
+    xp : namespace that computes on the arguments
+    op : the operation
+    args, kwargs : its arguments
+    """
+    if xp is tensor_namespace:
+        return op(*args, **kwargs)
+    entry = tensor_protocol.operation(op)
+    assert isinstance(entry, DeclaredOperation)
+    return entry.implementation.body(xp, *args, **kwargs)
+
+
+def real_floats(xp: Namespace, op: Named, x: Any, parameter: str = "x") -> Any:
+    """Return an argument as floating-point numbers: integers and booleans in double precision.
+
+    Raises
+    ------
+    TypeError : for complex numbers, naming operation, argument and dtype
+    """
+    real_numbers(op, parameter, x)
+    return floating(xp, x if hasattr(x, "dtype") else xp.asarray(x))

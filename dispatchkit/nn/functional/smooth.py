@@ -1,0 +1,303 @@
+"""Activations that are smooth: `gelu`, `silu`, `mish`, `softplus`, `softsign`, `logsigmoid`, `glu`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+from dispatchkit.declare.decorators import operation
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.nn.functional import smooth_numpy
+from dispatchkit.nn.functional.shared import FUNCTIONAL, called, real_floats
+from dispatchkit.ops.elementwise.exponential import sigmoid
+from dispatchkit.ops.shared import along, normal_axis, shape_of
+from dispatchkit.ops.special import ndtr
+from dispatchkit.protocol.kinds import kinds
+
+__all__ = ["gelu", "glu", "logsigmoid", "mish", "silu", "softplus", "softsign"]
+
+Approximation = Literal["none", "tanh"]
+ROOT = math.sqrt(2 / math.pi)
+CUBIC = 0.044715
+# From here on the hyperbolic tangents below are 1 and the normal density is 0 in double precision.
+SATURATED = 40.0
+
+
+@operation(
+    kind=kinds.activation,
+    namespace=FUNCTIONAL,
+    samples=[
+        sample(draw(2, 3), approximate="tanh"),
+        sample(draw(2, 3)),
+        sample(draw(), approximate="tanh"),
+        sample(draw(0, 2), approximate="none"),
+    ],
+    real=True,
+    gives="float",
+    special="NaN at minus infinity",
+)
+def gelu(xp: Namespace, x: Array, /, *, approximate: Approximation = "none") -> Array:
+    """Multiply each element by the standard normal distribution function at it.
+
+    Parameters
+    ----------
+    approximate : ``"none"`` for the exact function, which SciPy computes but in single precision; ``"tanh"`` for one
+        made of a hyperbolic tangent
+
+    Raises
+    ------
+    ValueError : for another `approximate`
+    ImportError : where SciPy is needed and not installed
+
+    Notes
+    -----
+    ``x * ndtr(x)``, or ``x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``. Source: PyTorch,
+    `torch.nn.functional.gelu`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.gelu(dk.asarray([-1.0, 0.0, 2.0]))
+    tensor([-0.1587,  0.0000,  1.9545])
+    """
+    x = real_floats(xp, gelu, x)
+    if approximate == "tanh":
+        return 0.5 * x * (1.0 + xp.tanh(_argument(xp, x)))
+    return smooth_numpy.gelu(x) if _exact_single(approximate, x) else x * _normal(xp, x, approximate)
+
+
+@gelu.def_partial
+def gelu_partial(xp, x, approximate):
+    if approximate == "tanh":
+        t = xp.tanh(_argument(xp, x))
+        bounded = xp.clip(x, -SATURATED, SATURATED)
+        slope = ROOT * (1.0 + 3.0 * CUBIC * bounded * bounded)
+        return 0.5 * (1.0 + t) + 0.5 * bounded * (1.0 - t * t) * slope
+    if _exact_single(approximate, x):
+        return smooth_numpy.gelu_slope(xp.ones_like(x), x)
+    bounded = xp.clip(x, -SATURATED, SATURATED)
+    density = xp.exp(-0.5 * bounded * bounded) / math.sqrt(2 * math.pi)
+    return _normal(xp, x, approximate) + bounded * density
+
+
+@gelu.def_vjp
+def gelu_vjp(xp, g, x, approximate):
+    if _exact_single(approximate, x, g):
+        return smooth_numpy.gelu_slope(g, x)
+    return g * gelu_partial(xp, x, approximate)
+
+
+def _exact_single(approximate: str, *arrays: Any) -> bool:
+    return approximate == "none" and smooth_numpy.is_single(*arrays)
+
+
+def _argument(xp: Namespace, x: Any) -> Any:
+    """Return what the hyperbolic tangent is taken of, without overflow."""
+    x = xp.clip(x, -SATURATED, SATURATED)
+    return ROOT * (x + CUBIC * x * x * x)
+
+
+def _normal(xp: Namespace, x: Any, approximate: str) -> Any:
+    """Return the standard normal distribution function.
+
+    Raises
+    ------
+    ValueError : for another approximation than none
+    ImportError : where SciPy is needed and not installed
+    """
+    if approximate != "none":
+        raise ValueError(f"{gelu.__name__}: approximate must be 'none' or 'tanh', found {approximate!r}")
+    try:
+        return called(xp, ndtr, x)
+    except ImportError as error:
+        raise ImportError(
+            f"{gelu.__name__}: the exact function is computed with SciPy, which is not installed: "
+            f'pip install "dispatchkit[scipy]", or choose approximate="tanh"'
+        ) from error
+
+
+@operation(kind=kinds.activation, namespace=FUNCTIONAL, real=True, gives="float", special="NaN at minus infinity")
+def silu(xp: Namespace, x: Array, /) -> Array:
+    """Multiply each element by its logistic function: ``x * sigmoid(x)``, also called swish.
+
+    Notes
+    -----
+    ``dy/dx = s * (1 + x * (1 - s))`` with ``s = sigmoid(x)``. Source: PyTorch, `torch.nn.functional.silu`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.silu(dk.asarray([-1.0, 0.0, 2.0]))
+    tensor([-0.2689,  0.0000,  1.7616])
+    """
+    x = real_floats(xp, silu, x)
+    if smooth_numpy.is_single(x):
+        return smooth_numpy.silu(x)
+    return x * called(xp, sigmoid, x)
+
+
+@silu.def_partial
+def silu_partial(xp, x):
+    if smooth_numpy.is_single(x):
+        return smooth_numpy.silu_slope(xp.ones_like(x), x)
+    s = called(xp, sigmoid, x)
+    return s * (1.0 + x * (1.0 - s))
+
+
+@silu.def_vjp
+def silu_vjp(xp, g, x):
+    return smooth_numpy.silu_slope(g, x) if smooth_numpy.is_single(x, g) else g * silu_partial(xp, x)
+
+
+@operation(kind=kinds.activation, namespace=FUNCTIONAL, real=True, gives="float", special="NaN at minus infinity")
+def mish(xp: Namespace, x: Array, /) -> Array:
+    """Multiply each element by the hyperbolic tangent of its softplus.
+
+    Notes
+    -----
+    ``x * tanh(log(1 + exp(x)))``. Source: PyTorch, `torch.nn.functional.mish`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.mish(dk.asarray([-1.0, 0.0, 2.0]))
+    tensor([-0.3034,  0.0000,  1.9440])
+    """
+    x = real_floats(xp, mish, x)
+    return x * xp.tanh(xp.logaddexp(x, 0.0))
+
+
+@mish.def_partial
+def mish_partial(xp, x):
+    t = xp.tanh(xp.logaddexp(x, 0.0))
+    return t + x * (1.0 - t * t) * called(xp, sigmoid, x)
+
+
+@operation(
+    kind=kinds.activation,
+    namespace=FUNCTIONAL,
+    samples=[
+        sample(draw(2, 3)),
+        sample(draw(3), 2.0, 1.0),
+        sample(draw(2, 2), beta=0.5, threshold=0.5),
+        sample(draw()),
+        sample(draw(0, 2)),
+    ],
+    real=True,
+    gives="float",
+)
+def softplus(xp: Namespace, x: Array, /, beta: float = 1.0, threshold: float = 20.0) -> Array:
+    """Return ``log(1 + exp(beta * x)) / beta`` of each element, and the element where that is as good as equal.
+
+    Parameters
+    ----------
+    beta : how sharp the bend at 0 is
+    threshold : where ``beta * x`` is above, the element itself is returned
+
+    Raises
+    ------
+    ValueError : if `beta` is 0
+
+    Notes
+    -----
+    ``dy/dx = sigmoid(beta * x)``, and 1 above the threshold. Source: PyTorch, `torch.nn.functional.softplus`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.softplus(dk.asarray([-1.0, 0.0, 30.0]))
+    tensor([ 0.3133,  0.6931, 30.0000])
+    """
+    if beta == 0:
+        raise ValueError(f"{softplus.__name__}: beta must not be 0")
+    x = real_floats(xp, softplus, x)
+    scaled = x * beta
+    return xp.where(scaled > threshold, x, xp.logaddexp(scaled, 0.0) / beta)
+
+
+@softplus.def_partial
+def softplus_partial(xp, x, beta, threshold):
+    return xp.where(x * beta > threshold, 1.0, called(xp, sigmoid, x * beta))
+
+
+@operation(kind=kinds.activation, namespace=FUNCTIONAL, real=True, gives="float", special="NaN at infinities")
+def softsign(xp: Namespace, x: Array, /) -> Array:
+    """Divide each element by one plus its absolute value.
+
+    Notes
+    -----
+    ``dy/dx = 1 / (1 + abs(x))**2``. Source: PyTorch, `torch.nn.functional.softsign`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.softsign(dk.asarray([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])
+    """
+    x = real_floats(xp, softsign, x)
+    return x / (xp.abs(x) + 1.0)
+
+
+@softsign.def_partial
+def softsign_partial(xp, x):
+    part = 1.0 / (xp.abs(x) + 1.0)
+    return part * part
+
+
+@operation(kind=kinds.activation, namespace=FUNCTIONAL, real=True, gives="float")
+def logsigmoid(xp: Namespace, x: Array, /) -> Array:
+    """Return the logarithm of the logistic function of each element, without overflow.
+
+    Notes
+    -----
+    ``-log(1 + exp(-x))``, so ``dy/dx = sigmoid(-x)``. Source: PyTorch, `torch.nn.functional.logsigmoid`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.logsigmoid(dk.asarray([-50.0, 0.0]))
+    tensor([-50.0000,  -0.6931])
+    """
+    return -xp.logaddexp(-real_floats(xp, logsigmoid, x), 0.0)
+
+
+@logsigmoid.def_partial
+def logsigmoid_partial(xp, x):
+    return called(xp, sigmoid, -x)
+
+
+@operation(
+    kind=kinds.function,
+    namespace=FUNCTIONAL,
+    samples=[sample(draw(2, 4)), sample(draw(2, 3), axis=0), sample(draw(6)), sample(draw(2, 0))],
+    real=True,
+)
+def glu(xp: Namespace, x: Array, /, axis: int = -1) -> Array:
+    """Multiply the first half of the elements along an axis by the logistic function of the second.
+
+    Parameters
+    ----------
+    x : array of real numbers, of shape (..., 2 * n, ...)
+    axis : that is halved
+
+    Returns
+    -------
+    array of shape (..., n, ...), floating-point also for integers
+
+    Raises
+    ------
+    ValueError : if there is an odd number of elements along the axis
+
+    Notes
+    -----
+    ``a * sigmoid(b)`` for the halves `a` and `b`. Source: PyTorch, `torch.nn.functional.glu`, with `dim`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.glu(dk.asarray([1.0, 2.0, 0.0, 100.0]))
+    tensor([0.5000, 2.0000])
+    """
+    x = real_floats(xp, glu, x)
+    place = normal_axis(axis, x.ndim, glu.__name__)
+    half, odd = divmod(x.shape[place], 2)
+    if odd:
+        raise ValueError(
+            f"{glu.__name__}: axis {axis} must have an even number of elements, found {x.shape[place]} in the "
+            f"shape {shape_of(x)}"
+        )
+    return x[along(place, slice(None, half))] * called(xp, sigmoid, x[along(place, slice(half, None))])

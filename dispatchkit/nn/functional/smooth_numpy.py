@@ -1,0 +1,170 @@
+"""GELU and SiLU of NumPy arrays in single precision, a block at a time, so that what lies between stays in the cache.
+
+The normal distribution function at ``-a`` is ``exp(-a**2 / 2) * t * polynomial(t)`` with ``t = 1 / (1 + slope * a)``,
+as in Abramowitz and Stegun, 7.1.26. For values the coefficients are fitted to relative errors below 1e-7 for all `a` up
+to 14, where it leaves the range of single precision; for derivatives to errors below 1e-7. SciPy's function computes in
+double precision and takes several times as long.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.backends.numpy import replaceable
+
+__all__ = ["gelu", "silu"]
+
+BLOCK = 1 << 15
+SINGLE = np.dtype("float32")
+# From the highest power down, for a slope of 0.305 and of 0.33. Of the powers of slope * t, which are powers of
+# 1 / (1 / slope + a).
+SLOPE, SLOPE_OF_DERIVATIVE = 0.305, 0.33
+COEFFICIENTS = [
+    0.03669834779123615,
+    -0.15298499008810634,
+    0.18571141451973494,
+    -0.03797188968839021,
+    0.12101905507277773,
+    0.10342169112269924,
+    0.12246667490723534,
+    0.12163974294410901,
+]
+COEFFICIENTS_OF_DERIVATIVE = [-0.11067388, 0.37928618, -0.09624313, 0.20623275, 0.12139811]
+HALF, ONE, DENSITY = np.float32(0.5), np.float32(1.0), np.float32(1 / math.sqrt(2 * math.pi))
+# The bit of the sign: `copysign` takes three times as long as what works on bits.
+SIGN = np.int32(-(1 << 31))
+# From here on the density is 0.
+FAR = np.float32(40.0)
+
+
+def is_single(*arrays: Any) -> bool:
+    """Return whether the functions of this module take the arrays."""
+    return all(type(x) is np.ndarray and x.dtype is SINGLE for x in arrays)
+
+
+def _powers(slope: float, coefficients: list[float]) -> tuple[Any, list[Any]]:
+    """Return what is added to distances, and the factors of the powers of one divided by the sum."""
+    factors = [c / slope ** (len(coefficients) - i) for i, c in enumerate(coefficients)]
+    return np.float32(1 / slope), [np.float32(factor) for factor in factors]
+
+
+OF_VALUE = _powers(SLOPE, COEFFICIENTS)
+OF_DERIVATIVE = _powers(SLOPE_OF_DERIVATIVE, COEFFICIENTS_OF_DERIVATIVE)
+
+
+def _in_blocks(compute: Callable[..., None], *arrays: Any) -> Any:
+    """Return what a function writes for one block of arrays of a shape after another.
+
+    Parameters
+    ----------
+    compute : takes blocks of the arrays, one for the result, and two to write to in between
+    arrays : of one shape
+    """
+    y = np.empty(arrays[0].shape, SINGLE)
+    flat = [x.reshape(-1) for x in (*arrays, y)]
+    scratch = np.empty((2, min(BLOCK, y.size)), SINGLE)
+    with np.errstate(over="ignore", under="ignore"):
+        for start in range(0, y.size, BLOCK):
+            blocks = [x[start : start + BLOCK] for x in flat]
+            compute(*blocks, *scratch[:, : blocks[0].size])
+    return y
+
+
+def _distances(x: Any, a: Any) -> bool:
+    """Write distances from 0, at most `FAR`; return whether one was shortened."""
+    np.abs(x, out=a)
+    far = not a.max() < FAR
+    if far:
+        np.minimum(a, FAR, out=a)
+    return far
+
+
+def _ratio(a: Any, powers: tuple[Any, list[Any]], t: Any, y: Any) -> None:
+    """Write what lies beyond distances, divided by ``exp(-a**2 / 2)``."""
+    np.add(a, powers[0], out=t)
+    np.reciprocal(t, out=t)
+    np.multiply(t, powers[1][0], out=y)
+    for factor in powers[1][1:]:
+        y += factor
+        y *= t
+
+
+def _density(a: Any, y: Any) -> None:
+    """Write ``exp(-a**2 / 2)``."""
+    np.multiply(a, a, out=y)
+    y *= -HALF
+    np.exp(y, out=y)
+
+
+@replaceable
+def gelu(x: Any) -> Any:
+    """Return ``x * ndtr(x)``: the positive part of `x`, less what lies beyond times the distance."""
+
+    def compute(x: Any, y: Any, a: Any, t: Any) -> None:
+        far = _distances(x, a)
+        _ratio(a, OF_VALUE, t, y)
+        _density(a, t)
+        t *= y
+        t *= a
+        np.maximum(x, 0, out=y)
+        y -= t
+        if far:
+            y[np.isneginf(x)] = np.nan
+
+    return _in_blocks(compute, x)
+
+
+@replaceable
+def gelu_slope(g: Any, x: Any) -> Any:
+    """Return `g` times the derivative of `gelu`, whose distance from a half changes its sign with `x`."""
+
+    def compute(g: Any, x: Any, y: Any, a: Any, t: Any) -> None:
+        _distances(x, a)
+        _ratio(a, OF_DERIVATIVE, t, y)
+        np.multiply(a, DENSITY, out=t)
+        y -= t
+        _density(a, t)
+        y *= t
+        np.subtract(HALF, y, out=y)
+        signs, bits = t.view(np.int32), y.view(np.int32)
+        np.bitwise_and(x.view(np.int32), SIGN, out=signs)
+        bits ^= signs
+        y += HALF
+        y *= g
+
+    return _in_blocks(compute, g, x)
+
+
+@replaceable
+def silu(x: Any) -> Any:
+    """Return ``x / (1 + exp(-x))``."""
+
+    def compute(x: Any, y: Any, *_: Any) -> None:
+        np.negative(x, out=y)
+        np.exp(y, out=y)
+        y += ONE
+        np.divide(x, y, out=y)
+
+    return _in_blocks(compute, x)
+
+
+@replaceable
+def silu_slope(g: Any, x: Any) -> Any:
+    """Return `g` times the derivative of `silu`."""
+
+    def compute(g: Any, x: Any, y: Any, s: Any, _: Any) -> None:
+        np.negative(x, out=s)
+        np.exp(s, out=s)
+        s += ONE
+        np.reciprocal(s, out=s)
+        np.subtract(ONE, s, out=y)
+        y *= x
+        y += ONE
+        y *= s
+        y *= g
+
+    return _in_blocks(compute, g, x)

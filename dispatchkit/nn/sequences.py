@@ -1,0 +1,384 @@
+"""Layers over sequences: `LSTM`, `GRU`, `MultiheadAttention`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from typing_extensions import override
+
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.graph.recording import no_grad
+from dispatchkit.nn.functional.affine import linear
+from dispatchkit.nn.functional.attention import dropout, scaled_dot_product_attention
+from dispatchkit.nn.init import uniform_, xavier_uniform_
+from dispatchkit.nn.linear import Linear
+from dispatchkit.nn.module import Module
+from dispatchkit.nn.parameter import Parameter
+from dispatchkit.ops.shared import integer
+
+
+class Recurrent(Module):
+    """What recurrent layers share; a subclass says how many gates there are, and takes a step.
+
+    Parameters
+    ----------
+    input_size, hidden_size : lengths of the vectors it takes and keeps
+    num_layers : each of which takes what the one before gives
+    bias : whether there are biases
+    batch_first : whether sequences have the shape (N, L, input_size)
+    dropout : probability with which what a layer gives to the next is replaced by zero in training
+    bidirectional : whether a second half goes through the sequence backwards
+    device, dtype : of the parameters; the default floating-point dtype if None
+
+    Raises
+    ------
+    ValueError : if a size is not positive, or `dropout` is no probability
+    """
+
+    gates: ClassVar[int]
+    states: ClassVar[int]
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.input_size = integer(type(self), "input_size", input_size, least=1)
+        self.hidden_size = integer(type(self), "hidden_size", hidden_size, least=1)
+        self.num_layers = integer(type(self), "num_layers", num_layers, least=1)
+        if not 0 <= dropout <= 1:
+            raise ValueError(f"{type(self).__name__}: dropout must be from 0 to 1, found {dropout}")
+        self.bias, self.batch_first, self.dropout, self.bidirectional = bias, batch_first, dropout, bidirectional
+        for layer in range(self.num_layers):
+            for ending in self._endings(layer):
+                inputs = self.input_size if layer == 0 else self.hidden_size * (1 + bidirectional)
+                shapes: dict[str, tuple[int, ...]] = {"weight_ih": (inputs,), "weight_hh": (self.hidden_size,)}
+                shapes |= {"bias_ih": (), "bias_hh": ()} if bias else {}
+                for name, rest in shapes.items():
+                    made = xp.zeros((self.gates * self.hidden_size, *rest), device=device, dtype=dtype)
+                    self.register_parameter(f"{name}{ending}", Parameter(made))
+        self.reset_parameters()
+
+    def _endings(self, layer: int) -> list[str]:
+        """Return what the names of a layer's parameters end in, for each direction."""
+        return [f"_l{layer}", f"_l{layer}_reverse"][: 1 + self.bidirectional]
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew, uniform between ``±1 / sqrt(hidden_size)``."""
+        bound = 1 / math.sqrt(self.hidden_size)
+        for parameter in self.parameters():
+            uniform_(parameter, -bound, bound)
+
+    def _step(self, inputs: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, ...]:
+        """Return the state after a step: what is given first, then what is kept besides."""
+        raise NotImplementedError
+
+    def _run(self, x: Any, given: tuple[Any, ...] | None) -> tuple[Any, tuple[Any, ...]]:
+        """Return outputs and last states of sequences (L, N, input_size), from states (layers, N, hidden_size)."""
+        finals: list[tuple[Any, ...]] = []
+        for layer in range(self.num_layers):
+            outputs = []
+            for direction, ending in enumerate(self._endings(layer)):
+                weight_ih, weight_hh = (getattr(self, f"weight_{part}{ending}") for part in ("ih", "hh"))
+                bias_ih, bias_hh = (
+                    getattr(self, f"bias_{part}{ending}") if self.bias else None for part in ("ih", "hh")
+                )
+                if given is None:
+                    nothing = xp.zeros((x.shape[1], self.hidden_size), dtype=weight_hh.dtype)
+                    state: tuple[Any, ...] = (nothing,) * self.states
+                else:
+                    state = tuple(one[len(finals)] for one in given)
+                inputs = xp.unstack(linear(x, weight_ih, bias_ih))
+                found = []
+                for one in inputs[::-1] if direction else inputs:
+                    state = self._step(one, state, weight_hh, bias_hh)
+                    found.append(state[0])
+                outputs.append(xp.stack(found[::-1] if direction else found))
+                finals.append(state)
+            x = outputs[0] if len(outputs) == 1 else xp.concat(outputs, axis=-1)
+            if self.dropout and layer < self.num_layers - 1:
+                x = dropout(x, self.dropout, self.training)
+        return x, tuple(xp.stack(list(parts)) for parts in zip(*finals, strict=True))
+
+    def forward(self, x: Any, hx: Any = None) -> tuple[Any, Any]:
+        """Go through sequences.
+
+        Parameters
+        ----------
+        x : array of shape (L, N, input_size), with `batch_first` (N, L, input_size); or (L, input_size) for one
+        hx : the states to begin with, of shape (num_layers, N, hidden_size), twice as many layers where
+            `bidirectional`, without N for one sequence; zeros if None. `LSTM` takes a pair of them
+
+        Returns
+        -------
+        outputs : array of shape (L, N, hidden_size), or as `x` has its axes; the two directions side by side
+        states : the last ones, of the form of `hx`
+
+        Raises
+        ------
+        ValueError : if shapes do not fit
+        """
+        name, shape = type(self).__name__, tuple(x.shape)
+        if len(shape) not in (2, 3) or shape[-1] != self.input_size:
+            raise ValueError(
+                f"{name}: x must have shape (L, N, {self.input_size}) or (L, {self.input_size}), found {shape}"
+            )
+        single, swapped = len(shape) == 2, self.batch_first and len(shape) == 3
+        x = xp.expand_dims(x, axis=1) if single else xp.moveaxis(x, 0, 1) if swapped else x
+        given = hx if hx is None or self.states > 1 else (hx,)
+        if given is not None:
+            own = (self.num_layers * (1 + self.bidirectional), *(() if single else (x.shape[1],)), self.hidden_size)
+            if len(given) != self.states or any(tuple(one.shape) != own for one in given):
+                raise ValueError(f"{name}: hx must have {self.states} of shape {own} for x of shape {shape}")
+            given = tuple(xp.expand_dims(one, axis=1) if single else one for one in given)
+        y, states = self._run(x, given)
+        if single:
+            y, states = xp.squeeze(y, axis=1), tuple(xp.squeeze(one, axis=1) for one in states)
+        y = xp.moveaxis(y, 0, 1) if swapped else y
+        return y, states if self.states > 1 else states[0]
+
+    @override
+    def extra_repr(self) -> str:
+        parts = [f"{self.input_size}, {self.hidden_size}"]
+        plain = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
+        parts += [f"{name}={getattr(self, name)}" for name, value in plain.items() if getattr(self, name) != value]
+        return ", ".join(parts)
+
+
+class LSTM(Recurrent):
+    """A layer that goes through sequences with a long short-term memory.
+
+    Parameters
+    ----------
+    input_size, hidden_size : lengths of the vectors it takes and keeps
+    num_layers, bias, batch_first, dropout, bidirectional, device, dtype : as PyTorch has them
+
+    Attributes
+    ----------
+    weight_ih_l0, weight_hh_l0 : parameters of shape (4 * hidden_size, input_size) and (4 * hidden_size, hidden_size),
+        of the gates i, f, g, o in this order; of further layers ``_l1`` and so on, backwards ``_l0_reverse``
+    bias_ih_l0, bias_hh_l0 : parameters of shape (4 * hidden_size,), where there is a bias
+
+    Notes
+    -----
+    ``c = f * c + i * g`` and ``h = o * tanh(c)``, with the logistic function for i, f, o and the hyperbolic tangent for
+    g. Source: Hochreiter and Schmidhuber, 1997; PyTorch, `torch.nn.LSTM`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> layer = dk.nn.LSTM(3, 5)
+    >>> layer
+    LSTM(3, 5)
+    >>> y, (h, c) = layer(dk.ones((7, 2, 3)))
+    >>> y.shape, h.shape, c.shape
+    ((7, 2, 5), (1, 2, 5), (1, 2, 5))
+    """
+
+    gates, states = 4, 2
+
+    @override
+    def _step(self, inputs: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, ...]:
+        h, c = state
+        i, f, g, o = xp.chunk(inputs + linear(h, weight, bias), 4, axis=-1)
+        c = xp.sigmoid(f) * c + xp.sigmoid(i) * xp.tanh(g)
+        return xp.sigmoid(o) * xp.tanh(c), c
+
+
+class GRU(Recurrent):
+    """A layer that goes through sequences with gated recurrent units.
+
+    Parameters
+    ----------
+    input_size, hidden_size : lengths of the vectors it takes and keeps
+    num_layers, bias, batch_first, dropout, bidirectional, device, dtype : as PyTorch has them
+
+    Attributes
+    ----------
+    weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0 : as for `LSTM`, with 3 in the place of 4, of the gates r, z, n
+
+    Notes
+    -----
+    ``h = (1 - z) * n + z * h`` with ``n = tanh(W x + b + r * (U h + d))``. Source: Cho et al., 2014; PyTorch,
+    `torch.nn.GRU`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> y, h = dk.nn.GRU(3, 5, batch_first=True)(dk.ones((2, 7, 3)))
+    >>> y.shape, h.shape
+    ((2, 7, 5), (1, 2, 5))
+    """
+
+    gates, states = 3, 1
+
+    @override
+    def _step(self, inputs: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, ...]:
+        (h,) = state
+        r, z, n = xp.chunk(inputs, 3, axis=-1)
+        r_kept, z_kept, n_kept = xp.chunk(linear(h, weight, bias), 3, axis=-1)
+        z = xp.sigmoid(z + z_kept)
+        n = xp.tanh(n + xp.sigmoid(r + r_kept) * n_kept)
+        return ((1 - z) * n + z * h,)
+
+
+class MultiheadAttention(Module):
+    """A layer in which each vector of a sequence attends to those of another, in several heads.
+
+    Parameters
+    ----------
+    embed_dim : length of the vectors
+    num_heads : into which they are divided
+    dropout : probability with which a weight of attention is replaced by zero in training
+    bias : whether there are biases
+    batch_first : whether sequences have the shape (N, L, embed_dim), rather than (L, N, embed_dim)
+    device, dtype : of the parameters; the default floating-point dtype if None
+
+    Attributes
+    ----------
+    in_proj_weight : parameter of shape (3 * embed_dim, embed_dim), for queries, keys and values
+    in_proj_bias : parameter of shape (3 * embed_dim,), or None
+    out_proj : the `Linear` layer behind
+
+    Raises
+    ------
+    ValueError : if the heads do not divide the vectors
+
+    Notes
+    -----
+    Source: Vaswani et al., 2017; PyTorch, `torch.nn.MultiheadAttention`, for keys and values as long as the queries.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> layer = dk.nn.MultiheadAttention(4, 2, batch_first=True)
+    >>> x = dk.ones((1, 3, 4))
+    >>> y, weights = layer(x, x, x)
+    >>> y.shape, weights.shape
+    ((1, 3, 4), (1, 3, 3))
+    """
+
+    in_proj_bias: Any
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        *,
+        batch_first: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.embed_dim = integer(type(self), "embed_dim", embed_dim, least=1)
+        self.num_heads = integer(type(self), "num_heads", num_heads, least=1)
+        if self.embed_dim % self.num_heads:
+            raise ValueError(f"{type(self).__name__}: embed_dim={embed_dim} must be divisible by num_heads={num_heads}")
+        self.dropout, self.batch_first = dropout, batch_first
+        made = {"device": device, "dtype": dtype}
+        self.in_proj_weight: Any = Parameter(xp.zeros((3 * embed_dim, embed_dim), **made))
+        self.register_parameter("in_proj_bias", Parameter(xp.zeros((3 * embed_dim,), **made)) if bias else None)
+        self.out_proj = Linear(embed_dim, embed_dim, bias=bias, **made)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the weights anew, and set the biases to zeros."""
+        xavier_uniform_(self.in_proj_weight)
+        self.out_proj.reset_parameters()
+        with no_grad():
+            for bias in (self.in_proj_bias, self.out_proj.bias):
+                if bias is not None:
+                    bias.zero_()
+
+    def forward(
+        self,
+        query: Any,
+        key: Any,
+        value: Any,
+        key_padding_mask: Any = None,
+        need_weights: bool = True,
+        attn_mask: Any = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Any, Any]:
+        """Attend.
+
+        Parameters
+        ----------
+        query : array of shape (L, N, embed_dim), with `batch_first` (N, L, embed_dim), for one sequence (L, embed_dim)
+        key, value : arrays of shape (S, N, embed_dim), or as `query` has its axes
+        key_padding_mask : array of booleans of shape (N, S), true for keys that nobody attends to; or numbers to add
+        need_weights : whether the weights of attention are returned; without, long sequences take less memory
+        attn_mask : array of shape (L, S) or (N * num_heads, L, S): booleans, true where a query must not attend to a
+            key, or numbers to add to the products
+        average_attn_weights : whether the weights returned are the mean over the heads
+        is_causal : whether query i meets the keys up to i alone, where there is no `attn_mask`
+
+        Returns
+        -------
+        output : array of the shape of `query`
+        weights : array of shape (N, L, S), for each head (N, num_heads, L, S), None without `need_weights`
+
+        Notes
+        -----
+        True in a mask leaves a key out, as in PyTorch's layer, where in `scaled_dot_product_attention` it lets one in.
+        """
+        single = len(query.shape) == 2
+        if single:
+            query, key, value = (xp.expand_dims(x, axis=0) for x in (query, key, value))
+            key_padding_mask = None if key_padding_mask is None else xp.expand_dims(key_padding_mask, axis=0)
+        elif not self.batch_first:
+            query, key, value = (xp.moveaxis(x, 0, 1) for x in (query, key, value))
+        q, k, v = (self._heads(x, place) for place, x in enumerate((query, key, value)))
+        mask = self._mask(key_padding_mask, attn_mask, q, k)
+        p = self.dropout if self.training else 0.0
+        if is_causal and mask is None and need_weights:
+            mask = _added(xp.triu(xp.ones((q.shape[-2], k.shape[-2]), dtype=xp.bool), k=1), q)
+        weights = None
+        if need_weights:
+            scores = xp.matmul(q / math.sqrt(q.shape[-1]), xp.matrix_transpose(k))
+            weights = dropout(xp.softmax(scores if mask is None else scores + mask, axis=-1), p)
+            y = xp.matmul(weights, v)
+            weights = xp.mean(weights, axis=1) if average_attn_weights else weights
+        else:
+            y = scaled_dot_product_attention(q, k, v, mask, p, is_causal and mask is None)
+        y = self.out_proj(xp.reshape(xp.moveaxis(y, 1, 2), query.shape))
+        if single:
+            return y[0], None if weights is None else weights[0]
+        return y if self.batch_first else xp.moveaxis(y, 0, 1), weights
+
+    def _heads(self, x: Any, place: int) -> Any:
+        """Return queries, keys or values of shape (N, num_heads, L, embed_dim / num_heads)."""
+        rows = slice(place * self.embed_dim, (place + 1) * self.embed_dim)
+        y = linear(x, self.in_proj_weight[rows], None if self.in_proj_bias is None else self.in_proj_bias[rows])
+        return xp.moveaxis(xp.reshape(y, (*y.shape[:2], self.num_heads, -1)), 1, 2)
+
+    def _mask(self, of_keys: Any, of_pairs: Any, q: Any, k: Any) -> Any:
+        """Return what is added to the products (N, num_heads, L, S), None for nothing."""
+        found = None
+        if of_pairs is not None:
+            found = _added(of_pairs, q)
+            if len(found.shape) == 3:
+                found = xp.reshape(found, (*q.shape[:2], q.shape[-2], k.shape[-2]))
+        if of_keys is not None:
+            own = _added(of_keys, q)[:, None, None, :]
+            found = own if found is None else found + own
+        return found
+
+
+def _added(mask: Any, like: Any) -> Any:
+    """Return a mask as numbers to add: minus infinity where it is true."""
+    if not xp.isdtype(mask.dtype, "bool"):
+        return mask
+    return xp.where(mask, -math.inf, xp.zeros((), dtype=like.dtype))

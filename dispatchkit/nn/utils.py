@@ -1,0 +1,570 @@
+"""What works on the parameters of any module: averages, clipped gradients, one vector, other tensors in their place."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from dispatchkit.declare.namespace import make_home, tensor_namespace
+from dispatchkit.declare.variables import items_of
+from dispatchkit.declare.wrapping import holds
+from dispatchkit.graph.recording import no_grad
+from dispatchkit.graph.storage import Storage
+from dispatchkit.nn.module import Module
+from dispatchkit.nn.parameter import is_declared, tensors_of
+from dispatchkit.tensor import Tensor
+from dispatchkit.tree import rebuilt
+from dispatchkit.wording import class_name
+
+__all__ = [
+    "AveragedModel",
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "functional_call",
+    "get_ema_multi_avg_fn",
+    "parameters_to_vector",
+    "vector_to_parameters",
+]
+
+MultiAverage = Callable[[list[Tensor], list[Tensor], Any], None]
+
+
+class AveragedModel(Module):
+    """A copy of a model with averages of its parameters over the steps of training.
+
+    Parameters
+    ----------
+    model : to copy
+    device : of the copy; that of the model if None
+    avg_fn : called with an average, a parameter and the number of values averaged so far; returns the new average
+    multi_avg_fn : called with a list of averages, which it changes in place, the list of the parameters and that
+        number; such as `get_ema_multi_avg_fn` makes. Without either function the average is the mean of all values.
+    use_buffers : whether floating-point buffers are averaged, too; other buffers are always those of the model
+
+    Attributes
+    ----------
+    module : the copy, which calls and `eval` go to
+    n_averaged : buffer, the number of values averaged so far
+
+    Raises
+    ------
+    ValueError : if both functions are given
+
+    Notes
+    -----
+    The state dictionary is that of PyTorch's class. Source: PyTorch, `torch.optim.swa_utils.AveragedModel`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> from dispatchkit.nn.utils import AveragedModel, get_ema_multi_avg_fn
+    >>> model = dk.nn.Linear(1, 1, bias=False)
+    >>> averaged = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(0.75))
+    >>> for value in (0.0, 1.0, 1.0):
+    ...     _ = dk.nn.init.constant_(model.weight, value)
+    ...     averaged.update_parameters(model)
+    >>> averaged(dk.ones(1)).item()
+    0.4375
+    """
+
+    n_averaged: Tensor
+
+    def __init__(
+        self,
+        model: Module,
+        device: Any = None,
+        avg_fn: Callable[[Tensor, Tensor, Any], Any] | None = None,
+        multi_avg_fn: MultiAverage | None = None,
+        use_buffers: bool = False,
+    ) -> None:
+        super().__init__()
+        if avg_fn is not None and multi_avg_fn is not None:
+            raise ValueError("AveragedModel: either avg_fn or multi_avg_fn may be given, not both")
+        self.module: Any = copy.deepcopy(model)
+        if device is not None:
+            self.module.to(device)
+        self.register_buffer("n_averaged", tensor_namespace.asarray(0, dtype="int64", device=device))
+        self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the copy.
+
+        Parameters
+        ----------
+        *args, **kwargs : for the copy of the model
+
+        Returns
+        -------
+        Any
+            What the copy returns, computed with the averages.
+        """
+        return self.module(*args, **kwargs)
+
+    def update_parameters(self, model: Module) -> None:
+        """Take the parameters that a model has now into the averages; the first time they are copied.
+
+        Parameters
+        ----------
+        model : of the same parameters and buffers as the copy
+
+        Raises
+        ------
+        ValueError : if it has others; nothing has been changed then
+        """
+        averages, values = _tensors(self.module), _tensors(model)
+        shapes = [{name: x.shape for name, x in tensors.items()} for tensors in (averages, values)]
+        for name in [*shapes[0], *shapes[1]]:
+            wanted, found = (str(each.get(name, "none")) for each in shapes)
+            if wanted != found:
+                raise ValueError(
+                    f"AveragedModel.update_parameters: {name!r} of the model has shape {found}, that of the average is "
+                    f"{wanted}"
+                )
+        averaged = [name for name, _ in self.module.named_parameters()]
+        if self.use_buffers:
+            averaged += [name for name, x in self.module.named_buffers() if x.is_floating_point()]
+        if not self.n_averaged:
+            averaged = []
+        with no_grad():
+            if averaged:
+                self._average([averages[name] for name in averaged], [values[name].detach() for name in averaged])
+            for name in averages.keys() - averaged:
+                averages[name].copy_(values[name])
+            self.n_averaged += 1
+
+    def _average(self, averages: list[Tensor], values: list[Tensor]) -> None:
+        number = self.n_averaged
+        if self.multi_avg_fn is not None:
+            self.multi_avg_fn(averages, values, number)
+            return
+        for average, value in zip(averages, values, strict=True):
+            if self.avg_fn is None:
+                average += (value - average) / (number.item() + 1)
+            else:
+                average.copy_(self.avg_fn(average.detach(), value, number))
+
+
+def _tensors(model: Module) -> dict[str, Tensor]:
+    return {**dict(model.named_parameters()), **dict(model.named_buffers())}
+
+
+def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
+    """Return the function of an exponential moving average, for `AveragedModel`.
+
+    Parameters
+    ----------
+    decay : how much of the average is kept in each step, from 0 to 1
+
+    Returns
+    -------
+    Callable
+        A function ``(averages, values, number)``; each average becomes ``decay * average + (1 - decay) * value``.
+
+    Raises
+    ------
+    ValueError : for another decay
+
+    Notes
+    -----
+    Source: PyTorch, `torch.optim.swa_utils.get_ema_multi_avg_fn`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> average = dk.tensor([1.0])
+    >>> dk.nn.utils.get_ema_multi_avg_fn(0.75)([average], [dk.tensor([3.0])], 1)
+    >>> average
+    tensor([1.5000])
+    """
+    if not 0 <= decay <= 1:
+        raise ValueError(f"get_ema_multi_avg_fn: decay must be from 0 to 1, found {decay}")
+
+    return partial(_move_exponentially, decay)
+
+
+def _move_exponentially(decay: float, averages: list[Tensor], values: list[Tensor], number: Any) -> None:
+    with no_grad():
+        for average, value in zip(averages, values, strict=True):
+            average += (1 - decay) * (value - average)
+
+
+def clip_grad_norm_(
+    parameters: Iterable[Any] | Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
+) -> Tensor:
+    """Scale the gradients of parameters, in place, so that the norm of all together has a bound.
+
+    Parameters
+    ----------
+    parameters : iterable of tensors or array types that hold some, or one; those without gradient are left out
+    max_norm : the bound
+    norm_type : of the norm, ``float("inf")`` for the largest absolute value
+    error_if_nonfinite : whether a norm that is infinite or no number raises
+
+    Returns
+    -------
+    Tensor
+        The norm before scaling, of shape ().
+
+    Raises
+    ------
+    RuntimeError : if the norm is infinite or no number, and that is an error; nothing is scaled then
+    ValueError : for a negative bound
+    TypeError : if one of `parameters` is neither a tensor nor holds some
+
+    Notes
+    -----
+    The factor is ``max_norm / (norm + 1e-6)`` where that is less than 1. Source: PyTorch,
+    `torch.nn.utils.clip_grad_norm_`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> p = dk.nn.Parameter(dk.tensor([3.0, 4.0]))
+    >>> (p * p / 2).sum().backward()
+    >>> dk.nn.utils.clip_grad_norm_([p], max_norm=1.0)
+    tensor(5.)
+    >>> p.grad
+    tensor([0.6000, 0.8000])
+    """
+    grads = _grads_of("clip_grad_norm_", parameters)
+    _check_bound("clip_grad_norm_", "max_norm", max_norm)
+    with no_grad():
+        xp = tensor_namespace
+        norms = [xp.linalg.vector_norm(g, ord=norm_type) for g in grads]
+        total: Tensor = xp.linalg.vector_norm(xp.stack(norms), ord=norm_type) if norms else xp.zeros(())
+        if error_if_nonfinite and not holds(xp.isfinite(total), traced=True):
+            raise RuntimeError(
+                f"clip_grad_norm_: the total norm of order {norm_type} for gradients from `parameters` is non-finite, "
+                f"so it cannot be clipped. To disable this error and scale the gradients by the non-finite norm "
+                f"anyway, set `error_if_nonfinite=False`"
+            )
+        factor = max_norm / (total + 1e-6)
+        if not holds(factor >= 1):
+            for g in grads:
+                g.mul_(xp.astype(xp.minimum(factor, 1.0), g.dtype))
+    return total
+
+
+def clip_grad_value_(parameters: Iterable[Any] | Any, clip_value: float) -> None:
+    """Bring the elements of gradients, in place, to the nearest number between two bounds.
+
+    Parameters
+    ----------
+    parameters : iterable of tensors or array types that hold some, or one; those without gradient are left out
+    clip_value : the bounds are ``-clip_value`` and ``clip_value``
+
+    Raises
+    ------
+    ValueError : for a negative bound
+    TypeError : if one of `parameters` is neither a tensor nor holds some
+
+    Notes
+    -----
+    Source: PyTorch, `torch.nn.utils.clip_grad_value_`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> p = dk.nn.Parameter(dk.tensor([3.0, -4.0]))
+    >>> (p * p / 2).sum().backward()
+    >>> dk.nn.utils.clip_grad_value_(p, 1.0)
+    >>> p.grad
+    tensor([ 1., -1.])
+    """
+    grads = _grads_of("clip_grad_value_", parameters)
+    _check_bound("clip_grad_value_", "clip_value", clip_value)
+    with no_grad():
+        for g in grads:
+            g.clip_(-clip_value, clip_value)
+
+
+def _grads_of(name: str, parameters: Any) -> list[Any]:
+    return [p.grad for p in tensors_of(name, parameters) if p.grad is not None]
+
+
+def _check_bound(name: str, argument: str, bound: float) -> None:
+    if not bound >= 0:
+        raise ValueError(f"{name}: {argument} is {bound}; it must be a number that is not negative")
+
+
+def parameters_to_vector(parameters: Iterable[Any]) -> Tensor:
+    """Return the elements of parameters one after the other in one vector; gradients flow through it.
+
+    Parameters
+    ----------
+    parameters : iterable of tensors or array types that hold some
+
+    Returns
+    -------
+    Tensor
+        The vector, whose length is the number of elements of all parameters.
+
+    Raises
+    ------
+    TypeError : if one of `parameters` is neither a tensor nor holds some
+    ValueError : if there are none
+
+    Notes
+    -----
+    Source: PyTorch, `torch.nn.utils.parameters_to_vector`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.utils.parameters_to_vector([dk.ones((2, 1)), dk.zeros(1)])
+    tensor([1., 1., 0.])
+    """
+    tensors = tensors_of("parameters_to_vector", parameters)
+    if not tensors:
+        raise ValueError("parameters_to_vector: there are no parameters")
+    vector: Tensor = tensor_namespace.concat([x.reshape(-1) for x in tensors])
+    return vector
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Any]) -> None:
+    """Give parameters the elements of a vector, whose memory they share from then on.
+
+    Parameters
+    ----------
+    vec : tensor of shape (n,), as long as all parameters together
+    parameters : iterable of tensors or array types that hold some
+
+    Raises
+    ------
+    TypeError : if `vec` is no tensor, or one of `parameters` neither is one nor holds some
+    ValueError : if the vector has another shape; nothing has been changed then
+
+    Notes
+    -----
+    Source: PyTorch, `torch.nn.utils.vector_to_parameters`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> p = dk.nn.Parameter(dk.zeros((2, 1)))
+    >>> dk.nn.utils.vector_to_parameters(dk.tensor([1.0, 2.0]), [p])
+    >>> p.tolist()
+    [[1.0], [2.0]]
+    """
+    tensors = tensors_of("vector_to_parameters", parameters)
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"vector_to_parameters: expected a tensor, found a {class_name(type(vec))}")
+    wanted = sum(x.size for x in tensors)
+    if vec.shape != (wanted,):
+        raise ValueError(f"vector_to_parameters: the vector has shape {vec.shape}, the parameters {wanted} elements")
+    place = 0
+    for x in tensors:
+        x.data = vec.detach()[place : place + x.size].reshape(x.shape)
+        place += x.size
+
+
+def functional_call(
+    module: Module,
+    parameter_and_buffer_dicts: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    args: Any = None,
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """Call a module with other tensors in the places of its parameters and buffers.
+
+    Parameters
+    ----------
+    module : to call; it is as before afterwards
+    parameter_and_buffer_dicts : tensors by the names that `named_parameters` and `named_buffers` give, in one
+        dictionary or several; what they leave out keeps its value. A parameter or buffer that is an array type can also
+        be given as a whole, under the name of its attribute: ``weight`` in place of ``weight.value``
+    args : of the call, a tuple or the only one
+    kwargs : keywords of the call
+    tie_weights : whether a tensor that stands in several places is replaced in all of them
+    strict : whether the dictionaries must have the names of all parameters and buffers, and no others
+
+    Returns
+    -------
+    Any
+        The output of the module.
+
+    Raises
+    ------
+    RuntimeError : with `strict`, if a name is missing or unexpected
+    ValueError : if a name is in two dictionaries, an array type is given both as a whole and by a tensor inside, or a
+        tensor that stands in several places is given several values
+    TypeError : if what is given is no dictionary
+
+    Warns
+    -----
+    UserWarning : without `strict`, if a name is that of no parameter or buffer
+
+    Notes
+    -----
+    The module must not be called in another thread meanwhile. Source: PyTorch, `torch.func.functional_call`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> class Line(dk.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.slope = dk.nn.Parameter(dk.tensor(2.0))
+    ...
+    ...     def forward(self, x):
+    ...         return self.slope * x
+    >>> line = Line()
+    >>> def loss(parameters, x):
+    ...     return dk.nn.utils.functional_call(line, parameters, (x,)).sum()
+    >>> dk.func.grad(loss)({"slope": dk.tensor(3.0)}, dk.tensor([1.0, 2.0]))
+    {'slope': tensor(3.)}
+    """
+    given = _joined(parameter_and_buffer_dicts)
+    known = dict(_known(module))
+    _check_names(module, known, given, strict)
+    change = _tied(known, given) if tie_weights else given.get
+    before = _replace(module, change, once=tie_weights)
+    try:
+        return module(*_as_tuple(args), **(kwargs or {}))
+    finally:
+        for own, name, value in before:
+            own[name] = value
+
+
+def _joined(given: Any) -> dict[str, Any]:
+    """Return the tensors of all dictionaries in one."""
+    joined: dict[str, Any] = {}
+    for one in given if isinstance(given, (list, tuple)) else [given]:
+        if not isinstance(one, Mapping):
+            raise TypeError(f"functional_call: expected dictionaries of tensors by name, found a {type(one).__name__}")
+        twice = sorted(joined.keys() & one.keys())
+        if twice:
+            raise ValueError(f"functional_call: {', '.join(map(repr, twice))} appeared in multiple dictionaries")
+        joined.update(one)
+    return joined
+
+
+def _known(module: Module) -> Iterator[tuple[str, Any]]:
+    """Yield what can be replaced, with its name: parameters, buffers, and the parts of those that are array types."""
+    for path, part in module.named_modules(remove_duplicate=False):
+        for name, value in [*part._parameters.items(), *part._buffers.items()]:
+            full = f"{path}.{name}" if path else name
+            if isinstance(value, Storage):
+                yield full, value
+            else:
+                yield from _nodes(full, value)
+
+
+def _nodes(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield an array type and the array types and tensors inside with their names, a tensor itself."""
+    if isinstance(value, Storage):
+        yield name, value
+    elif is_declared(value):
+        yield name, value
+        for key, part in items_of(value) or ():
+            yield from _nodes(f"{name}.{key}", part)
+
+
+def _check_names(module: Module, known: Mapping[str, Any], given: Mapping[str, Any], strict: bool) -> None:
+    unexpected = sorted(given.keys() - known.keys())
+    if strict:
+        needed = dict([*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)])
+        missing = sorted(name for name in needed if _given_as(name, given) is None)
+        if missing or unexpected:
+            raise RuntimeError(
+                f"functional_call: the names do not match those of {type(module).__name__}: "
+                f"missing: {', '.join(missing) or 'none'}; unexpected: {', '.join(unexpected) or 'none'}"
+            )
+    if unexpected:
+        warnings.warn(
+            f"functional_call: {type(module).__name__} has no parameter or buffer named "
+            f"{', '.join(map(repr, unexpected))}; what is given for it is not used",
+            stacklevel=3,
+        )
+    for name in given:
+        whole = _given_as(name.rpartition(".")[0], given)
+        if whole is not None and whole in known:
+            raise ValueError(f"functional_call: {name!r} is a part of {whole!r}; give one of the two")
+
+
+def _given_as(name: str, given: Mapping[str, Any]) -> str | None:
+    """Return the name under which a tensor is given, its own or that of what it is a part of."""
+    while name and name not in given:
+        name = name.rpartition(".")[0]
+    return name or None
+
+
+def _tied(known: Mapping[str, Any], given: Mapping[str, Any]) -> Callable[[str, Any], Any]:
+    """Return what replaces a tensor, or an array type of the same tensors, wherever it stands."""
+    places: dict[Any, tuple[str, Any]] = {}
+    inside: dict[int, str] = {}
+    for name in filter(known.__contains__, given):
+        first, value = places.setdefault(_identity(known[name]), (name, given[name]))
+        if value is not given[name]:
+            raise _twice(first, name)
+        if is_declared(known[name]):
+            inside.update((id(part), name) for _, part in _nodes("", known[name]))
+    for key, (name, _) in places.items():
+        if key in inside:
+            raise _twice(inside[key], name)
+
+    def change(name: str, x: Any) -> Any:
+        found = places.get(_identity(x))
+        return x if found is None else found[1]
+
+    return change
+
+
+def _twice(first: str, second: str) -> ValueError:
+    return ValueError(
+        f"functional_call: got multiple values for {first!r} and {second!r}, which are tied. Consider using "
+        f"tie_weights=False"
+    )
+
+
+def _identity(x: Any) -> Any:
+    """Return what two places that hold the same tensors have in common."""
+    return id(x) if isinstance(x, Storage) else (type(x), *(id(part) for _, part in _nodes("", x) if part is not x))
+
+
+def _replace(module: Module, change: Callable[[str, Any], Any], *, once: bool) -> list[tuple[dict[str, Any], str, Any]]:
+    """Change the tensors in all places, and return what puts back those that were there.
+
+    Parameters
+    ----------
+    module, change : where, and what takes the place of a tensor with a name
+    once : whether a module that stands in several places is looked at under its first name only
+    """
+    before: list[tuple[dict[str, Any], str, Any]] = []
+    for path, part in module.named_modules(remove_duplicate=once):
+        own = vars(part)
+        for name, value in [*part._parameters.items(), *part._buffers.items()]:
+            full = f"{path}.{name}" if path else name
+            made = _changed(change, full, value)
+            if made is not value:
+                before.append((own, name, value))
+                own[name] = made
+    # A module in several places was changed several times: what was first is put back last.
+    return before[::-1]
+
+
+def _changed(change: Callable[[str, Any], Any], name: str, value: Any) -> Any:
+    """Return a parameter or buffer with other tensors inside, itself if nothing is to be changed."""
+    if isinstance(value, Storage):
+        return change(name, value)
+    if not is_declared(value):
+        return value
+    made = change(name, value)
+    if made is not value:
+        return made
+    items = items_of(value) or []
+    changed = [(key, _changed(change, f"{name}.{key}", part)) for key, part in items]
+    same = all(new is part for (_, new), (_, part) in zip(changed, items, strict=True))
+    return value if same else rebuilt(value, changed)
+
+
+def _as_tuple(args: Any) -> tuple[Any, ...]:
+    return () if args is None else args if isinstance(args, tuple) else (args,)
+
+
+make_home(__name__)

@@ -1,0 +1,561 @@
+"""Element-wise comparisons, logic, bits, and bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.backends.arrays import holds_complex
+from dispatchkit.declare.decorators import activation, alias, bitwise, bounds, comparison, logical, predicate
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, Namespace
+
+__all__ = [
+    "bitwise_and",
+    "bitwise_invert",
+    "bitwise_left_shift",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "clamp",
+    "clip",
+    "eq",
+    "equal",
+    "ge",
+    "greater",
+    "greater_equal",
+    "gt",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "le",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "lt",
+    "maximum",
+    "minimum",
+    "ne",
+    "not_equal",
+    "relu",
+]
+
+
+@comparison(passthrough=True, operator="__eq__", differentiable=False, takes="numbers or booleans", gives="bool")
+def equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Return whether each two elements are equal: ``x1 == x2``.
+
+    Notes
+    -----
+    Source: array API standard, `equal`.
+
+    Examples
+    --------
+    >>> dk.equal(dk.asarray([1, 2, 3]), 2)
+    tensor([False,  True, False])
+    """
+    return xp.equal(x1, x2)
+
+
+@comparison(passthrough=True, operator="__ne__", differentiable=False, takes="numbers or booleans", gives="bool")
+def not_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Return whether each two elements differ: ``x1 != x2``.
+
+    Notes
+    -----
+    Source: array API standard, `not_equal`.
+
+    Examples
+    --------
+    >>> dk.not_equal(dk.asarray([1, 2, 3]), 2)
+    tensor([ True, False,  True])
+    """
+    return xp.not_equal(x1, x2)
+
+
+@comparison(passthrough=True, operator="__lt__", differentiable=False, takes="real numbers", gives="bool")
+def less(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Return whether each element is below another: ``x1 < x2``.
+
+    Notes
+    -----
+    Source: array API standard, `less`.
+
+    Examples
+    --------
+    >>> dk.less(dk.asarray([1, 2, 3]), 2)
+    tensor([ True, False, False])
+    """
+    return xp.less(x1, x2)
+
+
+@comparison(passthrough=True, operator="__le__", differentiable=False, takes="real numbers", gives="bool")
+def less_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Return whether each element is at most another: ``x1 <= x2``.
+
+    Notes
+    -----
+    Source: array API standard, `less_equal`.
+
+    Examples
+    --------
+    >>> dk.less_equal(dk.asarray([1, 2, 3]), 2)
+    tensor([ True,  True, False])
+    """
+    return xp.less_equal(x1, x2)
+
+
+@comparison(passthrough=True, operator="__gt__", differentiable=False, takes="real numbers", gives="bool")
+def greater(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Return whether each element is above another: ``x1 > x2``.
+
+    Notes
+    -----
+    Source: array API standard, `greater`.
+
+    Examples
+    --------
+    >>> dk.greater(dk.asarray([1, 2, 3]), 2)
+    tensor([False, False,  True])
+    """
+    return xp.greater(x1, x2)
+
+
+@comparison(passthrough=True, operator="__ge__", differentiable=False, takes="real numbers", gives="bool")
+def greater_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Return whether each element is at least another: ``x1 >= x2``.
+
+    Notes
+    -----
+    Source: array API standard, `greater_equal`.
+
+    Examples
+    --------
+    >>> dk.greater_equal(dk.asarray([1, 2, 3]), 2)
+    tensor([False,  True,  True])
+    """
+    return xp.greater_equal(x1, x2)
+
+
+@logical(passthrough=True, differentiable=False, content="boolean", gives="bool")
+def logical_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Return whether both elements are true.
+
+    Notes
+    -----
+    Source: array API standard, `logical_and`.
+
+    Examples
+    --------
+    >>> dk.logical_and(dk.asarray([True, True, False]), dk.asarray([True, False, False]))
+    tensor([ True, False, False])
+    """
+    return xp.logical_and(x1, x2)
+
+
+@logical(passthrough=True, differentiable=False, content="boolean", gives="bool")
+def logical_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Return whether at least one of two elements is true.
+
+    Notes
+    -----
+    Source: array API standard, `logical_or`.
+
+    Examples
+    --------
+    >>> dk.logical_or(dk.asarray([True, True, False]), dk.asarray([True, False, False]))
+    tensor([ True,  True, False])
+    """
+    return xp.logical_or(x1, x2)
+
+
+@logical(passthrough=True, differentiable=False, content="boolean", gives="bool")
+def logical_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Return whether exactly one of two elements is true.
+
+    Notes
+    -----
+    Source: array API standard, `logical_xor`.
+
+    Examples
+    --------
+    >>> dk.logical_xor(dk.asarray([True, True, False]), dk.asarray([True, False, False]))
+    tensor([False,  True, False])
+    """
+    return xp.logical_xor(x1, x2)
+
+
+@logical(passthrough=True, differentiable=False, content="boolean", gives="bool")
+def logical_not(xp: Namespace, x: Array, /) -> Array:
+    """Return whether each element is false.
+
+    Notes
+    -----
+    Source: array API standard, `logical_not`.
+
+    Examples
+    --------
+    >>> dk.logical_not(dk.asarray([True, False]))
+    tensor([False,  True])
+    """
+    return xp.logical_not(x)
+
+
+@predicate(passthrough=True, differentiable=False, gives="bool")
+def isfinite(xp: Namespace, x: Array, /) -> Array:
+    """Return whether each element is neither infinite nor NaN.
+
+    Notes
+    -----
+    Source: array API standard, `isfinite`.
+
+    Examples
+    --------
+    >>> dk.isfinite(dk.asarray([1.0, dk.inf, dk.nan]))
+    tensor([ True, False, False])
+    """
+    return xp.isfinite(x)
+
+
+@predicate(passthrough=True, differentiable=False, gives="bool")
+def isinf(xp: Namespace, x: Array, /) -> Array:
+    """Return whether each element is infinite.
+
+    Notes
+    -----
+    Source: array API standard, `isinf`.
+
+    Examples
+    --------
+    >>> dk.isinf(dk.asarray([1.0, dk.inf, dk.nan]))
+    tensor([False,  True, False])
+    """
+    return xp.isinf(x)
+
+
+@predicate(passthrough=True, differentiable=False, gives="bool")
+def isnan(xp: Namespace, x: Array, /) -> Array:
+    """Return whether each element is NaN, not a number.
+
+    Notes
+    -----
+    Source: array API standard, `isnan`.
+
+    Examples
+    --------
+    >>> dk.isnan(dk.asarray([1.0, dk.inf, dk.nan]))
+    tensor([False, False,  True])
+    """
+    return xp.isnan(x)
+
+
+eq = alias("eq", equal)
+ne = alias("ne", not_equal)
+lt = alias("lt", less)
+le = alias("le", less_equal)
+gt = alias("gt", greater)
+ge = alias("ge", greater_equal)
+
+
+@bitwise(passthrough=True, operator="__and__", differentiable=False, content="integer", domain=(0, 6), gives="same")
+def bitwise_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Keep the bits that are set in both elements: ``x1 & x2``.
+
+    Notes
+    -----
+    Source: array API standard, `bitwise_and`.
+
+    Examples
+    --------
+    >>> dk.bitwise_and(dk.asarray([4, 5, 6]), 5)
+    tensor([4, 5, 4])
+    """
+    return xp.bitwise_and(x1, x2)
+
+
+@bitwise(passthrough=True, operator="__or__", differentiable=False, content="integer", domain=(0, 6), gives="same")
+def bitwise_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Set the bits that are set in one of two elements: ``x1 | x2``.
+
+    Notes
+    -----
+    Source: array API standard, `bitwise_or`.
+
+    Examples
+    --------
+    >>> dk.bitwise_or(dk.asarray([4, 5, 6]), 5)
+    tensor([5, 5, 7])
+    """
+    return xp.bitwise_or(x1, x2)
+
+
+@bitwise(passthrough=True, operator="__xor__", differentiable=False, content="integer", domain=(0, 6), gives="same")
+def bitwise_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Set the bits that differ between two elements: ``x1 ^ x2``.
+
+    Notes
+    -----
+    Source: array API standard, `bitwise_xor`.
+
+    Examples
+    --------
+    >>> dk.bitwise_xor(dk.asarray([4, 5, 6]), 5)
+    tensor([1, 0, 3])
+    """
+    return xp.bitwise_xor(x1, x2)
+
+
+@bitwise(passthrough=True, operator="__invert__", differentiable=False, content="integer", domain=(0, 6), gives="same")
+def bitwise_invert(xp: Namespace, x: Array, /) -> Array:
+    """Invert each bit: ``~x``.
+
+    Notes
+    -----
+    Source: array API standard, `bitwise_invert`.
+
+    Examples
+    --------
+    >>> dk.bitwise_invert(dk.asarray([0, 1, 2]))
+    tensor([-1, -2, -3])
+    """
+    return xp.bitwise_invert(x)
+
+
+@bitwise(passthrough=True, operator="__lshift__", differentiable=False, content="integer", domain=(0, 6), gives="same")
+def bitwise_left_shift(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Shift the bits of each element to the left, filling with zeros: ``x1 << x2``.
+
+    Parameters
+    ----------
+    x1 : integers to shift
+    x2 : by how many bits, at least 0, broadcasting with `x1`; one of the two may be a Python scalar
+
+    Notes
+    -----
+    Source: array API standard, `bitwise_left_shift`.
+
+    Examples
+    --------
+    >>> dk.bitwise_left_shift(dk.asarray([4, 5, 6]), 1)
+    tensor([ 8, 10, 12])
+    """
+    return xp.bitwise_left_shift(x1, x2)
+
+
+@bitwise(passthrough=True, operator="__rshift__", differentiable=False, content="integer", domain=(0, 6), gives="same")
+def bitwise_right_shift(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Shift the bits of each element to the right, filling with the sign: ``x1 >> x2``.
+
+    Parameters
+    ----------
+    x1 : integers to shift
+    x2 : by how many bits, at least 0, broadcasting with `x1`; one of the two may be a Python scalar
+
+    Notes
+    -----
+    Source: array API standard, `bitwise_right_shift`.
+
+    Examples
+    --------
+    >>> dk.bitwise_right_shift(dk.asarray([4, 5, 6]), 1)
+    tensor([2, 2, 3])
+    """
+    return xp.bitwise_right_shift(x1, x2)
+
+
+bitwise_not = alias("bitwise_not", bitwise_invert)
+
+
+@bounds(passthrough=True, takes="real numbers", gives="same")
+def maximum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Return the larger of each two elements, NaN where one of them is.
+
+    Notes
+    -----
+    The gradient goes to the larger; equal elements get half of it each. Source: array API standard,
+    `maximum`.
+
+    Examples
+    --------
+    >>> dk.maximum(dk.asarray([1.0, 3.0]), dk.asarray([2.0, 2.0]))
+    tensor([2., 3.])
+    """
+    return xp.maximum(x1, x2)
+
+
+@maximum.def_partial("x1")
+def maximum_partial_x1(xp, x1, x2):
+    return _share(xp, x1, x1 < x2, x1 == x2)
+
+
+@maximum.def_partial("x2")
+def maximum_partial_x2(xp, x1, x2):
+    return _share(xp, x2, x2 < x1, x1 == x2)
+
+
+@bounds(passthrough=True, takes="real numbers", gives="same")
+def minimum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Return the smaller of each two elements, NaN where one of them is.
+
+    Notes
+    -----
+    The gradient goes to the smaller; equal elements get half of it each. Source: array API standard,
+    `minimum`.
+
+    Examples
+    --------
+    >>> dk.minimum(dk.asarray([1.0, 3.0]), dk.asarray([2.0, 2.0]))
+    tensor([1., 2.])
+    """
+    return xp.minimum(x1, x2)
+
+
+@minimum.def_partial("x1")
+def minimum_partial_x1(xp, x1, x2):
+    return _share(xp, x1, x1 > x2, x1 == x2)
+
+
+@minimum.def_partial("x2")
+def minimum_partial_x2(xp, x1, x2):
+    return _share(xp, x2, x2 > x1, x1 == x2)
+
+
+def _share(xp: Namespace, x: Array, loses: Array, ties: Array) -> Array:
+    """Return what part of the gradient goes to an argument, in its dtype."""
+    return xp.where(loses, 0, xp.where(ties, 0.5, xp.ones_like(x)))
+
+
+@activation(real=True, gives="same")
+def relu(xp: Namespace, x: Array, /) -> Array:
+    """Replace negative elements by zero.
+
+    Notes
+    -----
+    ``dy/dx`` is 1 for positive elements and 0 for the others, 0 included. Source: PyTorch, `torch.relu`.
+
+    Examples
+    --------
+    >>> dk.relu(dk.asarray([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+    if holds_complex(x):
+        raise TypeError(f"{relu.__name__}: x must be of real numbers, found {x.dtype}")
+    return xp.maximum(x, 0)
+
+
+@relu.def_partial
+def relu_partial(xp, y):
+    return xp.sign(y)
+
+
+@bounds(
+    samples=[
+        sample(draw(2, 3), -0.5, 0.5),
+        sample(draw(3), min=-0.5),
+        sample(draw(2, 3), max=draw(3, low=0.5)),
+        sample(draw(2, 1), draw(3, high=-0.5), draw(2, 3, low=0.5)),
+        sample(draw(), None, 1),
+        sample(draw(0, 2)),
+    ],
+    takes="real numbers",
+)
+def clip(xp: Namespace, x: Array, /, min: Array | float | None = None, max: Array | float | None = None) -> Array:
+    """Bring each element into the range from `min` to `max`.
+
+    Parameters
+    ----------
+    min, max : bounds, scalars or arrays of the dtype of `x` that broadcast with it; None for no bound
+
+    Returns
+    -------
+    array of the broadcast shape; NaN where an element or bound is, `max` where the bounds cross
+
+    Notes
+    -----
+    The gradient goes to the element inside the bounds and on them, else to the bound that replaced it.
+    Source: array API standard, `clip`.
+
+    Examples
+    --------
+    >>> dk.clip(dk.asarray([-1.0, 1.0, 3.0]), 0, 2)
+    tensor([0., 1., 2.])
+    """
+    if min is None and max is None:
+        return xp.positive(x)
+    raised = x if min is None else xp.maximum(x, min)
+    return raised if max is None else xp.minimum(raised, max)
+
+
+NUMBERS = (int, float)
+# Elements from which the fixed cost of NumPy's own function is less than that of a second pass.
+ONE_PASS = 2048
+
+
+@clip.def_numpy
+def clip_numpy(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    """Clip; many floating-point elements between two numbers in one pass."""
+    if min is None and max is None:
+        return np.positive(x)
+    if min is None or max is None:
+        return np.minimum(x, max) if min is None else np.maximum(x, min)
+    many = type(x) is np.ndarray and x.dtype.kind == "f" and x.size >= ONE_PASS
+    if many and type(min) in NUMBERS and type(max) in NUMBERS:
+        return np.clip(x, min, max)
+    return np.minimum(np.maximum(x, min), max)
+
+
+@clip.def_vjp("x")
+def clip_vjp_x(xp, g, x, min, max):
+    return _inside(xp, g, x, min, max)
+
+
+@clip.def_jvp("x")
+def clip_jvp_x(xp, t, x, min, max):
+    return _inside(xp, t, x, min, max)
+
+
+@clip.def_vjp("min")
+def clip_vjp_min(xp, g, x, min, max):
+    return _below(xp, g, x, min, max)
+
+
+@clip.def_jvp("min")
+def clip_jvp_min(xp, t, x, min, max):
+    return _below(xp, t, x, min, max)
+
+
+@clip.def_vjp("max")
+def clip_vjp_max(xp, g, x, min, max):
+    return _above(xp, g, x, min, max)
+
+
+@clip.def_jvp("max")
+def clip_jvp_max(xp, t, x, min, max):
+    return _above(xp, t, x, min, max)
+
+
+def _inside(xp: Namespace, t: Array, x: Array, min: Array | None, max: Array | None) -> Array:
+    """Return `t` where neither bound replaces the element, else 0."""
+    if min is not None:
+        t = xp.where(x >= min, t, 0)
+    return t if max is None else xp.where(x <= max, t, 0)
+
+
+def _below(xp: Namespace, t: Array, x: Array, min: Array, max: Array | None) -> Array:
+    """Return `t` where the lower bound is the result, else 0."""
+    t = xp.where(x < min, t, 0)
+    return t if max is None else xp.where(min < max, t, 0)
+
+
+def _above(xp: Namespace, t: Array, x: Array, min: Array | None, max: Array) -> Array:
+    """Return `t` where the upper bound is the result, else 0."""
+    kept = xp.where(x > max, t, 0)
+    return kept if min is None else xp.where(min > max, t, kept)
+
+
+clamp = alias("clamp", clip)

@@ -1,1 +1,0 @@
-"""What several chapters of the catalogue use: axes, arguments, arrays."""

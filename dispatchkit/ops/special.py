@@ -1,0 +1,368 @@
+"""Special functions."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.backends.arrays import holds_complex, is_inexact, is_lazy
+from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.declare.decorators import operation
+from dispatchkit.declare.namespace import enter
+from dispatchkit.declare.samples import draw, sample
+from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.ops.creation.dtypes import dtype_of_scalar
+from dispatchkit.ops.elementwise.exponential import sigmoid
+from dispatchkit.ops.shared import Named, integer
+from dispatchkit.protocol.kinds import kinds
+
+__all__ = ["digamma", "erf", "erfc", "erfinv", "expit", "gammaln", "logit", "ndtr", "polygamma", "xlogy"]
+
+SPECIAL = "dispatchkit.special"
+
+
+def computed(xp: Namespace, op: Named, *args: Any) -> Any:
+    """Return a special function of arrays.
+
+    Parameters
+    ----------
+    xp : namespace that computes on the arrays
+    op : the operation of that name
+    args : as both SciPy and PyTorch take them
+
+    Raises
+    ------
+    TypeError : for complex numbers
+    ImportError : where SciPy is needed and not installed
+    """
+    for arg in args:
+        if holds_complex(arg):
+            raise TypeError(f"{op.__name__}: takes real numbers, found complex ones: {getattr(arg, 'dtype', arg)}")
+    if xp is numpy_namespace:
+        return _scipy_function(op.__name__)(*args)
+    if hasattr(xp, "special"):
+        return getattr(xp.special, op.__name__)(*args)
+    if xp.__name__ == "jax.numpy" and (function := _jax_function(op.__name__)) is not None:
+        return function(*args)
+    numbers = [arg if isinstance(arg, (int, float)) or is_lazy(arg) else np.asarray(arg) for arg in args]
+    return xp.asarray(_scipy_function(op.__name__)(*numbers))
+
+
+@functools.cache
+def _jax_function(name: str) -> Any:
+    """Return the function of JAX, which keeps its special functions apart from its array namespace."""
+    from jax.scipy import special  # noqa: PLC0415  # optional dependency
+
+    return getattr(special, name, None)
+
+
+@functools.cache
+def _scipy_function(name: str) -> Any:
+    try:
+        from scipy import special  # noqa: PLC0415  # optional dependency
+    except ImportError as error:
+        raise ImportError(
+            f'dispatchkit.special.{name} computes with SciPy, which is not installed: pip install "dispatchkit[scipy]"'
+        ) from error
+    return getattr(special, name)
+
+
+@operation(kind=kinds.special, namespace=SPECIAL, decomposes=False, real=True, gives="float", special="from -1 to 1")
+def erf(xp: Namespace, x: Array, /) -> Array:
+    """Return the error function of each element.
+
+    Raises
+    ------
+    ImportError : where SciPy is needed and not installed
+
+    Notes
+    -----
+    The integral of ``2 / sqrt(pi) * exp(-t**2)`` from 0 to x, so ``dy/dx = 2 / sqrt(pi) * exp(-x**2)``. Source:
+    SciPy, `scipy.special.erf`.
+
+    Examples
+    --------
+    >>> dk.special.erf(dk.asarray([0.0, 1.0]))
+    tensor([0.0000, 0.8427])
+    """
+    return computed(xp, erf, x)
+
+
+@erf.def_partial
+def erf_partial(xp, x):
+    return 2 / math.sqrt(math.pi) * xp.exp(-x * x)
+
+
+@operation(kind=kinds.special, namespace=SPECIAL, decomposes=False, real=True, gives="float", special="from 0 to 2")
+def erfc(xp: Namespace, x: Array, /) -> Array:
+    """Return one minus the error function of each element, accurately where that is near 1.
+
+    Raises
+    ------
+    ImportError : where SciPy is needed and not installed
+
+    Notes
+    -----
+    ``dy/dx = -2 / sqrt(pi) * exp(-x**2)``. Source: SciPy, `scipy.special.erfc`.
+
+    Examples
+    --------
+    >>> dk.special.erfc(dk.asarray([0.0, 1.0]))
+    tensor([1.0000, 0.1573])
+    """
+    return computed(xp, erfc, x)
+
+
+@erfc.def_partial
+def erfc_partial(xp, x):
+    return -2 / math.sqrt(math.pi) * xp.exp(-x * x)
+
+
+@operation(
+    kind=kinds.special,
+    namespace=SPECIAL,
+    domain=(-0.9, 0.9),
+    decomposes=False,
+    real=True,
+    gives="float",
+    special="infinite at -1 and 1, NaN beyond",
+)
+def erfinv(xp: Namespace, x: Array, /) -> Array:
+    """Return the inverse of the error function of each element.
+
+    Raises
+    ------
+    ImportError : where SciPy is needed and not installed
+
+    Notes
+    -----
+    ``dy/dx = sqrt(pi) / 2 * exp(y**2)``, infinite at -1 and 1. Source: SciPy, `scipy.special.erfinv`.
+
+    Examples
+    --------
+    >>> dk.special.erfinv(dk.asarray([0.0, 0.5]))
+    tensor([0.0000, 0.4769])
+    """
+    return computed(xp, erfinv, x)
+
+
+@erfinv.def_partial
+def erfinv_partial(xp, y):
+    return math.sqrt(math.pi) / 2 * xp.exp(y * y)
+
+
+@operation(kind=kinds.special, namespace=SPECIAL, decomposes=False, real=True, gives="float", special="from 0 to 1")
+def ndtr(xp: Namespace, x: Array, /) -> Array:
+    """Return the distribution function of the standard normal distribution at each element.
+
+    Raises
+    ------
+    ImportError : where SciPy is needed and not installed
+
+    Notes
+    -----
+    ``dy/dx = exp(-x**2 / 2) / sqrt(2 * pi)``, the density. Source: SciPy, `scipy.special.ndtr`.
+
+    Examples
+    --------
+    >>> dk.special.ndtr(dk.asarray([0.0, 2.0]))
+    tensor([0.5000, 0.9772])
+    """
+    return computed(xp, ndtr, x)
+
+
+@ndtr.def_partial
+def ndtr_partial(xp, x):
+    return xp.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+
+
+@operation(
+    kind=kinds.special,
+    namespace=SPECIAL,
+    domain=(0.5, 4.0),
+    decomposes=False,
+    real=True,
+    gives="float",
+    special="infinite at 0 and the negative integers",
+)
+def gammaln(xp: Namespace, x: Array, /) -> Array:
+    """Return the logarithm of the absolute value of the gamma function of each element.
+
+    Raises
+    ------
+    ImportError : where SciPy is needed and not installed
+
+    Notes
+    -----
+    ``dy/dx = digamma(x)``, infinite at 0 and NaN at the negative integers. Source: SciPy, `scipy.special.gammaln`.
+
+    Examples
+    --------
+    >>> dk.special.gammaln(dk.asarray([1.0, 4.0]))
+    tensor([0.0000, 1.7918])
+    """
+    return computed(xp, gammaln, x)
+
+
+@gammaln.def_partial
+def gammaln_partial(xp, x):
+    return computed(xp, digamma, x)
+
+
+@operation(
+    kind=kinds.special,
+    namespace=SPECIAL,
+    domain=(0.5, 4.0),
+    decomposes=False,
+    real=True,
+    gives="float",
+    special="infinite at 0, NaN at the negative integers",
+)
+def digamma(xp: Namespace, x: Array, /) -> Array:
+    """Return the derivative of the logarithm of the gamma function at each element.
+
+    Raises
+    ------
+    ImportError : where SciPy is needed and not installed
+
+    Notes
+    -----
+    ``dy/dx = polygamma(1, x)``, infinite at 0 and the negative integers, where PyTorch has large numbers.
+    Source: SciPy, `scipy.special.digamma`.
+
+    Examples
+    --------
+    >>> dk.special.digamma(dk.asarray([1.0, 2.0]))
+    tensor([-0.5772,  0.4228])
+    """
+    return computed(xp, digamma, x)
+
+
+@digamma.def_partial
+def digamma_partial(xp, x):
+    return computed(xp, polygamma, 1, x)
+
+
+@operation(
+    kind=kinds.special,
+    namespace=SPECIAL,
+    samples=[sample(n, draw(2, 3, low=0.5, high=4.0)) for n in (0, 1, 2)] + [sample(1, draw(low=0.5, high=4.0))],
+    decomposes=False,
+    real=True,
+    gives="float",
+)
+def polygamma(xp: Namespace, n: int, x: Array, /) -> Array:
+    """Return the n-th derivative of `digamma` at each element.
+
+    Parameters
+    ----------
+    n : an int from 0 on
+
+    Raises
+    ------
+    TypeError : if `n` is no int; for complex numbers
+    ValueError : if `n` is negative
+    ImportError : where SciPy is needed and not installed
+
+    Notes
+    -----
+    ``dy/dx = polygamma(n + 1, x)``. Source: SciPy, `scipy.special.polygamma`.
+
+    Examples
+    --------
+    >>> dk.special.polygamma(1, dk.asarray([1.0, 2.0]))
+    tensor([1.6449, 0.6449])
+    """
+    y = computed(xp, polygamma, integer(polygamma, "n", n, least=0), x)
+    dtype = dtype_of_scalar(x)
+    # SciPy's goes by way of double precision.
+    return xp.astype(y, dtype, copy=False) if is_inexact(dtype) else y
+
+
+@polygamma.def_partial
+def polygamma_partial(xp, n, x):
+    return computed(xp, polygamma, n + 1, x)
+
+
+@operation(kind=kinds.special, namespace=SPECIAL, domain=(0.1, 3.0), decomposes=False, real=True)
+def xlogy(xp: Namespace, x1: Array, x2: Array, /) -> Array:
+    """Return ``x1 * log(x2)``, and 0 where `x1` is 0.
+
+    Returns
+    -------
+    array of the broadcast shape, floating-point; NaN where `x2` is, also where `x1` is 0
+
+    Raises
+    ------
+    ImportError : where SciPy is needed and not installed
+
+    Notes
+    -----
+    ``dy/dx1 = log(x2)``, and 0 where `x1` is 0 and `x2` not positive; ``dy/dx2 = x1 / x2``, NaN where both are 0.
+    Source: SciPy, `scipy.special.xlogy`; PyTorch for the derivatives where `x1` is 0.
+
+    Examples
+    --------
+    >>> dk.special.xlogy(dk.asarray([0.0, 2.0]), dk.asarray([0.0, 3.0]))
+    tensor([0.0000, 2.1972])
+    """
+    return computed(xp, xlogy, _beside(xp, x1, x2), _beside(xp, x2, x1))
+
+
+def _beside(xp: Namespace, value: Any, other: Any) -> Any:
+    """Return a Python number as an array of the other argument's dtype, since SciPy would make it float64."""
+    dtype = getattr(other, "dtype", None)
+    weak = type(value) in (bool, int, float) and dtype is not None and is_inexact(dtype)
+    return xp.asarray(value, dtype=dtype) if weak else value
+
+
+@xlogy.def_partial("x1")
+def xlogy_partial_x1(xp, x1, x2):
+    nothing = (x1 == 0) & (x2 <= 0)
+    return xp.where(nothing, 0.0, xp.log(xp.where(nothing, 1.0, x2)))
+
+
+@xlogy.def_partial("x2")
+def xlogy_partial_x2(x1, x2):
+    return x1 / x2
+
+
+@operation(
+    kind=kinds.special,
+    namespace=SPECIAL,
+    domain=(0.1, 0.9),
+    decomposes=False,
+    real=True,
+    gives="float",
+    special="infinite at 0 and 1, NaN beyond",
+)
+def logit(xp: Namespace, x: Array, /) -> Array:
+    """Return ``log(x / (1 - x))`` of each element, the inverse of `expit`.
+
+    Raises
+    ------
+    ImportError : where SciPy is needed and not installed
+
+    Notes
+    -----
+    ``dy/dx = 1 / (x * (1 - x))``, infinite at 0 and 1, NaN beyond. Source: SciPy, `scipy.special.logit`.
+
+    Examples
+    --------
+    >>> dk.special.logit(dk.asarray([0.5, 0.75]))
+    tensor([0.0000, 1.0986])
+    """
+    return computed(xp, logit, x)
+
+
+@logit.def_partial
+def logit_partial(xp, x):
+    # The absolute value of -0.0 is 0.0: the logarithm rises on either side.
+    return xp.where((x < 0) | (x > 1), math.nan, 1 / (xp.abs(x) * (1 - x)))
+
+
+expit = sigmoid
+enter("special.expit", sigmoid)

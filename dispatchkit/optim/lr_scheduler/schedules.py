@@ -1,0 +1,474 @@
+"""What all schedules share; schedules that lower the rate, a warm-up, and schedules one after another."""
+
+from __future__ import annotations
+
+import math
+import types
+import warnings
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from dispatchkit.optim.optimizer import Optimizer
+
+EARLY = (
+    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite order, or the first "
+    "value of the learning rate schedule is skipped."
+)
+
+
+class LRScheduler:
+    """Base of schedules; a subclass defines `get_lr`.
+
+    Parameters
+    ----------
+    optimizer : whose learning rates are set
+    last_epoch : number of the last epoch there was, -1 before the first; another one goes on with rates as they are
+
+    Attributes
+    ----------
+    base_lrs : the rate that each group started from
+    last_epoch : number of the present epoch, from 0 on
+
+    Raises
+    ------
+    TypeError : if `optimizer` is none
+    KeyError : if it is to go on and a group has no ``"initial_lr"``
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> class Halving(dk.optim.lr_scheduler.LRScheduler):
+    ...     def get_lr(self):
+    ...         return [base / 2**self.last_epoch for base in self.base_lrs]
+    >>> optimizer = dk.optim.SGD([dk.ones(2, requires_grad=True)], lr=1.0)
+    >>> schedule = Halving(optimizer)
+    >>> optimizer.step()
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5]
+    """
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        for number, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", group["lr"])
+            elif "initial_lr" not in group:
+                raise KeyError(
+                    f"param 'initial_lr' is not specified in param_groups[{number}] when resuming "
+                    f"{type(self).__name__} with last_epoch={last_epoch}: load the optimizer's state first"
+                )
+        self.optimizer = optimizer
+        self.base_lrs: list[Any] = [group["initial_lr"] for group in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        self._begin()
+
+    def _begin(self) -> None:
+        """Set the rates of the first epoch, or of the one to go on with."""
+        self._step_count = 0
+        self._is_initial = True
+        self.step()
+        self._is_initial = False
+
+    def _restart(self) -> None:
+        """Begin anew, from the rates that the groups started from."""
+        for group, base in zip(self.optimizer.param_groups, self.base_lrs, strict=True):
+            group["lr"] = base
+        self.last_epoch = -1
+        self._begin()
+
+    def get_lr(self) -> list[Any]:
+        """Return the rate of each group in the present epoch; called by `step`, once it has counted."""
+        raise NotImplementedError(f"{type(self).__name__} does not define get_lr()")
+
+    def get_last_lr(self) -> list[Any]:
+        """Return the rate of each group as the schedule last set it."""
+        return self._last_lr
+
+    def step(self) -> None:
+        """Go on to the next epoch; call it after the optimiser's `step`."""
+        if self._step_count == 1 and not self.optimizer._stepped:
+            warnings.warn(EARLY, UserWarning, stacklevel=2)
+        self._step_count += 1
+        self.last_epoch += 1
+        for group, lr in zip(self.optimizer.param_groups, self.get_lr(), strict=True):
+            group["lr"] = lr
+        self._last_lr = self._current()
+
+    def _current(self) -> list[Any]:
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def _scaled(self, factor: float) -> list[Any]:
+        return [lr * factor for lr in self._current()]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything but the optimiser."""
+        return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Go on from a saved state; the optimiser's, which holds the rates, is loaded on its own.
+
+        Parameters
+        ----------
+        state_dict : as `state_dict` of a schedule of this class gave it
+        """
+        self.__dict__.update(state_dict)
+
+
+class LambdaLR(LRScheduler):
+    """The rate that a group started from, times a function of the epoch.
+
+    Parameters
+    ----------
+    optimizer : as for `LRScheduler`
+    lr_lambda : gives the factor for the number of an epoch; or a list of one for each group
+    last_epoch : as for `LRScheduler`
+
+    Raises
+    ------
+    ValueError : if there are more or fewer functions than groups
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> optimizer = dk.optim.SGD([dk.ones(2, requires_grad=True)], lr=1.0)
+    >>> schedule = dk.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: min(1.0, (epoch + 1) / 10))
+    >>> schedule.get_last_lr()
+    [0.1]
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
+        last_epoch: int = -1,
+    ) -> None:
+        groups = getattr(optimizer, "param_groups", [])
+        self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, Sequence) else [lr_lambda] * len(groups)
+        if len(self.lr_lambdas) != len(groups):
+            raise ValueError(f"Expected {len(groups)} lr_lambdas, but got {len(self.lr_lambdas)}")
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """Return the rate of each group in the present epoch."""
+        return [base * factor(self.last_epoch) for factor, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything but the optimiser and the functions; of callable objects, their attributes."""
+        held = [None if isinstance(f, types.FunctionType) else dict(f.__dict__) for f in self.lr_lambdas]
+        return {**super().state_dict(), "lr_lambdas": held}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Go on from a saved state, with the functions that are here.
+
+        Parameters
+        ----------
+        state_dict : as `state_dict` of a schedule of this class gave it
+        """
+        for factor, held in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
+            if held is not None:
+                factor.__dict__.update(held)
+        super().load_state_dict({name: value for name, value in state_dict.items() if name != "lr_lambdas"})
+
+
+class StepLR(LRScheduler):
+    """Multiply the rates by a factor every so many epochs.
+
+    Parameters
+    ----------
+    optimizer : as for `LRScheduler`
+    step_size : number of epochs from one change to the next
+    gamma : the factor
+    last_epoch : as for `LRScheduler`
+
+    Raises
+    ------
+    ValueError : if `step_size` is below 1
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> optimizer = dk.optim.SGD([dk.ones(2, requires_grad=True)], lr=1.0)
+    >>> schedule = dk.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += schedule.get_last_lr()
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> rates
+    [1.0, 1.0, 0.5, 0.5, 0.25]
+    """
+
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+        if step_size < 1:
+            raise ValueError(f"StepLR: step_size must be 1 or more, found {step_size}")
+        self.step_size = step_size
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """Return the rate of each group in the present epoch."""
+        due = self.last_epoch > 0 and self.last_epoch % self.step_size == 0
+        return self._scaled(self.gamma) if due else self._current()
+
+
+class MultiStepLR(LRScheduler):
+    """Multiply the rates by a factor at certain epochs.
+
+    Parameters
+    ----------
+    optimizer : as for `LRScheduler`
+    milestones : numbers of those epochs; one that is there twice multiplies twice
+    gamma : the factor
+    last_epoch : as for `LRScheduler`
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> optimizer = dk.optim.SGD([dk.ones(2, requires_grad=True)], lr=1.0)
+    >>> schedule = dk.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += schedule.get_last_lr()
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> rates
+    [1.0, 0.5, 0.5, 0.25, 0.25]
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
+        self.milestones = Counter(milestones)
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """Return the rate of each group in the present epoch."""
+        times = self.milestones[self.last_epoch]
+        return self._scaled(self.gamma**times) if times else self._current()
+
+
+class ExponentialLR(LRScheduler):
+    """Multiply the rates by a factor every epoch.
+
+    Parameters
+    ----------
+    optimizer : as for `LRScheduler`
+    gamma : the factor
+    last_epoch : as for `LRScheduler`
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> optimizer = dk.optim.SGD([dk.ones(2, requires_grad=True)], lr=1.0)
+    >>> schedule = dk.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> optimizer.step()
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5]
+    """
+
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """Return the rate of each group in the present epoch."""
+        return self._current() if self._is_initial else self._scaled(self.gamma)
+
+
+class CosineAnnealingLR(LRScheduler):
+    """Let the rates fall to a least one along half a cosine, without restarts.
+
+    Parameters
+    ----------
+    optimizer : as for `LRScheduler`
+    T_max : number of epochs until the least rate; after it the rates rise again
+    eta_min : the least rate
+    last_epoch : as for `LRScheduler`
+
+    Raises
+    ------
+    ValueError : if `T_max` is below 1
+
+    Notes
+    -----
+    In epoch t the rate is eta_min + (base − eta_min) (1 + cos(π t / T_max)) / 2, computed from the one before, so
+    that other changes persist. Source: Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm
+    restarts", 2017; PyTorch.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> optimizer = dk.optim.SGD([dk.ones(2, requires_grad=True)], lr=1.0)
+    >>> schedule = dk.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=4)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += schedule.get_last_lr()
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> [round(rate, 4) for rate in rates]
+    [1.0, 0.8536, 0.5, 0.1464, 0.0]
+    """
+
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+        if T_max < 1:
+            raise ValueError(f"CosineAnnealingLR: T_max must be 1 or more, found {T_max}")
+        self.T_max = T_max
+        self.eta_min = eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """Return the rate of each group in the present epoch."""
+        if self._is_initial:
+            return self._current()
+        least, epoch = self.eta_min, self.last_epoch
+        if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # the rate before was the least one: no ratio to it
+            rise = (1 - math.cos(math.pi / self.T_max)) / 2
+            return [lr + (base - least) * rise for lr, base in zip(self._current(), self.base_lrs, strict=True)]
+        ratio = (1 + math.cos(math.pi * epoch / self.T_max)) / (1 + math.cos(math.pi * (epoch - 1) / self.T_max))
+        return [least + (lr - least) * ratio for lr in self._current()]
+
+
+class LinearLR(LRScheduler):
+    """Let the factor of the rates go from one number to another in equal steps: a warm-up.
+
+    Parameters
+    ----------
+    optimizer : as for `LRScheduler`
+    start_factor : of the first epoch
+    end_factor : from epoch `total_iters` on
+    total_iters : number of steps between them
+    last_epoch : as for `LRScheduler`
+
+    Raises
+    ------
+    ValueError : if `start_factor` is not in (0, 1], `end_factor` not in [0, 1], or `total_iters` below 1
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> optimizer = dk.optim.SGD([dk.ones(2, requires_grad=True)], lr=1.0)
+    >>> schedule = dk.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.25, total_iters=3)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += schedule.get_last_lr()
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> rates
+    [0.25, 0.5, 0.75, 1.0, 1.0]
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
+        if not 0 < start_factor <= 1:
+            raise ValueError(
+                f"Starting multiplicative factor expected to be greater than 0 and less or equal to 1, found "
+                f"{start_factor}"
+            )
+        if not 0 <= end_factor <= 1:
+            raise ValueError(f"Ending multiplicative factor expected to be between 0 and 1, found {end_factor}")
+        if total_iters < 1:
+            raise ValueError(f"LinearLR: total_iters must be 1 or more, found {total_iters}")
+        self.start_factor = start_factor
+        self.end_factor = end_factor
+        self.total_iters = total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """Return the rate of each group in the present epoch."""
+        if self.last_epoch == 0:
+            return self._scaled(self.start_factor)
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return self._current()
+        rise = self.end_factor - self.start_factor
+        before = self.total_iters * self.start_factor + (self.last_epoch - 1) * rise
+        return self._scaled(1.0 + rise / before)
+
+
+class SequentialLR(LRScheduler):
+    """One schedule after another, such as a warm-up and then a decay.
+
+    Parameters
+    ----------
+    optimizer : whose learning rates are set
+    schedulers : of this optimiser; each begins from the rates that the groups started from
+    milestones : numbers of the epochs in which the second, third, ... begins
+
+    Raises
+    ------
+    ValueError : if a schedule is another optimiser's, or their number is not one more than that of `milestones`
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> from dispatchkit.optim.lr_scheduler import ExponentialLR, LinearLR, SequentialLR
+    >>> optimizer = dk.optim.SGD([dk.ones(2, requires_grad=True)], lr=1.0)
+    >>> parts = [LinearLR(optimizer, 0.5, total_iters=2), ExponentialLR(optimizer, 0.5)]
+    >>> schedule = SequentialLR(optimizer, parts, milestones=[2])
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += schedule.get_last_lr()
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> rates
+    [0.5, 0.75, 1.0, 0.5, 0.25]
+    """
+
+    def __init__(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int]) -> None:
+        for index, schedule in enumerate(schedulers):
+            if schedule.optimizer is not optimizer:
+                raise ValueError(
+                    f"SequentialLR expects all schedulers to belong to the same optimizer, but "
+                    f"{type(schedule).__name__} at index {index} has another one"
+                )
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                f"Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
+                f"equal to {len(milestones)}"
+            )
+        self._schedulers = list(schedulers)
+        self._milestones = list(milestones)
+        super().__init__(optimizer)
+
+    def _begin(self) -> None:
+        self.last_epoch = 0
+        self._schedulers[bisect_right(self._milestones, 0)]._restart()
+        self._last_lr = self._current()
+
+    def step(self) -> None:
+        """Go on to the next epoch; call it after the optimiser's `step`."""
+        self.last_epoch += 1
+        index = bisect_right(self._milestones, self.last_epoch)
+        schedule = self._schedulers[index]
+        if index and self._milestones[index - 1] == self.last_epoch:
+            schedule._restart()
+        else:
+            schedule.step()
+        self._last_lr = self._current()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything but the optimiser, with the states of the schedules."""
+        return {**super().state_dict(), "_schedulers": [schedule.state_dict() for schedule in self._schedulers]}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Go on from a saved state; the optimiser's, which holds the rates, is loaded on its own.
+
+        Parameters
+        ----------
+        state_dict : as `state_dict` of a schedule of this class gave it
+        """
+        for schedule, held in zip(self._schedulers, state_dict["_schedulers"], strict=True):
+            schedule.load_state_dict(held)
+        super().load_state_dict({name: value for name, value in state_dict.items() if name != "_schedulers"})

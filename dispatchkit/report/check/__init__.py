@@ -1,1 +1,0 @@
-"""The array types and rules of a package, checked in one go."""

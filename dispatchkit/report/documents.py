@@ -1,0 +1,338 @@
+"""What reports are printed with: tables as text, Markdown, HTML and JSON, pages in one file, and their colours."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from dispatchkit.protocol.outcome import OUTCOMES, PALE, Colours
+
+# By each name that an outcome has in records, audits and coverage; "several" is a box of several calls.
+COLOURS: dict[str, Colours] = {
+    **{name: one.colours for one in OUTCOMES for name in (one.how, one.share, *one.buckets) if name},
+    "several": PALE,
+}
+LIGHT = "--paper: #ffffff; --ink: #1f2328; --faint: #57606a; --line: #d0d7de; --bad: #cf222e;"
+DARK = "--paper: #0d1117; --ink: #f0f6fc; --faint: #b1bac4; --line: #3d444d; --bad: #f85149;"
+MONOSPACED = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace'
+
+
+def css_class(name: str) -> str:
+    """Return the CSS class of an outcome; ``--c`` is its fill there, ``--e`` its edge.
+
+    >>> css_class("own method")
+    'b-own-method'
+    """
+    return "b-" + (name or "plain").replace(" ", "-")
+
+
+def style(scope: str, rules: str, names: Iterable[str] = COLOURS) -> str:
+    """Return the style of a picture or page, for light and dark readers.
+
+    Parameters
+    ----------
+    scope : the selector inside of which it holds, such as ``".dk-audit"``
+    rules : what comes after the colours; ``&`` stands for the scope
+    names : of the outcomes whose colours are needed
+    """
+    listed = [(css_class(name), COLOURS[name]) for name in dict.fromkeys(names)]
+    light = "\n".join(f"{scope} .{css} {{ --c: {one.fill}; --e: {one.edge} }}" for css, one in listed)
+    dark = "\n".join(f"{scope} .{css} {{ --c: {one.dark_fill}; --e: {one.dark_edge} }}" for css, one in listed)
+    return (
+        f"{scope} {{ {LIGHT} font-family: {MONOSPACED} }}\n{light}\n"
+        f"@media (prefers-color-scheme: dark) {{\n{scope} {{ {DARK} }}\n{dark}\n}}\n{rules.replace('&', scope)}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """A heading; one of level 1 stands above everything.
+
+    Attributes
+    ----------
+    text, level : of it
+    names : of what it is about
+    note : the most important of it, in a sentence
+    """
+
+    text: str
+    level: int = 2
+    names: Sequence[str] = ()
+    note: str = ""
+
+    def line(self) -> str:
+        """Return it as a line of text."""
+        return " ".join([self.text, *([", ".join(self.names)] if self.names else [])])
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names that need no more words, after what leads to them."""
+
+    names: Sequence[str]
+    lead: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of text under heads.
+
+    Attributes
+    ----------
+    heads : of the columns
+    rows : their texts; a text that is the name of an outcome has its colour
+    right : columns that hold numbers, by place
+    code : columns that hold code, by place
+    code_heads : heads that are code, by place
+    indent : of the table as text
+    """
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    right: Sequence[int] = ()
+    code: Sequence[int] = (0,)
+    code_heads: Sequence[int] = ()
+    indent: int = 2
+
+    def lines(self) -> Iterator[str]:
+        """Yield the table as lines of text."""
+        table = [self.heads, *self.rows] if any(self.heads) else list(self.rows)
+        widths = [max(len(row[place]) for row in table) for place in range(len(self.heads))]
+        for row in table:
+            cells = [
+                text.rjust(width) if place in self.right else text.ljust(width)
+                for place, (text, width) in enumerate(zip(row, widths, strict=True))
+            ]
+            yield (" " * self.indent + "  ".join(cells)).rstrip()
+
+    def markdown(self) -> Iterator[str]:
+        """Yield the table as lines of Markdown."""
+        yield self._markdown_row(self.heads, self.code_heads)
+        yield "| " + " | ".join("---:" if place in self.right else "---" for place in range(len(self.heads))) + " |"
+        for row in self.rows:
+            yield self._markdown_row(row, self.code)
+
+    def _markdown_row(self, texts: Sequence[str], code: Sequence[int]) -> str:
+        cells = [(markdown_code if place in code else markdown_text)(text) for place, text in enumerate(texts)]
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    def html(self) -> str:
+        """Return the table as HTML."""
+        heads = "".join(f'<th scope="col">{escape(text)}</th>' for text in self.heads)
+        body = "".join(f"<tr>{''.join(map(self._cell, range(len(row)), row))}</tr>" for row in self.rows)
+        return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+
+    def _cell(self, place: int, text: str) -> str:
+        css = [name for name, on in (("n", place in self.right), ("o " + css_class(text), text in COLOURS)) if on]
+        shown = f"<code>{escape(text)}</code>" if text and place in self.code else escape(text)
+        return f'<td class="{" ".join(css)}">{shown}</td>' if css else f"<td>{shown}</td>"
+
+    def rich(self) -> Any:
+        """Return the table as rich prints it."""
+        from rich.table import Table as RichTable  # noqa: PLC0415  # an optional dependency
+        from rich.text import Text  # noqa: PLC0415
+
+        made = RichTable()
+        for place, head in enumerate(self.heads):
+            made.add_column(head, justify="right" if place in self.right else "left")
+        for row in self.rows:
+            made.add_row(*(Text(text, COLOURS[text].dark_edge if text in COLOURS else "") for text in row))
+        return made
+
+
+Part: TypeAlias = Title | Names | Table | str
+RULES = """
+& { color: var(--ink); background: var(--paper); padding: .5rem }
+& table { border-collapse: collapse; margin: .25rem 0 1rem; font-size: .8125rem }
+& th, & td { text-align: left; padding: .125rem .75rem .125rem 0; border-bottom: 1px solid var(--line) }
+& .n { text-align: right }
+& .o { background: var(--c); padding-left: .375rem }
+& summary { cursor: pointer; padding: .25rem 0 }
+& p, & h2, & h3 { margin: .25rem 0; font-size: .875rem }
+"""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A report, part by part."""
+
+    parts: Sequence[Part]
+
+    def text(self) -> str:
+        """Return it as plain text."""
+        lines: list[str] = []
+        for place, part in enumerate(self.parts):
+            before = self.parts[place - 1] if place else None
+            if place and not (isinstance(before, Title) and before.level > 1):
+                lines.append("")
+            if isinstance(part, Title):
+                more = f": {part.note}" if part.note else ""
+                lines.append(f"{part.line()}{more}" if part.level == 1 else f"  {part.line()}:")
+            elif isinstance(part, Names):
+                lines += [f"{part.lead} {', '.join(part.names)}."] if part.lead else wrapped_names(part.names)
+            else:
+                lines += [part] if isinstance(part, str) else part.lines()
+        return "\n".join(lines)
+
+    def markdown(self) -> str:
+        """Return it as Markdown."""
+        blocks: list[str] = []
+        for part in self.parts:
+            if isinstance(part, Title):
+                title = replace(part, text=markdown_text(part.text), names=[*map(markdown_code, part.names)]).line()
+                note = markdown_text(part.note)
+                blocks.append(f"{'#' * part.level} {title[:1].upper()}{title[1:]}")
+                blocks += [f"{note[:1].upper()}{note[1:]}."] if note else []
+            elif isinstance(part, Names):
+                names = ", ".join(map(markdown_code, part.names))
+                blocks.append(f"{markdown_text(part.lead)} {names}." if part.lead else names)
+            else:
+                blocks.append(markdown_text(part) if isinstance(part, str) else "\n".join(part.markdown()))
+        return "\n\n".join(blocks) + "\n"
+
+    def html(self) -> str:
+        """Return it as a piece of HTML with its own style; what comes under a title of level 2 opens on request."""
+        found: list[str] = []
+        opened = False
+        for part in self.parts:
+            if isinstance(part, Title):
+                found.append("</details>" if opened else "")
+                opened = part.level > 1
+                text, note = escape(part.line()), f"<p>{escape(part.note)}</p>" if part.note else ""
+                found.append(f"<details><summary>{text}</summary>{note}" if opened else f"<h2>{text}</h2>{note}")
+            elif isinstance(part, Names):
+                names = " ".join(f"<code>{escape(name)}</code>" for name in part.names)
+                found.append(f"<p>{escape(part.lead)} {names}</p>")
+            else:
+                found.append(f"<p>{escape(part)}</p>" if isinstance(part, str) else part.html())
+        used = {text for part in self.parts if isinstance(part, Table) for row in part.rows for text in row}
+        css = style(".dk-report", RULES, [name for name in COLOURS if name in used])
+        return f'<div class="dk-report"><style>{css}</style>{"".join(found)}{"</details>" if opened else ""}</div>'
+
+    def rich(self) -> Any:
+        """Return it as rich prints it.
+
+        Raises
+        ------
+        ImportError : where rich is not installed
+        """
+        try:
+            from rich.console import Group  # noqa: PLC0415  # an optional dependency
+            from rich.text import Text  # noqa: PLC0415
+        except ImportError as error:
+            raise ImportError("a report in colour needs rich: pip install dispatchkit[rich]") from error
+        found: list[Any] = []
+        for part in self.parts:
+            if isinstance(part, Table):
+                found.append(part.rich())
+            elif isinstance(part, Title):
+                found.append(Text(": ".join(filter(None, [part.line(), part.note])), "bold"))
+            else:
+                found.append(Text(part if isinstance(part, str) else " ".join([part.lead, *part.names]).strip()))
+        return Group(*found)
+
+
+def show(report: Any) -> None:
+    """Print a report: by rich on a terminal where it is installed."""
+    if sys.stdout.isatty() and hasattr(report, "__rich__"):
+        try:
+            from rich.console import Console  # noqa: PLC0415  # an optional dependency
+        except ImportError:
+            pass
+        else:
+            Console().print(report)
+            return
+    sys.stdout.write(f"{report}\n")
+
+
+def markdown_text(text: str) -> str:
+    r"""Return a text as Markdown in which it begins no element of HTML.
+
+    >>> print(markdown_text("< 1 % of <b>"))
+    < 1 % of \<b>
+    """
+    return re.sub(r"<(?=[\w/!?])", r"\\<", text)
+
+
+def markdown_code(text: str) -> str:
+    """Return a text as code in Markdown, whatever marks it holds; "" stays.
+
+    >>> markdown_code("a"), markdown_code("`a"), markdown_code("")
+    ('`a`', '`` `a ``', '')
+    """
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    space = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{space}{text}{space}{fence}" if text else ""
+
+
+def wrapped_names(names: Iterable[str], width: int = 88) -> Iterator[str]:
+    """Yield lines of names."""
+    line = "   "
+    for name in names:
+        if len(line) + len(name) + 1 > width and line.strip():
+            yield line
+            line = "   "
+        line += f" {name}"
+    yield line
+
+
+def short_location(location: str) -> str:
+    """Return file and line of a handler, below the current directory where it is there."""
+    file, _, line = location.rpartition(":")
+    path = Path(file)
+    return f"{path.relative_to(Path.cwd())}:{line}" if file and path.is_relative_to(Path.cwd()) else location
+
+
+def format_time(nanoseconds: float) -> str:
+    """Write a time as people do.
+
+    >>> format_time(950), format_time(12_345), format_time(2_500_000_000)
+    ('950 ns', '12.3 µs', '2.5 s')
+    """
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if nanoseconds >= 0.9995 * size:
+            return f"{nanoseconds / size:.1f} {unit}"
+    return f"{nanoseconds:.0f} ns"
+
+
+# What every page begins with; the rest of its style follows.
+HEAD = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{title}}</title>
+<style>
+{{css}}
+"""
+
+
+def filled_page(package: str, parts: Mapping[str, str], data: Any, outcomes: Iterable[str]) -> str:
+    """Return the page of a package: the head of all, then ``page.html``, with a text for each name in double braces.
+
+    Parameters
+    ----------
+    package : that holds the template
+    parts : texts by name, escaped where they have to be; ``css`` and ``data`` are added
+    data : what the page's script reads
+    outcomes : names of those whose colours it has
+    """
+    css = files("dispatchkit.report").joinpath("page.css").read_text(encoding="utf-8")
+    colours = style("html", "", outcomes)
+    # Inside a script element only the start of a tag could end it.
+    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    given = {**parts, "css": css + colours, "data": text}
+    body = files(package).joinpath("page.html").read_text(encoding="utf-8")
+    before, *pieces = f"{HEAD}{body}".split("{{")
+    filled = [before]
+    for piece in pieces:
+        name, _, rest = piece.partition("}}")
+        filled += [given[name], rest]
+    return "".join(filled)

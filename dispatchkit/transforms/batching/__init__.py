@@ -1,1 +1,0 @@
-"""How operations act on batches."""

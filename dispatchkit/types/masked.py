@@ -1,0 +1,498 @@
+"""`MaskedTensor`: an array of which some elements are missing, and its rules by what they do with the mask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dispatchkit import linalg, ops, special
+from dispatchkit.declare.namespace import make_home
+from dispatchkit.declare.wrapping import holds
+from dispatchkit.ops.statistics.moments import fit_weights, scale_covariances
+from dispatchkit.ops.statistics.quantiles import between
+from dispatchkit.protocol.chain import decline
+from dispatchkit.protocol.fallbacks import fallback
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.kinds import kinds
+from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
+
+__all__ = ["MaskedTensor"]
+
+
+@tensor_protocol.array_type(fallback=fallback.refuse, priority=level("mask"), fields=("data", "valid"))
+class MaskedTensor(Wrapper):
+    """An array of which some elements are missing.
+
+    Parameters
+    ----------
+    data : array, or what `asarray` makes one of; what it holds in the places of missing elements has no influence
+    valid : booleans of a shape that broadcasts to that of `data`, True where there is an element; all by default
+
+    Raises
+    ------
+    ValueError : if the shapes do not fit
+    TypeError : if `valid` holds no booleans
+
+    Notes
+    -----
+    An element of a result is missing where one of the elements that it is computed from is: sums of arrays, functions,
+    comparisons. Reductions skip what is missing, and are missing where nothing is left; so do products of matrices,
+    which are sums of products. `argmax` of nothing raises. `sort` puts what is missing last. What needs every element
+    (`inv`, `svd`, `fft`) is refused; `filled` gives a plain array. Values never become missing by themselves:
+    ``log(-1)`` is nan, and valid. Writing an element makes it valid; writing a missing one makes it missing.
+
+    Functions see a number inside their domain in the place of a missing element, and gradients there are zero, so that
+    no nan comes out of what is not there.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.types.MaskedTensor([1.0, -5.0, 4.0], [True, False, True])
+    >>> x.sum(), dk.sqrt(x).filled(0.0)
+    (MaskedTensor(tensor(5.), valid=tensor(True)), tensor([1., 0., 2.]))
+    >>> dk.func.grad(lambda x: dk.sqrt(x).sum())(x).data
+    tensor([0.5000, 0.0000, 0.2500])
+    """
+
+    valid: Any
+
+    def __init__(self, data: Any, valid: Any = None) -> None:
+        if isinstance(data, MaskedTensor):
+            data, valid = data.data, data.valid if valid is None else data.valid & ops.asarray(valid)
+        self.data = as_array(data)
+        valid = ops.ones_like(_numbers(self.data), dtype=ops.bool) if valid is None else ops.asarray(valid)
+        if valid.dtype != ops.bool:
+            raise TypeError(
+                f"MaskedTensor: valid must hold booleans, True where there is an element, not {valid.dtype}"
+            )
+        # Of its own, so that writing into one array changes no other's.
+        same = tuple(valid.shape) == tuple(self.data.shape)
+        self.valid = valid if same else ops.clone(ops.broadcast_to(valid, self.data.shape))
+
+    def filled(self, value: Any) -> Any:
+        """Return the array with a value in the places of the missing elements.
+
+        Parameters
+        ----------
+        value : a number, or an array that broadcasts to the shape; it takes the dtype of this array
+        """
+        return ops.where(self.valid, self.data, ops.asarray(value, dtype=self.dtype, device=self.data.device))
+
+    def to_dense(self) -> Any:
+        """Raise: what is missing has no value.
+
+        Raises
+        ------
+        ValueError : always
+        """
+        raise ValueError("a plain array of a MaskedTensor would hold values that are missing; write x.filled(value)")
+
+    def item(self) -> Any:
+        """Return the one element as a Python number.
+
+        Raises
+        ------
+        ValueError : if it is missing, or there are several
+        """
+        if self.size == 1 and not self.valid.all():
+            raise ValueError("item: the element is missing")
+        return self.data.item()
+
+    def fitted(self, value: Any) -> Any:
+        """Return an argument for a type inside; what is missing in it has no influence.
+
+        Parameters
+        ----------
+        value : what a rule takes together with this array
+        """
+        return value.data if isinstance(value, MaskedTensor) else value
+
+    def __repr__(self) -> str:
+        return f"MaskedTensor({self.data!r}, valid={self.valid!r})"
+
+
+def _numbers(data: Any) -> Any:
+    """Return the innermost array of wrappers."""
+    return _numbers(data.data) if isinstance(data, Wrapper) else data
+
+
+def with_value(x: MaskedTensor, value: Any) -> Any:
+    """Return the data with a value in the places of the missing elements."""
+    return ops.where(x.valid, x.data, ops.asarray(value, dtype=x.dtype, device=x.data.device))
+
+
+def open_arguments(op: Any, args: Any, kwargs: Any, change: Callable[[Any, Any], Any]) -> tuple[Any, Any, list[Any]]:
+    """Return the arguments with ``change(operation, masked array)`` made, and what is valid in each array."""
+    valid: list[Any] = []
+
+    def opened(name: str, value: Any) -> Any:
+        if isinstance(value, MaskedTensor):
+            valid.append(value.valid)
+            return change(op, value)
+        return value
+
+    args, kwargs = tensor_protocol.map_arguments(op, args, kwargs, opened)
+    return args, kwargs, valid
+
+
+# Inside the domain of every function and of its derivative, but for these.
+SAFE: dict[Any, float] = {ops.acosh: 2.0, special.erfinv: 0.25}
+
+
+def safe(op: Any, x: MaskedTensor) -> Any:
+    """Return the data with a number inside the domain of a function in the places of the missing elements."""
+    return x.data if x.dtype == ops.bool else with_value(x, 1 if x.dtype.kind in "iu" else SAFE.get(op, 0.5))
+
+
+def parts(x: Any) -> tuple[Any, Any]:
+    """Return the data of an operand, and what is valid in it."""
+    return (x.data, x.valid) if isinstance(x, MaskedTensor) else (x, True)
+
+
+def validity_of(x: Any) -> Any:
+    """Return what is valid in an operand, of its shape."""
+    if isinstance(x, MaskedTensor):
+        return x.valid
+    return ops.ones(getattr(x, "shape", ()), dtype=ops.bool, device=getattr(x, "device", None))
+
+
+def neutral(op: Any, x: MaskedTensor) -> Any:
+    """Return what changes nothing where it stands in a reduction."""
+    if op in (ops.max, ops.min, ops.argmax, ops.argmin):
+        low = op in (ops.max, ops.argmax)
+        if x.dtype.kind in "fc":
+            return float("-inf" if low else "inf")
+        info = None if x.dtype == ops.bool else ops.iinfo(x.dtype)
+        return (not low) if info is None else info.min if low else info.max
+    return 1 if op in (ops.prod, ops.all, ops.cumulative_prod) else 0
+
+
+implements = tensor_protocol.implements
+
+
+@implements(kinds.creation, MaskedTensor)
+@implements(kinds.elementwise, MaskedTensor)
+def elementwise_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
+    args, kwargs, valid = open_arguments(op, args, kwargs, safe)
+    result, met = op(*args, **kwargs), True
+    for other in valid:
+        met = other & met
+    return map_results(result, lambda data: MaskedTensor(data, met))
+
+
+@implements(kinds.conversion, MaskedTensor)
+def convert_masked(op: Any, x: MaskedTensor, /, *args: Any, **kwargs: Any) -> Any:
+    return MaskedTensor(op(x.data, *args, **kwargs), ops.clone(x.valid))
+
+
+@implements(ops.where, MaskedTensor)
+def where_masked(condition: Any, x1: Any, x2: Any, /) -> Any:
+    chosen = condition.data if isinstance(condition, MaskedTensor) else condition
+    known = condition.valid if isinstance(condition, MaskedTensor) else True
+    data, valid = zip(*[parts(x) for x in (x1, x2)], strict=True)
+    result = ops.where(chosen, *data)
+    return map_results(result, lambda array: MaskedTensor(array, ops.where(chosen, *valid) & known))
+
+
+@implements(kinds.product, MaskedTensor)
+def multiply_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
+    if op is linalg.cross:
+        return decline("each element of a cross product needs two others; write x.filled(value)")
+
+    def validity(name: str, value: Any) -> Any:
+        return ops.astype(validity_of(value), ops.float64)
+
+    zeroed, options, _ = open_arguments(op, args, kwargs, lambda _, x: with_value(x, 0))
+    pairs, more = tensor_protocol.map_arguments(op, args, kwargs, validity)
+    result = op(*zeroed, **options)
+    return map_results(result, lambda data: MaskedTensor(data, op(*pairs, **more) > 0.5))
+
+
+@implements(linalg.vector_norm, MaskedTensor)
+def vector_norm_masked(
+    x: MaskedTensor,
+    /,
+    *,
+    axis: Any = None,
+    keepdims: bool = False,
+    ord: float = 2,  # the operation's name
+) -> Any:
+    if ord <= 0:
+        return decline("zeros in the places of missing elements would count")
+    result = linalg.vector_norm(with_value(x, 0), axis=axis, keepdims=keepdims, ord=ord)
+    return MaskedTensor(result, ops.any(x.valid, axis=axis, keepdims=keepdims))
+
+
+@implements(kinds.all, MaskedTensor)
+def refuse_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
+    return decline("it needs every element, and some may be missing; write x.filled(value)")
+
+
+# Structure: data and validity go the same way; the zeros that an operation adds are no missing elements.
+ADDS_ZEROS = (ops.diag, ops.tril, ops.triu, ops.pad)
+PLACES = ("key", "indices", "repeats")
+
+
+@implements(kinds.manipulation, MaskedTensor)
+@implements(kinds.indexing, MaskedTensor)
+def move_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
+    if any(isinstance(value, MaskedTensor) for name, value in arguments(op, args, kwargs) if name in PLACES):
+        return decline("what is missing cannot be an index")
+    if op is ops.setitem:
+        return decline("what is missing cannot be written into a plain array")
+    adds = op in ADDS_ZEROS
+
+    def validity(name: str, value: Any) -> Any:
+        if name in PLACES or value is None:
+            return value
+        return ~validity_of(value) if adds else validity_of(value)
+
+    opened, options = tensor_protocol.map_arguments(op, args, kwargs, lambda _, value: parts(value)[0])
+    result = op(*opened, **options)
+    if not all(tensor_protocol.types.participates(type(one)) for one in _listed(result)):
+        return result
+    flags, more = tensor_protocol.map_arguments(op, args, kwargs, validity)
+    more.pop("constant_values", None)
+    found = iter(_listed(op(*flags, **more)))
+    return map_results(result, lambda data: MaskedTensor(data, ~next(found) if adds else next(found)))
+
+
+@implements(linalg.diagonal)
+def diagonal_masked(x: MaskedTensor, /, *, offset: int = 0) -> MaskedTensor:
+    return MaskedTensor(linalg.diagonal(x.data, offset=offset), linalg.diagonal(x.valid, offset=offset))
+
+
+@implements(ops.setitem, MaskedTensor)
+def assign_masked(x: Any, key: Any, value: Any, /) -> Any:
+    if not isinstance(x, MaskedTensor) or any(isinstance(one, MaskedTensor) for one in (key, *_members(key))):
+        return decline("an index is a plain array")
+    data, valid = parts(value)
+    ops.setitem(x.data, key, data)
+    ops.setitem(x.valid, key, valid)
+    return None
+
+
+def _members(key: Any) -> tuple[Any, ...]:
+    return key if isinstance(key, tuple) else ()
+
+
+def _listed(result: Any) -> list[Any]:
+    return [one for part in result for one in _listed(part)] if isinstance(result, (list, tuple)) else [result]
+
+
+@implements(ops.argsort)
+def argsort_masked(x: MaskedTensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    by_value = ops.argsort(safe(ops.argsort, x), axis=axis, descending=descending, stable=True)
+    missing = ops.take_along_axis(~x.valid, by_value, axis=axis)
+    return ops.take_along_axis(by_value, ops.argsort(missing, axis=axis, stable=True), axis=axis)
+
+
+@implements(ops.sort)
+def sort_masked(x: MaskedTensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """Return the elements in order, the missing ones last."""
+    order = argsort_masked(x, axis=axis, descending=descending)
+    return ops.take_along_axis(x, order, axis=axis)
+
+
+def _register_cumulative() -> None:
+    for function in (ops.cumulative_sum, ops.cumulative_prod):
+
+        def cumulative_masked(
+            x: MaskedTensor,
+            /,
+            *,
+            axis: Any = None,
+            dtype: Any = None,
+            include_initial: bool = False,
+            op: Any = function,
+        ) -> Any:
+            if include_initial:
+                return decline("the initial element has no place in the mask")
+            return MaskedTensor(op(with_value(x, neutral(op, x)), axis=axis, dtype=dtype), ops.clone(x.valid))
+
+        cumulative_masked.__name__ = cumulative_masked.__qualname__ = f"{function.__name__}_masked"
+        implements(function, MaskedTensor)(cumulative_masked)
+
+
+_register_cumulative()
+
+
+@implements(ops.diff, MaskedTensor)
+def diff_masked(x: MaskedTensor, /, n: int = 1, *, axis: int = -1) -> MaskedTensor:
+    if n < 1:
+        return x
+    length, along = x.shape[axis], axis % x.ndim
+    ahead, behind = (tuple([slice(None)] * along + [part]) for part in (slice(1, None), slice(0, max(length - 1, 0))))
+    step = ops.not_equal(x[ahead], x[behind]) if x.dtype == ops.bool else x[ahead] - x[behind]
+    return diff_masked(step, n - 1, axis=axis)
+
+
+@implements(ops.softmax, MaskedTensor)
+def softmax_masked(x: MaskedTensor, /, *, axis: Any = -1) -> MaskedTensor:
+    return MaskedTensor(ops.softmax(_lowest(x), axis=axis), ops.clone(x.valid))
+
+
+@implements(ops.log_softmax, MaskedTensor)
+def log_softmax_masked(x: MaskedTensor, /, *, axis: Any = -1) -> MaskedTensor:
+    return MaskedTensor(ops.log_softmax(_lowest(x), axis=axis), ops.clone(x.valid))
+
+
+@implements(ops.logsumexp, MaskedTensor)
+def logsumexp_masked(x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False) -> MaskedTensor:
+    result = ops.logsumexp(_lowest(x), axis=axis, keepdims=keepdims)
+    return MaskedTensor(result, ops.any(x.valid, axis=axis, keepdims=keepdims))
+
+
+def _lowest(x: MaskedTensor) -> Any:
+    """Return the data with a finite number in the places of missing elements whose exponential is zero."""
+    x = x if x.dtype.kind in "fc" else ops.astype(x, ops.float64)
+    return with_value(x, ops.finfo(x.dtype).min)
+
+
+def _register_reductions() -> None:
+    for function in (ops.sum, ops.prod, ops.max, ops.min, ops.all, ops.any, ops.count_nonzero):
+
+        def reduce_masked(
+            x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False, op: Any = function, **kwargs: Any
+        ) -> MaskedTensor:
+            result = op(with_value(x, neutral(op, x)), axis=axis, keepdims=keepdims, **kwargs)
+            left = ops.any(x.valid, axis=axis, keepdims=keepdims)
+            # The extreme of nothing is an infinity; a gradient is not to see it.
+            return MaskedTensor(ops.where(left, result, ops.asarray(0, dtype=result.dtype, device=result.device)), left)
+
+        reduce_masked.__name__ = reduce_masked.__qualname__ = f"{function.__name__}_masked"
+        implements(function, MaskedTensor)(reduce_masked)
+
+
+_register_reductions()
+
+
+def _count(x: MaskedTensor, axis: Any, keepdims: bool) -> Any:
+    return ops.sum(x.valid, axis=axis, keepdims=keepdims)
+
+
+@implements(ops.mean)
+def mean_masked(x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False) -> MaskedTensor:
+    count = _count(x, axis, keepdims)
+    total = ops.sum(with_value(x, 0), axis=axis, keepdims=keepdims)
+    return MaskedTensor(total / ops.astype(ops.maximum(count, 1), ops.real(total / 1).dtype), count > 0)
+
+
+def _centred(x: MaskedTensor, axis: Any, correction: float, keepdims: bool) -> tuple[Any, Any]:
+    """Return what elements differ by from their mean, 0 where they are missing, and the degrees of freedom."""
+    return with_value(x - mean_masked(x, axis=axis, keepdims=True), 0), _count(x, axis, keepdims) - correction
+
+
+@implements(ops.var)
+def var_masked(x: MaskedTensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    centred, freedom = _centred(x, axis, correction, keepdims)
+    parts = (ops.real(centred), ops.imag(centred)) if x.dtype.kind == "c" else (centred,)
+    total = ops.sum(sum(map(ops.square, parts)), axis=axis, keepdims=keepdims)
+    return MaskedTensor(total / ops.astype(ops.where(freedom > 0, freedom, 1), total.dtype), freedom > 0)
+
+
+@implements(ops.std)
+def std_masked(x: MaskedTensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    centred, freedom = _centred(x, axis, correction, keepdims)
+    # Its derivative is 0 where all elements are one, which that of a root of the variance is not.
+    length = linalg.vector_norm(centred, axis=axis, keepdims=keepdims)
+    return MaskedTensor(length / ops.astype(ops.sqrt(ops.where(freedom > 0, freedom, 1)), length.dtype), freedom > 0)
+
+
+@implements(ops.median)
+def median_masked(x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return quantile_masked(x, 0.5, axis=axis, keepdims=keepdims)
+
+
+@implements(ops.quantile)
+def quantile_masked(
+    x: MaskedTensor, q: Any, /, *, axis: Any = None, method: str = "linear", keepdims: bool = False
+) -> Any:
+    if method != "linear" or isinstance(axis, tuple) or len(getattr(q, "shape", ())) or isinstance(q, MaskedTensor):
+        return decline("quantiles are found along one axis or all, one at a time, by interpolation")
+    if x.dtype.kind == "c":
+        return decline("complex numbers have no order")
+    flat = x if axis is not None else ops.reshape(x, (-1,))
+    along = 0 if axis is None else axis
+    line = sort_masked(flat, axis=along)
+    place = ops.maximum(_count(flat, along, True) - 1, 0) * q
+    low, high = ops.floor(place), ops.ceil(place)
+    numbers = with_value(line, 0) / 1  # of small integers, differences overflow
+    below, above = (ops.take_along_axis(numbers, ops.astype(index, ops.int64), axis=along) for index in (low, high))
+    result = between(ops, below, above, ops.astype(place - low, numbers.dtype))
+    undefined = ops.any(ops.isnan(with_value(flat, 0)), axis=along, keepdims=True)
+    result = ops.where(undefined, float("nan"), result)
+    made = MaskedTensor(result, _count(flat, along, True) > 0)
+    if axis is None:
+        return ops.reshape(made, (1,) * x.ndim if keepdims else ())
+    return made if keepdims else ops.squeeze(made, axis=along)
+
+
+@implements(linalg.trace)
+def trace_masked(x: MaskedTensor, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    return ops.sum(linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype)
+
+
+def _register_places() -> None:
+    for function in (ops.argmax, ops.argmin):
+
+        def place_masked(x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False, op: Any = function) -> Any:
+            if not holds(ops.any(x.valid, axis=axis), traced=True):
+                raise ValueError(f"{op.__name__}: every element is missing, so there is no place to give")
+            # Stable: of equal elements the first that is there.
+            order = ops.argsort(~x.valid if axis is not None else ops.reshape(~x.valid, (-1,)), axis=axis or 0)
+            known = with_value(x, neutral(op, x))
+            data = known if axis is not None else ops.reshape(known, (-1,))
+            first = op(ops.take_along_axis(data, order, axis=axis or 0), axis=axis or 0, keepdims=True)
+            found = ops.take_along_axis(order, first, axis=axis or 0)
+            if axis is None:
+                return ops.reshape(found, (1,) * x.ndim if keepdims else ())
+            return found if keepdims else ops.squeeze(found, axis=axis)
+
+        place_masked.__name__ = place_masked.__qualname__ = f"{function.__name__}_masked"
+        implements(function, MaskedTensor)(place_masked)
+
+
+_register_places()
+
+
+@implements(ops.average, MaskedTensor)
+def average_masked(
+    x: Any, /, *, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False
+) -> Any:
+    """Average what is there with a weight that is there; missing where these weights sum to 0."""
+    if weights is None:
+        weights = ops.ones_like(x.data)
+    shares, known = (fit_weights(ops, part, x.shape, axis) for part in (parts(weights)[0], validity_of(weights)))
+    known = known & validity_of(x)
+    shares = ops.where(known, shares, 0)
+    total = ops.sum(shares, axis=axis, keepdims=keepdims)
+    present = ops.any(known, axis=axis, keepdims=keepdims) & (total != 0)
+    products = ops.where(known, parts(x)[0], 0) * shares
+    y = MaskedTensor(ops.sum(products, axis=axis, keepdims=keepdims) / ops.where(present, total, 1), present)
+    return (y, MaskedTensor(ops.astype(total, y.dtype), present)) if returned else y
+
+
+@implements(ops.cov)
+def cov_masked(
+    x: MaskedTensor, /, *, rowvar: bool = True, correction: float = 1, fweights: Any = None, aweights: Any = None
+) -> Any:
+    """Estimate each covariance from the observations that are there in both variables, as `numpy.ma.cov` does."""
+    if x.ndim > 2 or fweights is not None or aweights is not None:
+        return decline("covariances of masked arrays are of one or two axes, without weights; write x.filled(value)")
+    x = ops.reshape(x, (1, -1)) if x.ndim < 2 else x if rowvar else ops.matrix_transpose(x)
+    deviations = with_value(x - mean_masked(x, axis=1, keepdims=True), 0)
+    known = ops.astype(x.valid, ops.real(deviations).dtype)
+    freedom = known @ known.T - correction
+    c = deviations @ ops.conj(deviations).T / ops.where(freedom > 0, freedom, 1)
+    made = MaskedTensor(c, freedom > 0)
+    return ops.reshape(made, ()) if made.shape == (1, 1) else made
+
+
+@implements(ops.corrcoef)
+def corrcoef_masked(x: MaskedTensor, /, *, rowvar: bool = True) -> Any:
+    c = cov_masked(x, rowvar=rowvar)
+    return scale_covariances(ops, c, linalg.diagonal(c) if c.ndim else c) if isinstance(c, MaskedTensor) else c
+
+
+make_home(__name__)
