@@ -13,6 +13,7 @@ import numpy as np
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable, of
+from dispatchkit.tensor import numpy_calculus, numpy_numbers, numpy_parameters  # noqa: F401  # enter their compositions
 from dispatchkit.tensor.conversion import has_numpy_array
 from dispatchkit.tensor.numpy_arguments import (
     as_array,
