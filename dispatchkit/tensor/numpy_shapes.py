@@ -450,7 +450,7 @@ def ldexp(x1: Any, x2: Any) -> Any:
     return x1 * exp2(as_array(x2, x1.dtype))
 
 
-def divmod(x1: Any, x2: Any) -> Any:  # NumPy's name
+def divmod_(x1: Any, x2: Any) -> Any:
     return xp.floor_divide(x1, x2), xp.remainder(x1, x2)
 
 
@@ -475,6 +475,6 @@ universal: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         *(exp2, logaddexp2, degrees, radians, fabs, fmax, fmin, float_power),
-        *(fmod, heaviside, rint, ldexp, divmod, modf, matvec, vecmat),
+        *(fmod, heaviside, rint, ldexp, divmod_, modf, matvec, vecmat),
     )
 } | {"deg2rad": radians, "rad2deg": degrees}

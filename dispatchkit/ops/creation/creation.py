@@ -191,6 +191,7 @@ def full_transpose(g):
         sample(0.0, 1.0, 0.25),
         sample(3, dtype="float64"),
         sample(draw(low=0.1, high=0.4), 2.5, draw(low=0.8, high=0.9)),
+        sample(draw(low=2.1, high=2.4), step=draw(low=0.8, high=0.9)),
     ],
     real=True,
 )

@@ -222,7 +222,7 @@ remainder.def_partial(1, None)
 def remainder_partial_x2(xp, x1, x2):
     # The quotient of opposite signs rounds down to -1 also where it is too small for a number, and so 0.
     opposite = ((x1 < 0) & (x2 == inf)) | ((x1 > 0) & (x2 == -inf))
-    return xp.where(opposite & (abs(x1) < inf), 1, -xp.floor_divide(x1, x2))
+    return xp.where(opposite & (xp.abs(x1) < inf), 1, -xp.floor_divide(x1, x2))
 
 
 @additive(passthrough=True, operator="__neg__", gives="same")

@@ -271,7 +271,7 @@ def key_of(parameters: Parameters, given: Mapping[str, Any]) -> Key:
     """Return the key of a call that gives arrays of some types, a tuple of types where it gives several."""
     entries: list[Any] = []
     for p in parameters.arrays:
-        entry = given.get(p.name, () if p.form is Form.STAR else type(None))
+        entry = given.get(p.name, () if p.form is Form.STAR else type(p.default))
         if p.form in (*SEVERAL, Form.INDEX) or isinstance(entry, tuple):
             entry = tuple(dict.fromkeys(entry if isinstance(entry, tuple) else (entry,)))
         entries.append(entry)

@@ -112,7 +112,7 @@ def test_blocks_of_images_give_what_all_at_once_give(name: str, block: int, monk
     arrays = drawn(*shape), drawn(*of_weight), drawn(of_weight[0])
     y, found = gradients(lambda *a: F.conv2d(*a, **parameters), arrays)
     monkeypatch.setattr(convolution_numpy, "BLOCK", block)
-    monkeypatch.setattr(depthwise_numpy, "BLOCK", block // 2)
+    monkeypatch.setattr(convolution_numpy, "SHIFTED_BLOCK", block // 2)
     again, pieces = gradients(lambda *a: F.conv2d(*a, **parameters), arrays)
     for one, other in zip((y, *found), (again, *pieces), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
