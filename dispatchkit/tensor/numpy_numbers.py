@@ -261,10 +261,12 @@ def unique(
     return (values, *further) if further else values
 
 
-compositions |= {
-    "in1d": lambda ar1, ar2, /, assume_unique=False, invert=False: xp.isin(xp.ravel(ar1), xp.ravel(ar2), invert=invert),
-    "union1d": lambda ar1, ar2, /: unique(xp.concat([xp.ravel(ar1), xp.ravel(ar2)])),
-}
+compositions["union1d"] = lambda ar1, ar2, /: unique(xp.concat([xp.ravel(ar1), xp.ravel(ar2)]))
+
+
+@composition
+def in1d(ar1: Array, ar2: Array, assume_unique: bool = False, invert: bool = False) -> Any:  # NumPy 2.4 has it no more
+    return xp.isin(xp.ravel(ar1), xp.ravel(ar2), invert=invert)
 
 
 @composition
