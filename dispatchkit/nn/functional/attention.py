@@ -6,25 +6,21 @@ from math import prod, sqrt
 from typing import Any
 
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.func.checkpointing import checkpoint
 from dispatchkit.graph.storage import Storage
-from dispatchkit.nn.functional.shared import FUNCTIONAL, called, expect, real_numbers
+from dispatchkit.nn.functional.shared import called, expect, function, real_numbers
 from dispatchkit.ops.random.generator import Generator
 from dispatchkit.ops.reductions.softmaxes import softmax
 from dispatchkit.ops.shared import Named, floating, shape_of
-from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["dropout", "scaled_dot_product_attention"]
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     # Calls that draw nothing: they can be repeated, and batched.
     samples=[sample(draw(2, 3), p=0.0), sample(draw(3), training=False), sample(draw(2), p=1.0)],
 )
@@ -98,9 +94,7 @@ def probability(op: Named, parameter: str, p: Any) -> float:
 MOST, BLOCK = 1 << 22, 1 << 20
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 3), draw(2, 3), draw(2, 2)),
         sample(draw(2, 2, 2), draw(1, 3, 2), draw(1, 3, 1), is_causal=True),

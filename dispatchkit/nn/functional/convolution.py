@@ -6,21 +6,17 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
-from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.nn.functional.products import as_images, convolved, gradient_of_images, gradient_of_weight, like_given
-from dispatchkit.nn.functional.shared import FUNCTIONAL, Padding, Pair, Single, called, expect, pair, single
+from dispatchkit.nn.functional.shared import Padding, Pair, Single, called, expect, function, pair, single
 from dispatchkit.nn.functional.windows import Windows
 from dispatchkit.ops.shared import Named, conjugate, integer, shape_of
-from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["conv1d", "conv2d", "conv_transpose2d"]
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 1, 3, 3), draw(2, 1, 2, 2), draw(2)),
         sample(draw(1, 2, 4, 3), draw(1, 2, 2, 3), stride=2, padding=1),
@@ -205,9 +201,7 @@ def conv2d_jvp_bias(xp, t, y):
     return xp.broadcast_to(t[:, None, None], y.shape)
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 1, 4), draw(2, 1, 2), draw(2)),
         sample(draw(2, 5), draw(4, 1, 2), stride=2, padding=1, dilation=2, groups=2),
@@ -278,9 +272,7 @@ def conv1d(
     return y[..., 0, :]
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 1, 2, 2), draw(1, 2, 2, 2), draw(2)),
         sample(draw(1, 2, 2, 3), draw(2, 1, 2, 3), stride=2, padding=1, output_padding=1),

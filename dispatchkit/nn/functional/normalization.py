@@ -9,19 +9,15 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from dispatchkit.backends.numpy import replaceable
-from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.nn.functional.shared import FUNCTIONAL, called, expect, real_numbers
+from dispatchkit.nn.functional.shared import called, expect, function, real_numbers
 from dispatchkit.ops.shared import Axis, Named, floating, integer, normal_axes, shape_of
-from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["batch_norm", "group_norm", "layer_norm", "normalize", "standardize"]
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 3, low=0.5)),
         sample(draw(2, 3, low=0.5), 3.0, axis=0),
@@ -283,9 +279,7 @@ def _spread(numbers: Any, second: float, both: Any, scratch: Any) -> Any:
 Lengths: TypeAlias = int | Sequence[int]
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 3)),
         sample(draw(3, 2), axis=0, eps=0.1),
@@ -393,9 +387,7 @@ def standardize_jvp_bias(xp, t, y):
     return xp.broadcast_to(t, y.shape)
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 3), 3),
         sample(draw(2, 3), (3,), draw(3), draw(3)),
@@ -463,9 +455,7 @@ def _check_parameters(op: Named, given: dict[str, Any], shape: tuple[int, ...]) 
                 expect(op, name, shape_of(value), False, f"{shape} for x of shape {shape_of(given['x'])}")
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(4, 2), training=True),
         sample(draw(3, 2), draw(2), draw(2, low=0.5), draw(2), draw(2)),
@@ -546,9 +536,7 @@ def batch_norm(
     return x * xp.reshape(factor, per_channel) + xp.reshape(offset, per_channel)
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 4, 2), 2),
         sample(draw(1, 4, 2, 1), 2, draw(4), draw(4)),

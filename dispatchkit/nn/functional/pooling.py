@@ -10,20 +10,16 @@ import numpy as np
 
 from dispatchkit.backends.arrays import dtype_name, is_inexact
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.nn.functional.shared import FUNCTIONAL, Pair, expect, pair, real_numbers
+from dispatchkit.nn.functional.shared import Pair, expect, function, pair, real_numbers
 from dispatchkit.nn.functional.windows import Windows, cropped, padded, places, summed_windows
 from dispatchkit.ops.shared import Named, floating, integer, shape_of
-from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["adaptive_avg_pool2d", "avg_pool2d", "max_pool2d"]
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 1, 4, 4, content="distinct"), 2),
         sample(draw(2, 5, 5, content="distinct"), 3, stride=1, padding=1),
@@ -156,9 +152,7 @@ def max_pool2d_jvp(xp, t, y, x, kernel_size, stride, padding, dilation, ceil_mod
     return total
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 1, 4, 4), 2),
         sample(draw(2, 5, 5), 3, stride=1, padding=1),
@@ -310,9 +304,7 @@ def _planned(
     return made[0], made[1]
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 1, 4, 4), 2),
         sample(draw(2, 5, 4), (2, 3)),

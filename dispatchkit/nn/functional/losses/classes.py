@@ -11,15 +11,13 @@ from typing_extensions import override
 
 from dispatchkit.backends.arrays import is_complex, is_inexact
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.nn.functional.losses.distances import Reduction, check_reduction, first_wrong
-from dispatchkit.nn.functional.shared import FUNCTIONAL, called, expect, real_floats
+from dispatchkit.nn.functional.shared import called, expect, function, real_floats
 from dispatchkit.ops.reductions.softmaxes import log_softmax, softmax
 from dispatchkit.ops.shared import Named, floating, integer, shape_of
-from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["cross_entropy", "nll_loss"]
 
@@ -226,9 +224,7 @@ IMAGE = np.asarray([[[0, 2], [1, -100]], [[1, 1], [0, 2]]])
 WEIGHTS = draw(3, low=0.5, high=1.5)
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(4, 3), NUMBERS),
         sample(draw(4, 3), OF_CLASSES),
@@ -302,9 +298,7 @@ def cross_entropy(
     return found.loss(called(xp, log_softmax, x, axis=axis), weight, label_smoothing, reduction)
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(4, 3, high=0.0), NUMBERS),
         sample(draw(4, 3, high=0.0), NUMBERS, WEIGHTS, reduction="sum"),

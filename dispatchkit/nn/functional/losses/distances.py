@@ -11,12 +11,10 @@ import numpy as np
 
 from dispatchkit.backends.arrays import is_inexact
 from dispatchkit.declare.call_errors import BACKEND_ERRORS
-from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.nn.functional.shared import FUNCTIONAL, expect, real_floats, real_numbers
+from dispatchkit.nn.functional.shared import expect, function, real_floats, real_numbers
 from dispatchkit.ops.shared import Named, shape_of
-from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["huber_loss", "kl_div", "l1_loss", "mse_loss", "smooth_l1_loss"]
 
@@ -101,7 +99,7 @@ SAMPLES = [
 ]
 
 
-@operation(kind=kinds.function, namespace=FUNCTIONAL, samples=SAMPLES, real=True)
+@function(samples=SAMPLES, real=True)
 def mse_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction = "mean") -> Array:
     """Square the differences between input and target.
 
@@ -134,7 +132,7 @@ def mse_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction 
     return reduced(xp, d * d, reduction)
 
 
-@operation(kind=kinds.function, namespace=FUNCTIONAL, samples=SAMPLES, real=True)
+@function(samples=SAMPLES, real=True)
 def l1_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction = "mean") -> Array:
     """Take the distances between input and target.
 
@@ -166,9 +164,7 @@ def l1_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction =
     return reduced(xp, xp.abs(x - target), reduction)
 
 
-@operation(
-    kind=kinds.function, namespace=FUNCTIONAL, samples=[*SAMPLES, sample(draw(2, 3), draw(2, 3), delta=0.5)], real=True
-)
+@function(samples=[*SAMPLES, sample(draw(2, 3), draw(2, 3), delta=0.5)], real=True)
 def huber_loss(
     xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction = "mean", delta: float = 1.0
 ) -> Array:
@@ -237,9 +233,7 @@ def _bounded_square(xp: Namespace, x: Any, target: Any, bound: float) -> Any:
     return 0.5 * inner * inner + bound * xp.abs(d - inner)
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[*SAMPLES, sample(draw(2, 3), draw(2, 3), beta=0.5), sample(draw(3), draw(3), beta=0.0)],
     real=True,
 )
@@ -305,9 +299,7 @@ def smooth_l1_loss_jvp_target(xp, t, x, target, reduction, beta):
     return reduced(xp, t * -_smooth_slope(xp, x, target, beta), reduction)
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 3, high=0.0), draw(2, 3, low=0.1, high=1.0)),
         sample(draw(2, 3, high=0.0), draw(2, 3, low=0.1, high=1.0), reduction="batchmean"),
