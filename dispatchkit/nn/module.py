@@ -363,6 +363,10 @@ class Declared(Module):
         for name, value in options.items():
             setattr(self, name, value)
 
+    def _values(self) -> dict[str, Any]:
+        """Return the present values of the options."""
+        return {name: self.__dict__[name] for name in self.options}
+
 
 @dataclass_transform()
 def declared(function: Callable[..., Any]) -> Callable[[type[D]], type[D]]:

@@ -174,6 +174,8 @@ def _fitted(p: Tensor, value: Any, what: str, counts: bool) -> Any:
             raise TypeError(f"{what} cannot be read: {error}") from error
         real = tensor.is_floating_point() and p.is_floating_point()
         return tensor if counts or not real else tensor_namespace.astype(tensor, p.dtype, copy=False)
+    if counts and isinstance(value, numbers.Real):
+        return tensor_namespace.tensor(float(value))
     if isinstance(value, dict):
         return {key: _fitted(p, part, f"{key!r} in {what}", key == "step") for key, part in value.items()}
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
