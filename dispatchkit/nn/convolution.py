@@ -12,9 +12,8 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.nn.functional.convolution import conv1d, conv2d, conv_transpose2d, padding_of
 from dispatchkit.nn.functional.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
 from dispatchkit.nn.functional.shared import Pair, pair, single
-from dispatchkit.nn.linear import start_uniform
+from dispatchkit.nn.linear import register_zeros, start_uniform
 from dispatchkit.nn.module import Declared, Module, declared
-from dispatchkit.nn.parameter import Parameter
 from dispatchkit.ops.shared import integer
 
 # A number for each axis that windows move along.
@@ -65,12 +64,8 @@ class _Convolution(Module, Generic[Sizes]):
         self.padding = padding if isinstance(padding, str) else self._sizes("padding", padding, least=0)
         self.padding_mode = padding_mode
         self._ends = padding_of(cls, self.padding, self.stride, self.dilation, self.kernel_size)
-        made = {"device": device, "dtype": dtype}
         shape = *self._channels(), *self.kernel_size
-        self.weight = Parameter(tensor_namespace.zeros(shape, **made))
-        self.register_parameter(
-            "bias", Parameter(tensor_namespace.zeros((self.out_channels,), **made)) if bias else None
-        )
+        register_zeros(self, device, dtype, weight=shape, bias=(self.out_channels,) if bias else None)
         self.reset_parameters()
 
     def _sizes(self, name: str, value: Any, *, least: int = 1) -> tuple[int, ...]:

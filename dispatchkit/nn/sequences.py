@@ -12,9 +12,8 @@ from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn.functional.affine import linear
 from dispatchkit.nn.functional.attention import dropout, scaled_dot_product_attention
 from dispatchkit.nn.init import uniform_, xavier_uniform_
-from dispatchkit.nn.linear import Linear
+from dispatchkit.nn.linear import Linear, register_zeros
 from dispatchkit.nn.module import Module
-from dispatchkit.nn.parameter import Parameter
 from dispatchkit.ops.shared import integer
 
 
@@ -61,11 +60,13 @@ class Recurrent(Module):
         for layer in range(self.num_layers):
             for ending in self._endings(layer):
                 inputs = self.input_size if layer == 0 else self.hidden_size * (1 + bidirectional)
-                shapes: dict[str, tuple[int, ...]] = {"weight_ih": (inputs,), "weight_hh": (self.hidden_size,)}
-                shapes |= {"bias_ih": (), "bias_hh": ()} if bias else {}
-                for name, rest in shapes.items():
-                    made = xp.zeros((self.gates * self.hidden_size, *rest), device=device, dtype=dtype)
-                    self.register_parameter(f"{name}{ending}", Parameter(made))
+                outputs = self.gates * self.hidden_size
+                shapes: dict[str, tuple[int, ...]] = {
+                    "weight_ih": (outputs, inputs),
+                    "weight_hh": (outputs, self.hidden_size),
+                }
+                shapes |= {"bias_ih": (outputs,), "bias_hh": (outputs,)} if bias else {}
+                register_zeros(self, device, dtype, **{f"{name}{ending}": shape for name, shape in shapes.items()})
         self.reset_parameters()
 
     def _endings(self, layer: int) -> list[str]:
@@ -267,6 +268,7 @@ class MultiheadAttention(Module):
     ((1, 3, 4), (1, 3, 3))
     """
 
+    in_proj_weight: Any
     in_proj_bias: Any
 
     def __init__(
@@ -286,10 +288,9 @@ class MultiheadAttention(Module):
         if self.embed_dim % self.num_heads:
             raise ValueError(f"{type(self).__name__}: embed_dim={embed_dim} must be divisible by num_heads={num_heads}")
         self.dropout, self.batch_first = dropout, batch_first
-        made = {"device": device, "dtype": dtype}
-        self.in_proj_weight: Any = Parameter(xp.zeros((3 * embed_dim, embed_dim), **made))
-        self.register_parameter("in_proj_bias", Parameter(xp.zeros((3 * embed_dim,), **made)) if bias else None)
-        self.out_proj = Linear(embed_dim, embed_dim, bias=bias, **made)
+        shape = 3 * embed_dim, embed_dim
+        register_zeros(self, device, dtype, in_proj_weight=shape, in_proj_bias=shape[:1] if bias else None)
+        self.out_proj = Linear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
