@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any
 
 from dispatchkit.backends.arrays import namespace_of
 from dispatchkit.declare.namespace import tensor_namespace
@@ -410,14 +410,7 @@ def register_module_full_backward_hook(hook: Function) -> RemovableHandle:
     return _register(everywhere, Hook(Kind.BACKWARD, hook))
 
 
-class Hooked(Protocol):
-    """A module with hooks, as its call sees it."""
-
-    _call_hooks: Hooks
-    forward: Function
-
-
-def call_with_hooks(module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a module: pre-hooks, `forward`, forward hooks, and what makes the backward hooks run later."""
     called: list[Hook] = []
     output = None
@@ -439,12 +432,12 @@ def call_with_hooks(module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any
         raise
 
 
-def _of(module: Hooked, kind: Kind) -> list[Hook]:
+def _of(module: Any, kind: Kind) -> list[Hook]:
     own = module._call_hooks.values()
     return [hook for hook in ([*everywhere.values(), *own] if everywhere else own) if hook.kind is kind]
 
 
-def _before(module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments as the pre-hooks leave them."""
     for hook in _of(module, Kind.FORWARD_PRE):
         if hook.with_kwargs:
@@ -464,13 +457,13 @@ def _before(module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tu
     return args, kwargs
 
 
-def _after(hook: Hook, module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
+def _after(hook: Hook, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
     """Return the output as a forward hook leaves it."""
     replaced = hook.call(module, args, kwargs, output) if hook.with_kwargs else hook.call(module, args, output)
     return output if replaced is None else replaced
 
 
-def _silenced(hook: Hook, module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
+def _silenced(hook: Hook, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
     """Run a hook after the call has raised; what the hook raises becomes a warning."""
     try:
         return _after(hook, module, args, kwargs, output)

@@ -165,7 +165,7 @@ def scaled_dot_product_attention(
         scores = xp.matmul(query * factor, xp.matrix_transpose(key))
         if is_causal:  # each query meets the first key
             met = xp.tril(xp.ones((query.shape[-2], key.shape[-2]), dtype=xp.bool), k=first)
-            weights = _softmax(xp, xp.where(met, scores, -float("inf")))
+            weights = called(xp, softmax, xp.where(met, scores, -float("inf")), axis=-1)
         else:
             weights = _weights(xp, scores, mask)
         weights = dropped(xp, scaled_dot_product_attention, weights, dropout_p, dropout_p != 0, generator)
@@ -203,7 +203,7 @@ def _rows_of(mask: Any, rows: slice) -> Any:
 def _weights(xp: Namespace, scores: Any, mask: Any) -> Any:
     """Return the softmax of scores of which a mask may leave some out."""
     if mask is None:
-        return _softmax(xp, scores)
+        return called(xp, softmax, scores, axis=-1)
     scores = xp.where(mask, scores, -float("inf")) if xp.isdtype(mask.dtype, "bool") else scores + mask
     return _softmax_of_some(xp, scores)
 
@@ -226,15 +226,10 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
         expect(op, "attn_mask", own, right, f"one that broadcasts to (..., {wanted[0]}, {wanted[1]})")
 
 
-def _softmax(xp: Namespace, scores: Any) -> Any:
-    """Return softmax along the last axis: for tensors by the operation, whose derivative is short."""
-    return called(xp, softmax, scores, axis=-1)
-
-
 def _softmax_of_some(xp: Namespace, scores: Any) -> Any:
     """Return softmax where some elements are negative infinity, zeros where all of a row are."""
     alive = xp.max(scores, axis=-1, keepdims=True) != -float("inf")
     if holds(alive):
-        return _softmax(xp, scores)
-    weights = _softmax(xp, xp.where(alive, scores, 0.0))
+        return called(xp, softmax, scores, axis=-1)
+    weights = called(xp, softmax, xp.where(alive, scores, 0.0), axis=-1)
     return xp.where(alive, weights, 0.0)

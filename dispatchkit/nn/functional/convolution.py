@@ -6,14 +6,72 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.nn.functional.products import as_images, convolved, gradient_of_images, gradient_of_weight, like_given
+from dispatchkit.nn.functional import convolution_numpy
 from dispatchkit.nn.functional.shared import Padding, Pair, Single, called, expect, function, pair, single
-from dispatchkit.nn.functional.windows import Windows
+from dispatchkit.nn.functional.windows import Windows, padded, places, summed_windows
 from dispatchkit.ops.shared import Named, conjugate, integer, shape_of
 
 __all__ = ["conv1d", "conv2d", "conv_transpose2d"]
+
+
+def _as_images(x: Any) -> Any:
+    """Return images of shape (N, C, H, W), of a single one as well."""
+    return x if x.ndim == 4 else x[None, ...]
+
+
+def _like_given(y: Any, x: Any) -> Any:
+    """Return images (N, C, H, W) as a single one where that was given."""
+    return y if x.ndim == 4 else y[0, ...]
+
+
+def _convolved(xp: Namespace, images: Any, weight: Any, bias: Any, rows: Windows, columns: Windows, groups: int) -> Any:
+    """Return the convolution of images (N, C, H, W) with a weight (O, C / groups, kh, kw) and a bias (O,) or None."""
+    if xp is numpy_namespace:
+        return convolution_numpy.convolved(images, weight, bias, rows, columns, groups)
+    o, k = weight.shape[0], weight.shape[1] * rows.kernel * columns.kernel
+    matrices = xp.reshape(weight, (groups, o // groups, k))
+    y = xp.matmul(matrices, _side_by_side(xp, images, rows, columns, groups))
+    y = xp.reshape(y, (images.shape[0], o, rows.count, columns.count))
+    return y if bias is None else xp.add(y, xp.reshape(bias, (o, 1, 1)))
+
+
+def _gradient_of_images(
+    xp: Namespace, g: Any, weight: Any, shape: tuple[int, ...], rows: Windows, columns: Windows, groups: int
+) -> Any:
+    """Return images of this shape: the sum, over the windows, of the weight times what `g` (N, O, H', W') has there."""
+    if xp is numpy_namespace:
+        return convolution_numpy.gradient_of_images(g, weight, shape, rows, columns, groups)
+    n, o = g.shape[:2]
+    matrices = xp.reshape(weight, (groups, o // groups, weight.shape[1] * rows.kernel * columns.kernel))
+    matrices = xp.matrix_transpose(matrices)
+    windows = xp.matmul(matrices, xp.reshape(g, (n, groups, o // groups, rows.count * columns.count)))
+    windows = xp.reshape(windows, (n, shape[1], rows.kernel * columns.kernel, rows.count, columns.count))
+    parts = [windows[:, :, index, ...] for index in range(windows.shape[2])]
+    return summed_windows(xp, parts, shape, windows.dtype, rows, columns)
+
+
+def _gradient_of_weight(
+    xp: Namespace, g: Any, images: Any, shape: tuple[int, ...], rows: Windows, columns: Windows, groups: int
+) -> Any:
+    """Return a weight of this shape: the sum, over the windows of the images, of each times what `g` has there."""
+    if xp is numpy_namespace:
+        return convolution_numpy.gradient_of_weight(g, images, shape, rows, columns, groups)
+    n, o = g.shape[:2]
+    windows = _side_by_side(xp, images, rows, columns, groups)
+    g = xp.reshape(g, (n, groups, o // groups, rows.count * columns.count))
+    return xp.reshape(xp.sum(xp.matmul(g, xp.matrix_transpose(windows)), axis=0), shape)
+
+
+def _side_by_side(xp: Namespace, images: Any, rows: Windows, columns: Windows, groups: int) -> Any:
+    """Return windows as matrices (N, groups, channels / groups * kh * kw, windows)."""
+    images = padded(xp, images, rows, columns)
+    n, c = images.shape[:2]
+    elements = xp.stack([images[place] for place in places(rows, columns)], axis=2)
+    k = c // groups * rows.kernel * columns.kernel
+    return xp.reshape(elements, (n, groups, k, rows.count * columns.count))
 
 
 @function(
@@ -65,7 +123,7 @@ def conv2d(
     Notes
     -----
     What deep learning calls convolution is a correlation: the weight is not reversed. Linear in images and weight.
-    NumPy arrays are convolved by products of matrices over copies of the windows. Source: PyTorch,
+    NumPy arrays are _convolved by products of matrices over copies of the windows. Source: PyTorch,
     `torch.nn.functional.conv2d`.
 
     Examples
@@ -75,7 +133,7 @@ def conv2d(
     tensor([[[12.5000, 16.5000]]])
     """
     rows, columns = _windows(x, weight, bias, stride, padding, dilation, groups)
-    return like_given(convolved(xp, as_images(x), weight, bias, rows, columns, groups), x)
+    return _like_given(_convolved(xp, _as_images(x), weight, bias, rows, columns, groups), x)
 
 
 def _windows(
@@ -108,7 +166,7 @@ def _planned(
     dilation: tuple[int, ...],
     groups: int,
 ) -> tuple[Windows, ...]:
-    """Return the windows along each axis of what is convolved, as many axes as `stride` has numbers."""
+    """Return the windows along each axis of what is _convolved, as many axes as `stride` has numbers."""
     op, axes, kernel = (conv1d, "L", "k") if len(stride) == 1 else (conv2d, "H, W", "kh, kw")
     right = len(of_x) - len(stride) in (1, 2)
     expect(op, "x", of_x, right, f"(N, in_channels, {axes}) or (in_channels, {axes})")
@@ -168,32 +226,32 @@ def padding_of(
 def conv2d_vjp_x(xp, g, x, weight, stride, padding, dilation, groups):
     rows, columns = _windows(x, weight, None, stride, padding, dilation, groups)
     shape = tuple(x.shape) if x.ndim == 4 else (1, *x.shape)
-    found = gradient_of_images(xp, as_images(g), conjugate(xp, weight), shape, rows, columns, groups)
-    return like_given(found, x)
+    found = _gradient_of_images(xp, _as_images(g), conjugate(xp, weight), shape, rows, columns, groups)
+    return _like_given(found, x)
 
 
 @conv2d.def_vjp("weight")
 def conv2d_vjp_weight(xp, g, x, weight, stride, padding, dilation, groups):
     rows, columns = _windows(x, weight, None, stride, padding, dilation, groups)
-    images = as_images(conjugate(xp, x))
-    return gradient_of_weight(xp, as_images(g), images, tuple(weight.shape), rows, columns, groups)
+    images = _as_images(conjugate(xp, x))
+    return _gradient_of_weight(xp, _as_images(g), images, tuple(weight.shape), rows, columns, groups)
 
 
 @conv2d.def_vjp("bias")
 def conv2d_vjp_bias(xp, g):
-    return xp.sum(xp.sum(as_images(g), axis=(2, 3)), axis=0)
+    return xp.sum(xp.sum(_as_images(g), axis=(2, 3)), axis=0)
 
 
 @conv2d.def_jvp("x")
 def conv2d_jvp_x(xp, t, weight, stride, padding, dilation, groups):
     rows, columns = _windows(t, weight, None, stride, padding, dilation, groups)
-    return like_given(convolved(xp, as_images(t), weight, None, rows, columns, groups), t)
+    return _like_given(_convolved(xp, _as_images(t), weight, None, rows, columns, groups), t)
 
 
 @conv2d.def_jvp("weight")
 def conv2d_jvp_weight(xp, t, x, stride, padding, dilation, groups):
     rows, columns = _windows(x, t, None, stride, padding, dilation, groups)
-    return like_given(convolved(xp, as_images(x), t, None, rows, columns, groups), x)
+    return _like_given(_convolved(xp, _as_images(x), t, None, rows, columns, groups), x)
 
 
 @conv2d.def_jvp("bias")
@@ -333,9 +391,11 @@ def conv_transpose2d(
 
 
 def _spread(xp: Namespace, x: Any, weight: Any, bias: Any, rows: Windows, columns: Windows, groups: int) -> Any:
-    images, o = as_images(x), weight.shape[1] * groups
-    y = gradient_of_images(xp, images, weight, (images.shape[0], o, rows.length, columns.length), rows, columns, groups)
-    return like_given(y if bias is None else xp.add(y, xp.reshape(bias, (o, 1, 1))), x)
+    images, o = _as_images(x), weight.shape[1] * groups
+    y = _gradient_of_images(
+        xp, images, weight, (images.shape[0], o, rows.length, columns.length), rows, columns, groups
+    )
+    return _like_given(y if bias is None else xp.add(y, xp.reshape(bias, (o, 1, 1))), x)
 
 
 def _transposed_windows(
@@ -417,19 +477,19 @@ def _along(count: int, kernel: int, stride: int, dilation: int, padding: int, mo
 @conv_transpose2d.def_vjp("x")
 def conv_transpose2d_vjp_x(xp, g, x, weight, stride, padding, output_padding, groups, dilation):
     rows, columns = _transposed_windows(x, weight, None, stride, padding, output_padding, groups, dilation)
-    return like_given(convolved(xp, as_images(g), conjugate(xp, weight), None, rows, columns, groups), x)
+    return _like_given(_convolved(xp, _as_images(g), conjugate(xp, weight), None, rows, columns, groups), x)
 
 
 @conv_transpose2d.def_vjp("weight")
 def conv_transpose2d_vjp_weight(xp, g, x, weight, stride, padding, output_padding, groups, dilation):
     rows, columns = _transposed_windows(x, weight, None, stride, padding, output_padding, groups, dilation)
-    images = as_images(conjugate(xp, x))
-    return gradient_of_weight(xp, images, as_images(g), tuple(weight.shape), rows, columns, groups)
+    images = _as_images(conjugate(xp, x))
+    return _gradient_of_weight(xp, images, _as_images(g), tuple(weight.shape), rows, columns, groups)
 
 
 @conv_transpose2d.def_vjp("bias")
 def conv_transpose2d_vjp_bias(xp, g):
-    return xp.sum(xp.sum(as_images(g), axis=(2, 3)), axis=0)
+    return xp.sum(xp.sum(_as_images(g), axis=(2, 3)), axis=0)
 
 
 @conv_transpose2d.def_jvp("x")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
+import operator
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import dtype_name, is_inexact
+from dispatchkit.backends.arrays import dtype_name, is_complex, is_inexact
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
@@ -72,25 +72,11 @@ def max_pool2d(
     real_numbers(max_pool2d, "x", x)
     rows, columns = _windows(max_pool2d, x, kernel_size, stride, padding, dilation, ceil_mode)
     x = padded(xp, x, rows, columns, _least(xp, x.dtype))
-    for axis, one in ((-2, rows), (-1, columns)):
-        x = _largest(xp, x, axis, one)
+    for axis, windows in ((-2, rows), (-1, columns)):
+        first, *others = windows.elements(x, axis)
+        # A new array also where windows have one element.
+        x = reduce(xp.maximum, others or [first], first)
     return x
-
-
-def _largest(xp: Namespace, x: Any, axis: int, windows: Windows) -> Any:
-    """Return the largest elements of windows along one axis."""
-    behind = (slice(None),) * (-1 - axis)
-    first, *others = [x[..., windows.element(i), *behind] for i in range(windows.kernel)]
-    if xp is not numpy_namespace:
-        for other in others:
-            first = xp.maximum(first, other)
-        return first
-    if not others:
-        return first.copy()
-    y = np.maximum(first, others[0])
-    for other in others[1:]:
-        np.maximum(y, other, out=y)
-    return y
 
 
 def _least(xp: Namespace, dtype: Any) -> Any:
@@ -202,36 +188,28 @@ def avg_pool2d(
     >>> dk.nn.functional.avg_pool2d(dk.asarray([[1.0, 2.0, 0.0, 5.0], [4.0, 3.0, 7.0, 6.0]]), 2)
     tensor([[2.5000, 4.5000]])
     """
-    given = {"count_include_pad": count_include_pad, "divisor_override": divisor_override}
     rows, columns = _windows(avg_pool2d, x, kernel_size, stride, padding, 1, ceil_mode)
     x = floating(xp, x)
     total = padded(xp, x, rows, columns)
-    for axis, one in ((-2, rows), (-1, columns)):
-        behind = (slice(None),) * (-1 - axis)
-        parts = [total[..., one.element(i), *behind] for i in range(one.kernel)]
-        total = parts[0]
-        for part in parts[1:]:
-            total = total + part
-    return total / _divisor(xp, x, rows, columns, given)
+    for axis, windows in ((-2, rows), (-1, columns)):
+        total = reduce(operator.add, windows.elements(total, axis))
+    return total / _divisor(xp, x, rows, columns, count_include_pad, divisor_override)
 
 
-def _divisor(xp: Namespace, x: Any, rows: Windows, columns: Windows, given: Mapping[str, Any]) -> Any:
+def _divisor(
+    xp: Namespace, x: Any, rows: Windows, columns: Windows, count_include_pad: bool, divisor_override: int | None
+) -> Any:
     """Return the numbers of elements that are averaged: one number where all windows have as many."""
-    override = given.get("divisor_override")
-    if override is not None:
-        count = integer(avg_pool2d, "divisor_override", override)
+    if divisor_override is not None:
+        count = integer(avg_pool2d, "divisor_override", divisor_override)
         if not count:
             raise ValueError(f"{avg_pool2d.__name__}: divisor_override must not be zero")
         return count
-    include = given.get("count_include_pad", True)
-    down, right = (_counts(one, include=include) for one in (rows, columns))
+    down, right = (_counts(windows, include=count_include_pad) for windows in (rows, columns))
     if len({*down}) == len({*right}) == 1:
         return down[0] * right[0]
-    return xp.asarray([[float(i * j) for j in right] for i in down], dtype=_real(xp, x))
-
-
-def _real(xp: Namespace, x: Any) -> Any:
-    return xp.real(x).dtype if not is_inexact(x.dtype) or "complex" in dtype_name(x.dtype) else x.dtype
+    real = xp.real(x).dtype if is_complex(x.dtype) else x.dtype
+    return xp.asarray([[float(i * j) for j in right] for i in down], dtype=real)
 
 
 def _counts(windows: Windows, *, include: bool) -> list[int]:
@@ -245,9 +223,8 @@ def _counts(windows: Windows, *, include: bool) -> list[int]:
 
 @avg_pool2d.def_transpose
 def avg_pool2d_transpose(xp, g, x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-    given = {"count_include_pad": count_include_pad, "divisor_override": divisor_override}
     rows, columns = _windows(avg_pool2d, x, kernel_size, stride, padding, 1, ceil_mode)
-    part = g / _divisor(xp, g, rows, columns, given)
+    part = g / _divisor(xp, g, rows, columns, count_include_pad, divisor_override)
     parts = [part] * (rows.kernel * columns.kernel)
     return summed_windows(xp, parts, tuple(x.shape), g.dtype, rows, columns)
 

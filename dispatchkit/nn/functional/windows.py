@@ -76,6 +76,11 @@ class Windows:
         start = index * self.dilation
         return slice(start, start + self.stride * (self.count - 1) + 1, self.stride)
 
+    def elements(self, x: Any, axis: int) -> list[Any]:
+        """Return for each element of a window the part of an array that has it, along an axis counted from the end."""
+        behind = (slice(None),) * (-1 - axis)
+        return [x[..., self.element(i), *behind] for i in range(self.kernel)]
+
 
 def places(rows: Windows, columns: Windows) -> Iterator[tuple[Any, slice, slice]]:
     """Yield for each element of a window the index that selects it in every window of images."""
