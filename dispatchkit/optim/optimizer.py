@@ -140,20 +140,20 @@ def _with_hooks(step: Step) -> Step:
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         if type(self).step is not hooked:
             return step(self, *args, **kwargs)
-        given: tuple[Any, ...] = (self, *args)
+        arguments: tuple[Any, ...] = (self, *args)
         for hook in list(self._step_pre_hooks.values()):
-            changed = hook(self, given, kwargs)
+            changed = hook(self, arguments, kwargs)
             if changed is not None:
                 if not (isinstance(changed, tuple) and len(changed) == 2):
                     raise RuntimeError(
                         f"{type(self).__name__}.step: a pre-hook must return None or a tuple of (new_args, "
                         f"new_kwargs), but got {changed!r}"
                     )
-                given, kwargs = changed
-        result = step(*given, **kwargs)
+                arguments, kwargs = changed
+        result = step(*arguments, **kwargs)
         self._stepped = True
         for after in list(self._step_post_hooks.values()):
-            after(self, given, kwargs)
+            after(self, arguments, kwargs)
         return result
 
     return cast("Step", hooked)
@@ -412,7 +412,7 @@ class Optimizer:
         set_to_none : set them to None; otherwise those that are there are filled with zeros, in place
         """
         for group in self.param_groups:
-            for p in (tensor for one in group["params"] for tensor in variables_in(one)):
+            for p in (tensor for parameter in group["params"] for tensor in variables_in(parameter)):
                 if set_to_none:
                     p.grad = None
                 elif p.grad is not None:
@@ -459,7 +459,7 @@ class Optimizer:
         ------
         ValueError : if the memory of one cannot be written, or its gradient or state has another shape
         """
-        found = []
+        pending = []
         for number, group in enumerate(self.param_groups):
             parameters = [p for p in group["params"] if p.grad is not None]
             for p in parameters:
@@ -467,8 +467,8 @@ class Optimizer:
                 if problem:
                     index = next(index for index, other in enumerate(group["params"]) if other is p)
                     raise ValueError(f"{self._name}.step: parameter {index} of group {number} {problem}")
-            found.append((group, parameters))
-        return found
+            pending.append((group, parameters))
+        return pending
 
     def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Have ``hook(optimizer, args, kwargs)`` called before each step.

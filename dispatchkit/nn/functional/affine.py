@@ -211,8 +211,8 @@ def _numbers_below(xp: Namespace, op: Named, x: Any, count: int, what: str) -> N
     IndexError : naming the range
     """
     if not hasattr(x, "dtype") or not xp.isdtype(x.dtype, "integral"):
-        found = getattr(x, "dtype", type(x).__name__)
-        raise TypeError(f"{op.__name__}: argument 'x' must be of integers, found {found}")
+        dtype = getattr(x, "dtype", type(x).__name__)
+        raise TypeError(f"{op.__name__}: argument 'x' must be of integers, found {dtype}")
     if not holds((x >= 0) & (x < count), traced=True):
         raise IndexError(f"{op.__name__}: argument 'x' must be of integers from 0 to {count - 1} for {what}")
 

@@ -164,8 +164,8 @@ def scaled_dot_product_attention(
             key, value = key[..., :last, :], value[..., :last, :]
         scores = xp.matmul(query * factor, xp.matrix_transpose(key))
         if is_causal:  # each query meets the first key
-            met = xp.tril(xp.ones((query.shape[-2], key.shape[-2]), dtype=xp.bool), k=first)
-            weights = called(xp, softmax, xp.where(met, scores, -float("inf")), axis=-1)
+            earlier = xp.tril(xp.ones((query.shape[-2], key.shape[-2]), dtype=xp.bool), k=first)
+            weights = called(xp, softmax, xp.where(earlier, scores, -float("inf")), axis=-1)
         else:
             weights = _weights(xp, scores, mask)
         weights = dropped(xp, scaled_dot_product_attention, weights, dropout_p, dropout_p != 0, generator)
@@ -175,11 +175,11 @@ def scaled_dot_product_attention(
     if step is None or (dropout_p != 0 and generator is not None):
         return attended(query, key, value, attn_mask, 0)
     again = checkpoint(attended) if xp is tensor_namespace else attended
-    found = []
+    blocks = []
     for first in range(0, query.shape[-2], step):
         rows = slice(first, first + step)
-        found.append(again(query[..., rows, :], key, value, _rows_of(attn_mask, rows), first))
-    return xp.concat(found, axis=-2)
+        blocks.append(again(query[..., rows, :], key, value, _rows_of(attn_mask, rows), first))
+    return xp.concat(blocks, axis=-2)
 
 
 def _rows_at_once(xp: Namespace, query: Any, key: Any, value: Any, mask: Any) -> int | None:
@@ -221,9 +221,9 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
     expect(op, "value", of_value, right, f"(..., {of_key[-2]}, Ev) for a key of shape {of_key}")
     if attn_mask is not None:
         wanted = (of_query[-2], of_key[-2])
-        own = shape_of(attn_mask)
-        right = all(n in (1, length) for n, length in zip(own[:-3:-1], wanted[::-1], strict=False))
-        expect(op, "attn_mask", own, right, f"one that broadcasts to (..., {wanted[0]}, {wanted[1]})")
+        of_mask = shape_of(attn_mask)
+        right = all(n in (1, length) for n, length in zip(of_mask[:-3:-1], wanted[::-1], strict=False))
+        expect(op, "attn_mask", of_mask, right, f"one that broadcasts to (..., {wanted[0]}, {wanted[1]})")
 
 
 def _softmax_of_some(xp: Namespace, scores: Any) -> Any:

@@ -94,12 +94,13 @@ def max_pool2d_vjp(xp, g, y, x, kernel_size, stride, padding, dilation, ceil_mod
         return _given_to_largest(g, y, images, rows, columns)
     chosen = _first_largest(xp, y, images, rows, columns)
     zero = xp.zeros_like(g)
-    return summed_windows(xp, [xp.where(one, g, zero) for one in chosen], tuple(x.shape), g.dtype, rows, columns)
+    parts = [xp.where(is_chosen, g, zero) for is_chosen in chosen]
+    return summed_windows(xp, parts, tuple(x.shape), g.dtype, rows, columns)
 
 
 def _given_to_largest(g: Any, y: Any, images: Any, rows: Windows, columns: Windows) -> Any:
     """Return the cotangent of NumPy arrays."""
-    found = np.zeros(images.shape, g.dtype)
+    total = np.zeros(images.shape, g.dtype)
     free: Any = None
     apart = rows.apart and columns.apart
     for place in places(rows, columns):
@@ -109,23 +110,23 @@ def _given_to_largest(g: Any, y: Any, images: Any, rows: Windows, columns: Windo
         else:
             chosen &= free
             free ^= chosen
-        target = found[place]
+        target = total[place]
         if apart:
             np.multiply(g, chosen, out=target)
         else:
             np.add(target, g, out=target, where=chosen)
-    return cropped(found, rows, columns)
+    return cropped(total, rows, columns)
 
 
 def _first_largest(xp: Namespace, y: Any, images: Any, rows: Windows, columns: Windows) -> list[Any]:
     """Return for each place in a window whether the first of its largest elements stands there."""
-    found: list[Any] = []
+    chosen: list[Any] = []
     free: Any = None
     for place in places(rows, columns):
         equal = images[place] == y
-        found.append(equal if free is None else equal & free)
+        chosen.append(equal if free is None else equal & free)
         free = ~equal if free is None else free & ~equal
-    return found
+    return chosen
 
 
 @max_pool2d.def_jvp
@@ -263,7 +264,7 @@ def _planned(
     expect(op, "x", shape, len(shape) >= 2, "(..., H, W)")
     if any(2 * n > kernel for n, kernel in zip(paddings, kernels, strict=True)):
         raise ValueError(f"{op.__name__}: padding must be at most half of kernel_size={kernels}, found {paddings}")
-    made = []
+    windows = []
     for length, kernel, step, gap, n in zip(shape[-2:], kernels, strides, dilations, paddings, strict=True):
         extent = gap * (kernel - 1) + 1
         after = n
@@ -272,13 +273,13 @@ def _planned(
             count = -(-(length + 2 * n - extent) // step) + 1
             count -= (count - 1) * step >= length + n
             after = max(n, (count - 1) * step + extent - length - n)
-        made.append(Windows.along(length, kernel, step, gap, n, after))
-    if min(one.count for one in made) < 1:
+        windows.append(Windows.along(length, kernel, step, gap, n, after))
+    if min(along.count for along in windows) < 1:
         raise ValueError(
             f"{op.__name__}: argument 'x' has shape {shape}, whose images are smaller than the windows of "
             f"kernel_size={kernels}, dilation={dilations}, padding={paddings}"
         )
-    return made[0], made[1]
+    return windows[0], windows[1]
 
 
 @function(
@@ -318,10 +319,10 @@ def adaptive_avg_pool2d(xp: Namespace, x: Array, /, output_size: Pair | tuple[in
     """
     op, shape = adaptive_avg_pool2d, shape_of(x)
     expect(op, "x", shape, len(shape) >= 2 and min(shape[-2:]) > 0, "(..., H, W) with elements")
-    asked: Any = output_size
-    if isinstance(asked, (tuple, list)) and len(asked) == 2:
-        asked = tuple(n if one is None else one for one, n in zip(asked, shape[-2:], strict=True))
-    sizes = pair(op, "output_size", asked)
+    wanted: Any = output_size
+    if isinstance(wanted, (tuple, list)) and len(wanted) == 2:
+        wanted = tuple(n if size is None else size for size, n in zip(wanted, shape[-2:], strict=True))
+    sizes = pair(op, "output_size", wanted)
     y = floating(xp, x)
     for axis, (length, n) in enumerate(zip(shape[-2:], sizes, strict=True), start=-2):
         if length == n:

@@ -61,8 +61,8 @@ def real_numbers(op: Named, parameter: str, x: Any) -> None:
     TypeError : naming function, argument and dtype
     """
     if holds_complex(x):
-        found = getattr(x, "dtype", type(x).__name__)
-        raise TypeError(f"{op.__name__}: argument '{parameter}' must be of real numbers, found {found}")
+        dtype = getattr(x, "dtype", type(x).__name__)
+        raise TypeError(f"{op.__name__}: argument '{parameter}' must be of real numbers, found {dtype}")
 
 
 def pair(op: Named, parameter: str, value: Any, *, least: int = 1) -> tuple[int, int]:
@@ -82,8 +82,8 @@ def pair(op: Named, parameter: str, value: Any, *, least: int = 1) -> tuple[int,
             raise ValueError(f"{op.__name__}: {parameter} must be an int or a pair of ints, found {value!r}")
         first, second = value
         return integer(op, parameter, first, least=least), integer(op, parameter, second, least=least)
-    found = integer(op, parameter, value, least=least)
-    return found, found
+    number = integer(op, parameter, value, least=least)
+    return number, number
 
 
 def single(op: Named, parameter: str, value: Any, *, least: int = 1) -> int:

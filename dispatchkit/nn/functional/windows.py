@@ -97,9 +97,10 @@ def padded(xp: Namespace, x: Any, rows: Windows, columns: Windows, value: Any = 
         y = np.full((*x.shape[:-2], rows.total, columns.total), value, x.dtype)
         cropped(y, rows, columns)[...] = x
         return y
-    for axis, one in ((x.ndim - 1, columns), (x.ndim - 2, rows)):
+    for axis, windows in ((x.ndim - 1, columns), (x.ndim - 2, rows)):
         ends = [
-            xp.full((*x.shape[:axis], n, *x.shape[axis + 1 :]), value, dtype=x.dtype) for n in (one.before, one.after)
+            xp.full((*x.shape[:axis], n, *x.shape[axis + 1 :]), value, dtype=x.dtype)
+            for n in (windows.before, windows.after)
         ]
         x = xp.concat([ends[0], x, ends[1]], axis=axis)
     return x

@@ -86,10 +86,10 @@ def _logarithm(xp: Namespace, x: Any) -> Any:
     zero = x <= 0
     if xp is not tensor_namespace:
         return xp.where(zero, -100.0, xp.maximum(xp.log(xp.where(zero, 1.0, x)), -100.0))
-    one = x >= 1
-    logarithm = xp.maximum(xp.log(xp.where(zero | one, 0.5, x)), -100.0)
+    certain = x >= 1
+    logarithm = xp.maximum(xp.log(xp.where(zero | certain, 0.5, x)), -100.0)
     # Not by 1e12 at once, which half precision does not hold.
-    return xp.where(zero, x * 1e4 * 1e4 * 1e4 - 100.0, xp.where(one, 0.0, logarithm))
+    return xp.where(zero, x * 1e4 * 1e4 * 1e4 - 100.0, xp.where(certain, 0.0, logarithm))
 
 
 def _weighed(xp: Namespace, loss: Any, weight: Any, reduction: str) -> Any:

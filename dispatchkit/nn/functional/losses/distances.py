@@ -44,8 +44,8 @@ def alike(xp: Namespace, op: Named, x: Any, target: Any) -> tuple[Any, Any]:
     """
     real_numbers(op, "x", x)
     real_numbers(op, "target", target)
-    shape, found = shape_of(x), shape_of(target)
-    expect(op, "target", found, found == shape, f"{shape}, that of x")
+    shape, of_target = shape_of(x), shape_of(target)
+    expect(op, "target", of_target, of_target == shape, f"{shape}, that of x")
     if not (is_inexact(x.dtype) or is_inexact(target.dtype)):
         # Differences of unsigned integers and of booleans are none.
         return real_floats(xp, op, x), real_floats(xp, op, target)
@@ -61,12 +61,12 @@ def check_weight(op: Named, parameter: str, weight: Any, x: Any) -> None:
     ValueError : naming the loss, the argument and both shapes
     """
     real_numbers(op, parameter, weight)
-    shape, found = shape_of(x), shape_of(weight)
+    shape, of_weight = shape_of(x), shape_of(weight)
     try:
-        fits = np.broadcast_shapes(found, shape) == shape
+        fits = np.broadcast_shapes(of_weight, shape) == shape
     except ValueError:
         fits = False
-    expect(op, parameter, found, fits, f"one that broadcasts to {shape}, that of x")
+    expect(op, parameter, of_weight, fits, f"one that broadcasts to {shape}, that of x")
 
 
 def first_wrong(x: Any, wrong: Callable[[Any], bool]) -> str:
