@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import dispatchkit as dk
 from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
 from dispatchkit.nn.functional import convolution_numpy
-from dispatchkit.nn.functional import convolution_numpy as depthwise_numpy
 from tests.declared import OPERATIONS
 from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
 
@@ -96,11 +95,11 @@ def test_filters_of_one_channel_are_summed_over_shifted_images(monkeypatch: pyte
         return [y, *found]
 
     shifted = computed()
-    monkeypatch.setattr(depthwise_numpy, "is_depthwise", lambda *_: False)
-    monkeypatch.setattr(depthwise_numpy, "_pieces", None)
+    monkeypatch.setattr(convolution_numpy, "is_depthwise", lambda *_: False)
+    monkeypatch.setattr(convolution_numpy, "_pieces", None)
     for one, other in zip(shifted, computed(), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
-    monkeypatch.setattr(depthwise_numpy, "is_depthwise", lambda *_: True)
+    monkeypatch.setattr(convolution_numpy, "is_depthwise", lambda *_: True)
     with pytest.raises(TypeError, match="'NoneType' object is not callable"):
         computed()
 
