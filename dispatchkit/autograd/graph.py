@@ -20,6 +20,8 @@ from dispatchkit.tree import container_items, leaves, map_leaves
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
 
+__all__ = ["Node", "disable_saved_tensors_hooks", "saved_tensors_hooks"]
+
 
 __all__ = ["Node", "disable_saved_tensors_hooks", "saved_tensors_hooks"]
 

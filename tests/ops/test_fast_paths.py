@@ -22,7 +22,7 @@ from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import Sample, draw, sample
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.kinds import kinds
-from tests.declared import OPERATIONS, flat
+from tests.declared import OPERATIONS, by_operation, flat
 from tests.values.inputs import DTYPES, LAYOUTS, drawn
 from tests.values.test_values import FURTHER, REDUCED
 
@@ -283,7 +283,7 @@ def test_an_operation_has_one_fast_path() -> None:
     assert declared >= {*APART, *UNUSUAL}
 
 
-@pytest.mark.parametrize(("entry", "call"), list(fast_paths()))
+@by_operation(("entry", "call"), fast_paths())
 def test_a_fast_path_gives_what_the_body_gives(entry: DeclaredOperation, call: Sample) -> None:
     for dtype in DTYPES:
         for layout in LAYOUTS:
@@ -296,7 +296,7 @@ def test_a_fast_path_gives_what_the_body_gives(entry: DeclaredOperation, call: S
 AWKWARD = [(NAN,), (INF,), (-INF,), (INF, -INF), (NAN, INF), (0.0, INF), (NAN, INF, -INF), (0.0,), (-0.0, NAN), (1e38,)]
 
 
-@pytest.mark.parametrize(("entry", "call"), list(fast_paths()))
+@by_operation(("entry", "call"), fast_paths())
 def test_a_fast_path_gives_what_the_body_gives_of_awkward_numbers(entry: DeclaredOperation, call: Sample) -> None:
     for dtype in map(np.dtype, ("float32", "float64", "complex128")):
         for numbers in AWKWARD:
@@ -309,7 +309,7 @@ def test_a_fast_path_gives_what_the_body_gives_of_awkward_numbers(entry: Declare
                 same(entry, args, kwargs, f"{entry.name} of {dtype}, {numbers} at every place of {step}")
 
 
-@pytest.mark.parametrize(("entry", "call"), list(fast_paths()))
+@by_operation(("entry", "call"), fast_paths())
 def test_a_fast_path_takes_the_numbers_that_the_body_takes(entry: DeclaredOperation, call: Sample) -> None:
     args, kwargs = drawn(call, np.dtype("float64"), "contiguous", edges=False)
     for place, x in enumerate(args):

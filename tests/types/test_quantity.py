@@ -18,6 +18,7 @@ from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.errors import UnitError
 from dispatchkit.types import QuantityTensor, Unit
 from dispatchkit.types.units.laws import law_of
+from tests.declared import by_operation
 
 way, time = QuantityTensor([3.0, 5.0], "km"), QuantityTensor(2.0, "h")
 celsius = QuantityTensor([20.0, 25.0], "degC")
@@ -72,7 +73,7 @@ def outputs(value: Any) -> list[Any]:
     return [one for part in value for one in outputs(part)] if isinstance(value, (list, tuple)) else [value]
 
 
-@pytest.mark.parametrize(("entry", "index"), CALLS)
+@by_operation(("entry", "index"), CALLS)
 def test_results_do_not_depend_on_the_units_that_arguments_are_in(entry: Any, index: int) -> None:
     sample = entry.samples[index]
     try:
