@@ -79,7 +79,7 @@ def samples_of(call: Call, left: type, right: type) -> Iterator[tuple[tuple[Any,
     needed = {p.name for p in parameters.arrays if p.name in call.values(left, right, dk.Tensor)}
     for sample in getattr(operation, "samples", ()):
         args, kwargs = sample.make(np.random.default_rng(7))
-        if needed != {p.name for p in parameters.arrays if p.find(args, kwargs) is not None}:
+        if needed != {p.name for p in parameters.arrays if p.find(args, kwargs) is not p.default}:
             continue
         order = itertools.chain([left], itertools.repeat(right))
 
