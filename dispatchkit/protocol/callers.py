@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from dispatchkit.protocol.chain import Chain
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.modes import ask_modes
 from dispatchkit.protocol.observers import live, note_asked
@@ -107,7 +108,7 @@ def decide(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]
     """Decide who answers, and keep the decision in the table unless something is registered meanwhile."""
     protocol = operation.protocol
     generation = protocol.journal.generation
-    chain = protocol.chain(operation, operation.parameters.key(args, kwargs))
+    chain: Chain = protocol.chain(operation, operation.parameters.key(args, kwargs))
     first = chain.head()
     if path and not chain.foreign:
         protocol.journal.keep(operation, generation, operation.table, path, first)
@@ -120,7 +121,7 @@ def continue_chain(
     """Ask the next answers after the first declined or gave None; all of them, if another one is first by now."""
     if result is None and operation.may_give_none:
         return None
-    chain = operation.protocol.chain(operation, operation.parameters.key(args, kwargs))
+    chain: Chain = operation.protocol.chain(operation, operation.parameters.key(args, kwargs))
     if result is None:
         return chain.checked(chain.steps[0], None) if chain.head() is first else None
     return chain.run(args, kwargs, 1 if chain.head() is first else 0, on_step=note_asked)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 from dispatchkit.errors import NoImplementationError
@@ -30,40 +31,7 @@ CLASSES = {
 }
 PLACE = re.compile(r" at (\S.*:[0-9]+|built in)$")
 
-STYLE = """
-.dk-explain { --paper: #ffffff; --ink: #1f2328; --faint: #59636e; --line: #d1d9e0; --soft: #f6f8fa;
-  --yes: #1a7f37; --yes-paper: #dafbe1; --open: #8250df; --open-paper: #fbefff; --next: #9a6700; --next-paper: #fff8c5;
-  --no: #59636e; --no-paper: #eff2f5; --bad: #cf222e; --bad-paper: #ffebe9;
-  color: var(--ink); background: var(--paper); border: 1px solid var(--line); border-radius: 8px; overflow: hidden;
-  max-width: 60rem; font: 14px/1.5 system-ui, sans-serif; text-align: left; }
-@media (prefers-color-scheme: dark) { .dk-explain { --paper: #0d1117; --ink: #f0f6fc; --faint: #9198a1; --line: #3d444d;
-  --soft: #151b23; --yes: #3fb950; --yes-paper: #12261e; --open: #ab7df8; --open-paper: #201a33; --next: #d29922;
-  --next-paper: #272115; --no: #9198a1; --no-paper: #212830; --bad: #f85149; --bad-paper: #25171c; } }
-.dk-explain * { box-sizing: border-box; }
-.dk-explain code { font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; color: inherit;
-  background: none; padding: 0; overflow-wrap: anywhere; }
-.dk-explain header, .dk-explain footer { padding: 10px 14px; background: var(--soft); }
-.dk-explain header { border-left: 4px solid transparent; }
-.dk-explain header code { font-weight: 600; }
-.dk-explain p { margin: 0; color: var(--faint); }
-.dk-explain ol { margin: 0; padding: 0; list-style: none; counter-reset: line; }
-.dk-explain li { display: flex; flex-wrap: wrap; gap: 2px 12px; padding: 8px 14px; border-top: 1px solid var(--line);
-  border-left: 4px solid var(--mark, transparent); margin: 0; counter-increment: line; }
-.dk-explain li::before { content: counter(line) "."; color: var(--faint); min-width: 1.2em; }
-.dk-explain .who { font-weight: 600; min-width: 7rem; }
-.dk-explain .said { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 2px 12px; flex: 1 1 16rem; }
-.dk-explain .inner { flex: 1 0 100%; padding-left: 2.4em; color: var(--faint); }
-.dk-explain .inner code { display: block; color: var(--faint); white-space: pre-wrap; }
-.dk-explain .place { color: var(--faint); }
-.dk-explain .verdict { align-self: start; border-radius: 1em; padding: 0 10px; color: var(--mark);
-  background: var(--mark-paper); overflow-wrap: anywhere; }
-.dk-explain footer { border-top: 1px solid var(--line); border-left: 4px solid var(--mark); }
-.dk-explain .yes { --mark: var(--yes); --mark-paper: var(--yes-paper); }
-.dk-explain .open { --mark: var(--open); --mark-paper: var(--open-paper); }
-.dk-explain .next { --mark: var(--next); --mark-paper: var(--next-paper); }
-.dk-explain .no { --mark: var(--no); --mark-paper: var(--no-paper); }
-.dk-explain .bad { --mark: var(--bad); --mark-paper: var(--bad-paper); }
-"""
+STYLE = "\n" + files("dispatchkit.protocol").joinpath("explain.css").read_text(encoding="utf-8")
 
 
 def explanation_html(found: Explanation) -> str:
@@ -272,7 +240,7 @@ def _run(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], 
         return
     operation.check_call(args, kwargs)
     found.lines[:] = [Line(*note.partition(": ")[::2], "") for note in declined]
-    chain = operation.protocol.chain(operation, operation.parameters.key(args, kwargs))
+    chain: Chain = operation.protocol.chain(operation, operation.parameters.key(args, kwargs))
     done = False
     raised: Exception | None = None
     for entry in chain:

@@ -12,12 +12,12 @@ from functools import partial
 from typing import Any
 
 from dispatchkit.errors import ForeignArgumentError, NoImplementationError
-from dispatchkit.protocol.chain import Chain, Later, Skipped, Step, decline
-from dispatchkit.protocol.densify import take_in
+from dispatchkit.protocol.chain import Chain, Later, Skipped, Step, decline, rule_steps
+from dispatchkit.protocol.densify import count_dense
 from dispatchkit.protocol.fallbacks import FallbackStrategy
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.outcome import DEFAULT, FOREIGN, METHOD
-from dispatchkit.protocol.overridable import Dispatcher, Overridable, of, rule_steps
+from dispatchkit.protocol.overridable import Dispatcher, Overridable, of
 from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.wording import class_name
 
@@ -111,7 +111,7 @@ def build_chain(operation: Overridable, key: Key, without: type | None = None, l
         chain.entries.append(foreign)
         return chain
     for cls in order:
-        take_in(operation.protocol, cls)
+        count_dense(operation.protocol, cls)
         if cls is without:
             chain.entries.append(Skipped(cls, "taken to have declined"))
         else:

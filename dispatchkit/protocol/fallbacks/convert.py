@@ -9,37 +9,21 @@ from typing import Any, TypeAlias
 from typing_extensions import override
 
 from dispatchkit.errors import AnswerError
-from dispatchkit.protocol.chain import Step, decline
+from dispatchkit.protocol.chain import Step, decline, rule_steps
 from dispatchkit.protocol.fallbacks.base import RUNNING, FallbackStrategy, Followed, Follower, replaced
 from dispatchkit.protocol.handlers import function_name, location_of, type_name
-from dispatchkit.protocol.outcome import Colours, Outcome
-from dispatchkit.protocol.overridable import Overridable, rule_steps
+from dispatchkit.protocol.outcome import Outcome
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 from dispatchkit.protocol.types.records import Conversion
 from dispatchkit.wording import with_article
-
-# A path of conversions of which one loses something.
-LOSSY = Outcome(
-    order=90,
-    meaning="by a declared conversion that loses something",
-    share="lossy",
-    colours=Colours("#ffc9e6", "#e85aad", "#5e103e", "#bf4b8a"),
-)
 
 
 class Convert(FallbackStrategy):
     """Convert to the nearest type that has a rule, along declared conversions."""
 
     name = "convert"
-    outcome = Outcome(
-        order=80,
-        meaning="by a declared conversion",
-        how="convert",
-        share="convert",
-        bucket="converted",
-        letter="v",
-        colours=Colours("#e2e5a9", "#a8ad3a", "#3a3d0b", "#8f9430"),
-    )
+    outcome = Outcome("convert", "by a declared conversion")
 
     @override
     def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:

@@ -10,7 +10,7 @@ from dispatchkit.protocol.chain import Step, declined_of
 from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.fallbacks.base import FallbackStrategy, Followed, Follower, replaced
 from dispatchkit.protocol.handlers import type_name
-from dispatchkit.protocol.outcome import Colours, Outcome
+from dispatchkit.protocol.outcome import Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key, flatten
 
@@ -19,17 +19,7 @@ class Dense(FallbackStrategy):
     """Make plain arrays of every argument whose type allows it, and call again."""
 
     name = "dense"
-    outcome = Outcome(
-        order=100,
-        meaning="by becoming dense",
-        how="dense",
-        share="dense",
-        bucket="dense",
-        letter="d",
-        reference=True,
-        for_all="becomes dense",
-        colours=Colours("#fae17d", "#d4a72c", "#4b2900", "#bb8009"),
-    )
+    outcome = Outcome("dense", "by becoming dense")
 
     @override
     def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:

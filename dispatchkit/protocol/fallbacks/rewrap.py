@@ -10,7 +10,7 @@ from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.fallbacks.base import FallbackStrategy, Followed, Follower, map_members, replaced
 from dispatchkit.protocol.handlers import type_name
-from dispatchkit.protocol.outcome import Colours, Outcome
+from dispatchkit.protocol.outcome import Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 from dispatchkit.protocol.types.array_types import undeclared_fields
@@ -21,16 +21,7 @@ class Rewrap(FallbackStrategy):
     """Compute on the first field and put the result in its place."""
 
     name = "rewrap"
-    outcome = Outcome(
-        order=70,
-        meaning="on its first field, rebuilt with the others",
-        how="rewrap",
-        share="rewrap",
-        bucket="rewrapped",
-        letter="w",
-        structured=True,
-        colours=Colours("#bfe9e0", "#3fb8a0", "#0b3f38", "#22917c"),
-    )
+    outcome = Outcome("rewrap", "on its first field, rebuilt with the others", structured=True)
 
     @override
     def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:

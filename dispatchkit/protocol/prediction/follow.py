@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import copy_context
+from dataclasses import replace
 from itertools import islice, product
-from typing import Any, TypeVar
+from typing import Any
 
-from dispatchkit.protocol.chain import Chain, Skipped, Step
+from dispatchkit.errors import DispatchError
+from dispatchkit.protocol.chain import Chain, Skipped, Step, pop_decline_reason
 from dispatchkit.protocol.densify import forbidden_copy
 from dispatchkit.protocol.fallbacks.base import RUNNING, Followed, map_members
 from dispatchkit.protocol.fallbacks.rewrap import wrapped_field
+from dispatchkit.protocol.frames import place_of
 from dispatchkit.protocol.handlers import location_of, type_name
 from dispatchkit.protocol.modes import Mode, current, without_modes
 from dispatchkit.protocol.observers import watch_state
@@ -23,7 +26,6 @@ from dispatchkit.protocol.prediction.stand_in import (
     NotFollowed,
     StandIn,
     classes_of,
-    follow_body,
     key_of,
     layout_of,
     make_stand_in,
@@ -76,18 +78,8 @@ def asked_modes(operation: Overridable, modes: list[Mode]) -> tuple[list[Asked],
     return asked, False
 
 
-T = TypeVar("T")
-
 # Combinations of types that are looked at where arguments may be of several.
 MOST = 16
-
-
-def changed(one: T, **changes: Any) -> T:
-    """Return a copy of a record with other values."""
-    made = object.__new__(type(one))
-    for name in type(one).__slots__:  # type: ignore[attr-defined]  # records have them
-        object.__setattr__(made, name, changes.get(name, getattr(one, name)))
-    return made
 
 
 def merged(protocol: Any, results: list[Any]) -> Any:
@@ -160,7 +152,7 @@ def joined(found: list[Prediction]) -> Prediction:
         certain = f"{first.call} depends on the type of an inner result"
     answered = next((one for one in found if one.outcome is not REFUSED), first)
     results = tuple(dict.fromkeys(cls for one in found for cls in one.results))
-    return changed(answered, depends_on_values=certain, error="", results=results)
+    return replace(answered, depends_on_values=certain, error="", results=results)
 
 
 def predict(
@@ -374,7 +366,7 @@ class _Walk:
                 one, result = self._ask(operation, entry, args, kwargs)
                 decided = one.verdict in (ANSWERS, RAISES) or (one.verdict == AT_RUN_TIME and not one.reason)
                 if one.verdict in (ANSWERS, OPEN) and any(other.verdict != AT_RUN_TIME for other, _ in possible):
-                    one = changed(one, verdict=IF_DECLINED)
+                    one = replace(one, verdict=IF_DECLINED)
                 asked.append(one)
                 if one.verdict not in (PASSED_OVER, DECLINES):
                     possible.append((one, result))
@@ -421,9 +413,9 @@ class _Walk:
             refused = step.rule.refusal(args, kwargs)
             if refused:
                 reason = f"it cannot be called with {', '.join(refused)}"
-                return changed(one, verdict=PASSED_OVER, reason=reason), None
+                return replace(one, verdict=PASSED_OVER, reason=reason), None
         if step.source in (AMBIGUOUS, FOREIGN):
-            return changed(one, verdict=RAISES, reason=_raised(step, args, kwargs)), None
+            return replace(one, verdict=RAISES, reason=_raised(step, args, kwargs)), None
         if step.follow is not None:
             return self._followed(one, step, args, kwargs)
         if step.source is DEFAULT:
@@ -443,11 +435,11 @@ class _Walk:
         result = self.results(operation, promise.classes, args, kwargs, origin)
         if step.source is METHOD:
             reason = f"{step.text} may decline" if promise.may_decline else ""
-            return changed(one, verdict=AT_RUN_TIME, reason=reason), result
+            return replace(one, verdict=AT_RUN_TIME, reason=reason), result
         if promise.never_answers:
-            return changed(one, verdict=DECLINES, reason=f"{step.text} declines"), None
+            return replace(one, verdict=DECLINES, reason=f"{step.text} declines"), None
         if promise.may_decline:
-            return changed(one, verdict=OPEN, reason=f"{step.text} may decline"), result
+            return replace(one, verdict=OPEN, reason=f"{step.text} may decline"), result
         return one, result
 
     def _followed(self, one: Asked, step: Step, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Asked, Any]:
@@ -459,14 +451,14 @@ class _Walk:
             found = Followed(unknown, depends=f"{step.text} asks for {failure.wanted}")
         inner = found.inner
         if found.declines:
-            return changed(one, inner=inner, verdict=DECLINES, reason=found.declines), None
+            return replace(one, inner=inner, verdict=DECLINES, reason=found.declines), None
         if found.depends:
             verdict = ANSWERS if found.holds else DEPENDS
-            return changed(one, inner=inner, verdict=verdict, reason=found.depends), found.result
+            return replace(one, inner=inner, verdict=verdict, reason=found.depends), found.result
         if found.error:
             outcome = REFUSED if found.nobody else step.source
-            return changed(one, inner=inner, verdict=RAISES, reason=found.error, outcome=outcome), None
-        return changed(one, inner=inner), found.result
+            return replace(one, inner=inner, verdict=RAISES, reason=found.error, outcome=outcome), None
+        return replace(one, inner=inner), found.result
 
     def results(
         self,
@@ -503,3 +495,86 @@ def _raised(step: Step, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     except Exception as error:  # noqa: BLE001  # which is what is asked for
         return first_line(error)
     return ""
+
+
+class _Unanswered(BaseException):
+    """An inner call of a body that nobody answers; it never leaves the prediction."""
+
+    def __init__(self, mode: Mode, found: Prediction) -> None:
+        super().__init__(found.call)
+        self.mode = mode
+        self.found = found
+
+
+class _Raised(BaseException):
+    """An inner call of a body that raises; it never leaves the prediction."""
+
+    def __init__(self, found: Prediction) -> None:
+        super().__init__(found.error)
+        self.found = found
+
+
+class _Following(Mode):
+    """Sees the calls of a body, and answers each by what is predicted of it."""
+
+    def __init__(self, walk: _Walk) -> None:
+        self.protocol = walk.protocol
+        self.walk = walk
+        self.inner: list[Prediction] = []
+        self.depends: list[str] = []
+
+    def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not _has_stand_in((args, kwargs)):
+            return self.walk.plain(operation, args, kwargs)
+        if self.walk.mistake(operation, args, kwargs):
+            return NotImplemented  # which raises in the body
+        found, result = self.walk.call(operation, args, kwargs, limited=True)
+        self.inner.append(found)
+        if found.depends_on_values:
+            self.depends.append(found.depends_on_values)
+        elif found.outcome is REFUSED and found.by is None:
+            raise _Unanswered(self, found)
+        elif found.error:
+            raise _Raised(found)
+        return result
+
+
+def _has_stand_in(value: Any) -> bool:
+    """Return whether there is a stand-in among the members of a value."""
+    cls = type(value)
+    if cls is dict:
+        value = value.values()
+    elif cls is not list and not issubclass(cls, tuple):
+        return issubclass(cls, StandIn)
+    return any(map(_has_stand_in, value))
+
+
+def follow_body(
+    walk: _Walk, operation: Overridable, body: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Followed:
+    """Run a body on stand-ins, and return what comes of it."""
+    mode = _Following(walk)
+    result = None
+    declines = error = ""
+    try:
+        with mode:
+            result = body(*args, **kwargs)
+    except _Unanswered as failure:
+        if failure.mode is not mode:
+            raise
+        declines = f"it needs {failure.found.lacks}"
+    except _Raised as failure:
+        error = failure.found.error
+    except NotFollowed as failure:
+        mode.depends.append(f"the body of {operation.name} asks for {failure.wanted}{place_of(failure)}")
+    except Exception as failure:  # noqa: BLE001  # what a body raises on stand-ins is looked at
+        if type(failure) in (ValueError, IndexError, DispatchError):
+            error = first_line(failure)
+        else:
+            mode.depends.append(f"the body of {operation.name} takes no stand-ins: {first_line(failure)}")
+    if result is NotImplemented:
+        declines = pop_decline_reason() or "it declines"
+    depends = "" if declines or not mode.depends else mode.depends[0]
+    if result is None and depends:
+        result = make_stand_in(walk.protocol, (), origin=operation.name)
+    return Followed(result, declines, error, depends, inner=tuple(mode.inner))

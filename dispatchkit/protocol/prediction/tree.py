@@ -119,7 +119,7 @@ class Prediction:
     def lacks(self) -> str:
         """The calls that nobody answers, from the first that is needed to the one that fails, and why that one does."""
         if self.outcome is not REFUSED:
-            return f"{self.function}: {self.outcome.how or self.error}"
+            return f"{self.function}: {self.error or self.outcome.name}"
         inner = next((one for asked in self.asked for one in asked.inner if one.outcome is REFUSED), None)
         if inner is not None:
             return f"{self.function}, which needs {inner.lacks}"

@@ -348,15 +348,6 @@ def never_called(handler: str, operation: str, parameters: Parameters, faults: S
     return f"{handler} can never be called for {operation}{parameters.signature}: {'; '.join(faults)}"
 
 
-def no_arrays(handler: str, operation: str, parameters: Parameters) -> str:
-    """Return the message for a handler of an operation that takes no arrays."""
-    first = next(iter(parameters.signature.parameters), "x")
-    return (
-        f"{handler} can never be called for {operation}: it has no array parameters; name them where it is declared, "
-        f"as in operation(arrays=('{first}',))"
-    )
-
-
 def no_own_type(handler: str, found: Sequence[str]) -> str:
     """Return the message for a handler that names plain types alone."""
     return (

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.callers import REFLECTED
-from dispatchkit.protocol.densify import FromDense, make_dense, take_in
+from dispatchkit.protocol.densify import FromDense, count_dense, make_dense
 from dispatchkit.protocol.fallbacks import STRATEGIES, Fallback, fallback
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.overridable import operation_of
@@ -187,7 +187,7 @@ def _decorate(protocol: Registering, cls: type, declaration: Declaration) -> Non
                 f"array_type: {type_name(cls)} takes no attributes; use register_type({type_name(cls)}, ...)"
             ) from error
     protocol.journal.record(types.records.declare(cls, declaration))
-    take_in(protocol, cls)
+    count_dense(protocol, cls)
     _compare_elementwise(protocol, cls)
     protocol.surface.install(cls, keep=instance_attributes(cls))
     if types.base is not None:
@@ -214,7 +214,7 @@ def register_type(protocol: Registering, cls: type, declaration: Declaration) ->
     check_operators("register_type", protocol, cls, foreign=True)
     declaration = checked_declaration(types, cls, declaration, "register_type")
     protocol.journal.record(types.records.declare(cls, declaration))
-    take_in(protocol, cls)
+    count_dense(protocol, cls)
 
 
 def _repr_of_fields(protocol: Registering) -> Callable[[Any], str]:

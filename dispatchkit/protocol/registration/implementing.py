@@ -22,7 +22,6 @@ from dispatchkit.protocol.registration.annotations import (
     is_structural,
     never_called,
     never_found,
-    no_arrays,
     no_own_type,
     not_at_once,
     resolved_hints,
@@ -50,12 +49,12 @@ def implements(
         for rule in rules:
             rule.declines, rule.registration = declines, rules[0].registration
         for rule in rules:
-            for _, old in protocol.handlers.replaced_by(rule):
-                # A module that runs again, as a cell of a notebook or by a reload, may replace its rules.
-                if _module(old.handler) != _module(handler):
-                    what = target.qualified_name if isinstance(target, Overridable) else target
-                    text = f"implements: {rule} replaces {old} as the rule for {what}"
-                    warnings.warn(text, ReplacementWarning, stacklevel=2)
+            old = protocol.handlers.replaced_by(rule)
+            # A module that runs again, as a cell of a notebook or by a reload, may replace its rules.
+            if old is not None and _module(old.handler) != _module(handler):
+                what = target.qualified_name if isinstance(target, Overridable) else target
+                text = f"implements: {rule} replaces {old} as the rule for {what}"
+                warnings.warn(text, ReplacementWarning, stacklevel=2)
         for rule in rules:
             with protocol.journal.lock:
                 undo = protocol.handlers.add(rule)
@@ -86,7 +85,10 @@ def _make_rules(
         if faults:
             raise RegistrationError(never_called(name, target.qualified_name, target.parameters, faults))
         if not target.parameters.arrays:
-            raise RegistrationError(no_arrays(name, target.qualified_name, target.parameters))
+            first = next(iter(target.parameters.signature.parameters), "x")
+            advice = f"name them where it is declared, as in operation(arrays=('{first}',))"
+            text = f"{name} can never be called for {target.qualified_name}: it has no array parameters; {advice}"
+            raise RegistrationError(text)
         for remark in remarks:
             warnings.warn(f"{name} for {target.qualified_name}: {remark}", SignatureWarning, stacklevel=3)
     if types:
@@ -192,7 +194,7 @@ def packed(protocol: Registering, cls: type) -> dict[str, Any]:
     record = protocol.types.records.find(cls)
     assert record is not None
     kept = protocol.surface.kept(cls)
-    return {"declaration": record.declaration, "stamp": record.stamp, "owned": list(record.owned), "kept": kept}
+    return {"declaration": record.declaration, "version": record.version, "owned": list(record.owned), "kept": kept}
 
 
 def unpack(protocol: Registering, cls: type, found: dict[str, Any]) -> None:
@@ -205,7 +207,7 @@ def unpack(protocol: Registering, cls: type, found: dict[str, Any]) -> None:
     found : what `packed` gave
     """
     with protocol.journal.lock:
-        changed = protocol.types.records.arrive(cls, found["declaration"], found["stamp"])
+        changed = protocol.types.records.receive(cls, found["declaration"], found["version"])
         if changed and found["kept"] is not None:
             protocol.surface.install(cls, found["kept"])
         for one in found["owned"]:
@@ -217,13 +219,12 @@ def unpack(protocol: Registering, cls: type, found: dict[str, Any]) -> None:
 def _take(protocol: Registering, one: Any) -> bool:
     """Store a rule or a conversion in place of an earlier one; return whether it was not known."""
     if isinstance(one, Rule):
-        if not all(is_newer(one.registration, old.registration) for _, old in protocol.handlers.replaced_by(one)):
-            return False
-        if not is_newer(one.registration, None):
+        old = protocol.handlers.replaced_by(one)
+        if not is_newer(one.registration, None if old is None else old.registration):
             return False
         protocol.handlers.add(one)
         return True
-    if not isinstance(one, Conversion) or not is_newer(one.stamp, protocol.conversions.stamp_of(one)):
+    if not isinstance(one, Conversion) or not is_newer(one.version, protocol.conversions.version_of(one)):
         return False
     protocol.conversions.add(one)
     return True
