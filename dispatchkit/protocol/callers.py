@@ -19,10 +19,10 @@ Function = Callable[..., Any]
 
 def make_function(operation: Overridable) -> Function:
     """Return the public function of an operation, without its name and signature."""
-    if operation.parameters.nullary:
-        return _nullary(operation)
     table, parameters = operation.table, operation.parameters
     key_of, least, most, allows = parameters.key, parameters.least, parameters.most, parameters.allows
+    if parameters.nullary:  # modes alone can answer in place of its default, which raises itself for wrong arguments
+        allows = _always
     # So many arguments by position are arrays, one each; -1 where keywords or sequences may hold them, too.
     count = parameters.positional or -1
 
@@ -48,32 +48,16 @@ def make_function(operation: Overridable) -> Function:
     return call
 
 
+def _always(args: Any, kwargs: Any) -> bool:
+    return True
+
+
 def make_outer(operation: Overridable) -> Function:
     """Return a public function that calls an operation by its record: all that a pickle by value holds of it."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return operation.call(*args, **kwargs)
-        except Exception as error:
-            hide_frames(error)
-            raise
-
-    return call
-
-
-def _nullary(operation: Overridable) -> Function:
-    """Return the public function of an operation without arrays: modes alone can answer in place of its default."""
-    table = operation.table
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            if live and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
-                return answer
-            first = table.get(()) or decide(operation, args, kwargs, ())
-            result = first(*args, **kwargs)
-            if result is NotImplemented or result is None:
-                return continue_chain(operation, first, args, kwargs, result)
-            return result
         except Exception as error:
             hide_frames(error)
             raise

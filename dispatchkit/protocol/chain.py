@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextvars import ContextVar, Token
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from threading import RLock
@@ -69,17 +69,8 @@ def pop_decline_reason() -> str:
     return reason
 
 
+# The operation whose next answer is asked for, and who declined before, with reasons.
 _declined: ContextVar[tuple[Any, tuple[str, ...]]] = state_variable("declines of a call", (None, ()))
-
-
-def note_declined(operation: Any, reasons: Iterable[str]) -> Token[Any]:
-    """Remember who declined the call that the next answer is asked for, and why, until `forget_declined`."""
-    return _declined.set((operation, tuple(reasons)))
-
-
-def forget_declined(token: Token[Any]) -> None:
-    """Remember what was remembered before `note_declined` gave this token."""
-    _declined.reset(token)
 
 
 def declined_of(operation: Any) -> str:
@@ -208,7 +199,7 @@ def _dominates(near: tuple[int, ...], far: tuple[int, ...], rule: Rule, other: R
 def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: Outcome) -> Step:
     call = rule.handler
     if isinstance(rule.target, Kind):
-        call = _with_operation(operation, call)
+        call = partial(call, operation.function)
     change = _wrapped_positions(operation, key, rule)
     if any(change):
         call = _wrapping(operation, key, call, change)
@@ -218,13 +209,6 @@ def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: 
     if not known[operation]:
         call = _guarded(rule, call)
     return Step(source, cls, call, str(rule), rule)
-
-
-def _with_operation(operation: Overridable, handler: Callable[..., Any]) -> Callable[..., Any]:
-    def kind_rule(*args: Any, **kwargs: Any) -> Any:
-        return handler(operation.function, *args, **kwargs)
-
-    return kind_rule
 
 
 def _wrapped_positions(operation: Overridable, key: Key, rule: Rule) -> list[bool]:
@@ -314,17 +298,12 @@ def _ambiguous(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule
         [str(rule) for rule in rules],
         ", ".join(map(type_name, resolving)),
     )
-    text = "ambiguous: " + "; ".join(map(str, rules))
-    return Step(AMBIGUOUS, cls, _raising(error), text, error=error, rivals=tuple(rules))
-
-
-def _raising(error: Callable[[], Exception]) -> Callable[..., Any]:
-    """Return an answer that raises a new error each time."""
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise error()
+        raise error()  # a new one each time
 
-    return refuse
+    text = "ambiguous: " + "; ".join(map(str, rules))
+    return Step(AMBIGUOUS, cls, refuse, text, error=error, rivals=tuple(rules))
 
 
 # Makes a step, or says why it is skipped.
@@ -406,11 +385,11 @@ class Chain:
         steps = self.steps
         if start and steps:
             declined.append((steps[0].cls, _reason(steps[0])))
-        noted = note_declined(self.operation, ())
+        before = _declined.set((self.operation, ()))
         try:
             for step in steps[start:]:
                 pop_decline_reason()  # an earlier one, of a handler that answered after all
-                note_declined(self.operation, (text for _, text in declined))
+                _declined.set((self.operation, tuple(text for _, text in declined)))
                 if on_step is not None:
                     on_step(self.operation, step)
                 result = step.call(*args, **kwargs)
@@ -418,7 +397,7 @@ class Chain:
                     return self.checked(step, result), declined
                 declined.append((step.cls, _reason(step)))
         finally:
-            forget_declined(noted)
+            _declined.reset(before)
         return NotImplemented, declined
 
     def checked(self, step: Step, result: Any) -> Any:

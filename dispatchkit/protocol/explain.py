@@ -34,22 +34,6 @@ PLACE = re.compile(r" at (\S.*:[0-9]+|built in)$")
 STYLE = "\n" + files("dispatchkit.protocol").joinpath("explain.css").read_text(encoding="utf-8")
 
 
-def explanation_html(found: Explanation) -> str:
-    """Return an explanation as a ``div``; what comes from names, messages and paths is escaped."""
-    order = ", ".join(f"<code>{escape(name)}</code>" for name in found.order) or "nobody"
-    return "\n".join(
-        [
-            f'<div class="dk-explain"><style>{STYLE}</style>',
-            f"<header><code>{escape(found.call)}</code><p>asked in the order: {order}</p></header>",
-            "<ol>",
-            *map(_line, found.lines),
-            "</ol>",
-            f'<footer class="{_outcome_class(found.outcome, found.lines)}">⇒ {_with_place(found.outcome)}</footer>',
-            "</div>",
-        ]
-    )
-
-
 def _line(line: Line) -> str:
     kind = _class(line.verdict)
     verdict = f'<span class="verdict">{escape(line.verdict)}</span>' if line.verdict else ""
@@ -144,7 +128,18 @@ class Explanation:
 
     def to_html(self) -> str:
         """Return it as a piece of HTML with a style of its own, light or dark as the reader's."""
-        return explanation_html(self)
+        order = ", ".join(f"<code>{escape(name)}</code>" for name in self.order) or "nobody"
+        return "\n".join(
+            [
+                f'<div class="dk-explain"><style>{STYLE}</style>',
+                f"<header><code>{escape(self.call)}</code><p>asked in the order: {order}</p></header>",
+                "<ol>",
+                *map(_line, self.lines),
+                "</ol>",
+                f'<footer class="{_outcome_class(self.outcome, self.lines)}">⇒ {_with_place(self.outcome)}</footer>',
+                "</div>",
+            ]
+        )
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -172,7 +167,7 @@ def explain_call(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str
             _run(operation, args, kwargs, found)
         except Exception as error:  # noqa: BLE001  # which is what is shown
             found.exception = error
-            found.outcome = _error_text(error)
+            found.outcome = type(error).__name__ if isinstance(error, NoImplementationError) else first_line(error)
     return found
 
 
@@ -262,8 +257,3 @@ def _run(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], 
         raise raised
     if not done:
         raise chain.error(args, kwargs, [])
-
-
-def _error_text(error: Exception) -> str:
-    """Return what an explanation says of an exception."""
-    return type(error).__name__ if isinstance(error, NoImplementationError) else first_line(error)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator
 from functools import lru_cache
 from types import CodeType, FrameType, TracebackType
 from typing import Any, cast
@@ -111,12 +110,6 @@ def _outside(trace: TracebackType | None) -> TracebackType | None:
     return kept[0] if kept else None
 
 
-def _outward(frame: FrameType | None) -> Iterator[FrameType]:
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
-
-
 def caller_frame(depth: int = 0) -> FrameType:
     """Return the nearest frame outside the library, of those from a depth on, counted from the calling function."""
     frame = frame_outside(depth + 1)
@@ -190,7 +183,13 @@ def operation_frames() -> tuple[Any, FrameType, FrameType] | None:
 
 def stack() -> list[tuple[CodeType, int]]:
     """Return code and line of each frame outside the library, the outermost first."""
-    return [(frame.f_code, frame.f_lineno) for frame in _outward(sys._getframe(1)) if not _is_own(frame)][::-1]
+    frames: list[tuple[CodeType, int]] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if not _is_own(frame):
+            frames.append((frame.f_code, frame.f_lineno))
+        frame = frame.f_back
+    return frames[::-1]
 
 
 def place_of(error: BaseException) -> str:

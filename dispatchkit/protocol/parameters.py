@@ -27,7 +27,6 @@ class Layout:
 # several arrays the tuple of the distinct types among them.
 Key = tuple[Any, ...]
 
-ABSOLUTE = inspect.Parameter.POSITIONAL_ONLY
 # What a keyword of PyTorch's or NumPy's is called here: the first that an operation has.
 ELSEWHERE = {
     "dim": ("axis", "axes"),
@@ -158,16 +157,16 @@ class Parameters:
         self.arrays = tuple(_array_parameters(signature, forms))
         self.names = [p.name for p in self.arrays]
         plain = [p.form is Form.ONE and p.position == i for i, p in enumerate(self.arrays)]
-        alone = len(self.arrays) == len(signature.parameters) and self._all_positional_only()
+        own = list(signature.parameters.values())
+        alone = len(self.arrays) == len(own) and all(p.kind is p.POSITIONAL_ONLY for p in own)
         self.unary = alone and plain == [True]
         self.binary = alone and plain == [True, True]
-        absolute = any(p.kind is ABSOLUTE for p in list(signature.parameters.values())[:1])
+        absolute = any(p.kind is p.POSITIONAL_ONLY for p in own[:1])
         self.leading = plain == [True] and absolute
         sequences = [p.form is Form.SEQUENCE and p.position == i for i, p in enumerate(self.arrays)]
         self.gathering = sequences == [True] and absolute
         self.nullary = not self.arrays
         self.positional = len(self.arrays) if all(plain) else 0
-        own = list(signature.parameters.values())
         open_ended = any(p.kind is p.VAR_KEYWORD for p in own)
         names = frozenset(p.name for p in own if p.kind is not p.POSITIONAL_ONLY)
         self.knows: Callable[[Mapping[str, Any]], bool] = _always if open_ended else names.issuperset
@@ -180,9 +179,6 @@ class Parameters:
         """The signature as text (names, kinds and defaults), for comparison with a later one."""
         bare = [p.replace(annotation=p.empty) for p in self.signature.parameters.values()]
         return re.sub(r" at 0x[0-9a-fA-F]+", "", str(inspect.Signature(bare)))
-
-    def _all_positional_only(self) -> bool:
-        return all(p.kind is p.POSITIONAL_ONLY for p in self.signature.parameters.values())
 
     def allows(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
         """Return whether the signature allows the number of arguments and the names of keywords."""

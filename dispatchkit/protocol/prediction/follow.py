@@ -264,18 +264,38 @@ class _Walk:
         self.met.add((operation, key))
         return (operation, key) in self.running
 
-    def mistake(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        return self.memory.mistake(operation, args, kwargs)
-
     def body(
         self, operation: Overridable, key: Key, body: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Followed:
-        mark = (operation, key)
-        self.running.add(mark)
+        """Run a body on stand-ins, and return what comes of it."""
+        mode = _Following(self)
+        result = None
+        declines = error = ""
+        self.running.add((operation, key))
         try:
-            return follow_body(self, operation, body, args, kwargs)
+            with mode:
+                result = body(*args, **kwargs)
+        except _Unanswered as failure:
+            if failure.mode is not mode:
+                raise
+            declines = f"it needs {failure.found.lacks}"
+        except _Raised as failure:
+            error = failure.found.error
+        except NotFollowed as failure:
+            mode.depends.append(f"the body of {operation.name} asks for {failure.wanted}{place_of(failure)}")
+        except Exception as failure:  # noqa: BLE001  # what a body raises on stand-ins is looked at
+            if type(failure) in (ValueError, IndexError, DispatchError):
+                error = first_line(failure)
+            else:
+                mode.depends.append(f"the body of {operation.name} takes no stand-ins: {first_line(failure)}")
         finally:
-            self.running.discard(mark)
+            self.running.discard((operation, key))
+        if result is NotImplemented:
+            declines = pop_decline_reason() or "it declines"
+        depends = "" if declines or not mode.depends else mode.depends[0]
+        if result is None and depends:
+            result = make_stand_in(self.protocol, (), origin=operation.name)
+        return Followed(result, declines, error, depends, inner=tuple(mode.inner))
 
     # Calls.
 
@@ -526,7 +546,7 @@ class _Following(Mode):
     def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not _has_stand_in((args, kwargs)):
             return self.walk.plain(operation, args, kwargs)
-        if self.walk.mistake(operation, args, kwargs):
+        if self.walk.memory.mistake(operation, args, kwargs):
             return NotImplemented  # which raises in the body
         found, result = self.walk.call(operation, args, kwargs, limited=True)
         self.inner.append(found)
@@ -547,34 +567,3 @@ def _has_stand_in(value: Any) -> bool:
     elif cls is not list and not issubclass(cls, tuple):
         return issubclass(cls, StandIn)
     return any(map(_has_stand_in, value))
-
-
-def follow_body(
-    walk: _Walk, operation: Overridable, body: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Followed:
-    """Run a body on stand-ins, and return what comes of it."""
-    mode = _Following(walk)
-    result = None
-    declines = error = ""
-    try:
-        with mode:
-            result = body(*args, **kwargs)
-    except _Unanswered as failure:
-        if failure.mode is not mode:
-            raise
-        declines = f"it needs {failure.found.lacks}"
-    except _Raised as failure:
-        error = failure.found.error
-    except NotFollowed as failure:
-        mode.depends.append(f"the body of {operation.name} asks for {failure.wanted}{place_of(failure)}")
-    except Exception as failure:  # noqa: BLE001  # what a body raises on stand-ins is looked at
-        if type(failure) in (ValueError, IndexError, DispatchError):
-            error = first_line(failure)
-        else:
-            mode.depends.append(f"the body of {operation.name} takes no stand-ins: {first_line(failure)}")
-    if result is NotImplemented:
-        declines = pop_decline_reason() or "it declines"
-    depends = "" if declines or not mode.depends else mode.depends[0]
-    if result is None and depends:
-        result = make_stand_in(walk.protocol, (), origin=operation.name)
-    return Followed(result, declines, error, depends, inner=tuple(mode.inner))

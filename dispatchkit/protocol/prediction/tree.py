@@ -126,16 +126,12 @@ class Prediction:
         reasons = dict.fromkeys(one.reason or one.what for one in self.asked if one.reason or one.what)
         return f"{self.function}: {'; '.join(reasons)}" if reasons else self.function
 
-    def walk(self) -> Any:
+    def walk(self, depth: int = 0) -> Any:
         """Yield this prediction and those of all inner calls, with their depths."""
-        yield from _walked(self, 0)
-
-
-def _walked(one: Prediction, depth: int) -> Any:
-    yield depth, one
-    for asked in one.asked:
-        for inner in asked.inner:
-            yield from _walked(inner, depth + 1)
+        yield depth, self
+        for asked in self.asked:
+            for inner in asked.inner:
+                yield from inner.walk(depth + 1)
 
 
 def first_line(error: BaseException) -> str:

@@ -162,40 +162,30 @@ def array_type(protocol: Registering, declaration: Declaration) -> Callable[[T],
     def decorate(cls: T) -> T:
         if not isinstance(cls, type):
             raise RegistrationError(f"array_type decorates a class, not {cls!r}; write @array_type()")
-        _decorate(protocol, cls, declaration)
+        types = protocol.types
+        checked = checked_declaration(types, cls, declaration, "array_type")
+        check_operators("array_type", protocol, cls)
+        before = set(cls.__dict__)
+        if types.own_method(cls) is None:
+            try:
+                setattr(cls, types.method, classmethod(_protocol_method(protocol)))
+            except TypeError as error:
+                raise RegistrationError(
+                    f"array_type: {type_name(cls)} takes no attributes; use register_type({type_name(cls)}, ...)"
+                ) from error
+        protocol.journal.record(types.records.declare(cls, checked))
+        count_dense(protocol, cls)
+        _compare_elementwise(protocol, cls)
+        protocol.surface.install(cls, keep=instance_attributes(cls))
+        if types.base is not None:
+            _derive_attributes(protocol, cls)
+        changed: Any = cls
+        if changed.__repr__ is object.__repr__:
+            changed.__repr__ = _repr_of_fields(protocol)
+        protocol.journal.on_undo(partial(_strip, protocol, cls, before))
         return cls
 
     return decorate
-
-
-def _decorate(protocol: Registering, cls: type, declaration: Declaration) -> None:
-    """Give a class its protocol method, the members of the surface, and attributes computed from others.
-
-    Raises
-    ------
-    RegistrationError : if the declaration does not fit the class
-    """
-    types = protocol.types
-    declaration = checked_declaration(types, cls, declaration, "array_type")
-    check_operators("array_type", protocol, cls)
-    before = set(cls.__dict__)
-    if types.own_method(cls) is None:
-        try:
-            setattr(cls, types.method, classmethod(_protocol_method(protocol)))
-        except TypeError as error:
-            raise RegistrationError(
-                f"array_type: {type_name(cls)} takes no attributes; use register_type({type_name(cls)}, ...)"
-            ) from error
-    protocol.journal.record(types.records.declare(cls, declaration))
-    count_dense(protocol, cls)
-    _compare_elementwise(protocol, cls)
-    protocol.surface.install(cls, keep=instance_attributes(cls))
-    if types.base is not None:
-        _derive_attributes(protocol, cls)
-    changed: Any = cls
-    if changed.__repr__ is object.__repr__:
-        changed.__repr__ = _repr_of_fields(protocol)
-    protocol.journal.on_undo(partial(_strip, protocol, cls, before))
 
 
 def register_type(protocol: Registering, cls: type, declaration: Declaration) -> None:
