@@ -268,7 +268,7 @@ def _give(cls: type, member: Member, keep: tuple[str, ...]) -> None:
 
 def method_signature(operation: Overridable) -> inspect.Signature:
     """Return the signature of a method: it takes the operation's keywords by position, too, as in ``x.sum(0)``."""
-    found = [SELF]
+    parameters = [SELF]
     kind: inspect._ParameterKind = FREE
     optional = False
     for p in list(operation.parameters.signature.parameters.values())[1:]:
@@ -276,27 +276,27 @@ def method_signature(operation: Overridable) -> inspect.Signature:
             if optional and p.default is p.empty:
                 # A parameter without a default can follow one with a default by keyword alone.
                 kind = KEYWORD
-            found.append(p.replace(kind=kind))
+            parameters.append(p.replace(kind=kind))
         else:
-            found.append(p)
+            parameters.append(p)
             if p.kind is p.VAR_POSITIONAL:
                 kind = KEYWORD
         optional = optional or p.default is not p.empty
-    return inspect.Signature(found, return_annotation=operation.parameters.signature.return_annotation)
+    return inspect.Signature(parameters, return_annotation=operation.parameters.signature.return_annotation)
 
 
 def method_docstring(function: Callable[..., Any]) -> str | None:
     """Return the docstring of a function as that of a method, whose array is the function's first parameter."""
-    found = FIRST.search(function.__doc__ or "")
-    if found is None:
+    first = FIRST.search(function.__doc__ or "")
+    if first is None:
         return function.__doc__
-    entry, name, others, type_, text = found.groups()
+    entry, name, others, type_, text = first.groups()
     said = " ".join(text.split())
     said = f", {said[6:]}" if said.startswith("Array ") else f": {said[0].lower()}{said[1:]}"
     said = "." if others else said
     rest = f"\n{others}{type_}{text}" if others else ""
-    before, after = found.string[: found.start()], found.string[found.end() :]
-    heading = found[0].removesuffix(entry) if rest or re.match(r"\n\S", after) else ""
+    before, after = first.string[: first.start()], first.string[first.end() :]
+    heading = first[0].removesuffix(entry) if rest or re.match(r"\n\S", after) else ""
     return f"{before}\n\n`{name}` is this array{said}{heading}{rest}{after}"
 
 

@@ -247,7 +247,7 @@ def _wrapping(
                 return value
             if type(value) not in weak or name in indices:
                 return types.wrap(value)
-            return types.wrap(value, [one for p, one in parameters.values(args, kwargs) if p.name not in indices])
+            return types.wrap(value, [array for p, array in parameters.values(args, kwargs) if p.name not in indices])
 
         args, kwargs = parameters.replace(args, kwargs, wrap)
         return handler(*args, **kwargs)
@@ -355,7 +355,8 @@ class Chain:
     @property
     def skipped(self) -> list[tuple[type, str]]:
         """Type and reason of each skipped answer."""
-        return [(one.cls, one.text) for one in (self.entries if self.whole else self) if isinstance(one, Skipped)]
+        entries = self.entries if self.whole else self
+        return [(entry.cls, entry.text) for entry in entries if isinstance(entry, Skipped)]
 
     @property
     def foreign(self) -> bool:
@@ -473,22 +474,22 @@ def _nobody(*args: Any, **kwargs: Any) -> Any:
 def stub_for(operation: Overridable, key: Key) -> str:
     """Return a handler to paste for calls with arguments of these types; "" where none of them takes part."""
     types = operation.types
-    own = next((cls for cls in types.participating(key) if cls is not types.base), None)
-    if own is None:
+    owner = next((cls for cls in types.participating(key) if cls is not types.base), None)
+    if owner is None:
         return ""
     named = operation.parameters.signature.parameters
     hints = {
         p.name: _hint(types, entry, p.form in (Form.STAR, Form.INDEX))
         for p, entry in zip(operation.parameters.arrays, key, strict=True)
-        if (p.form is not Form.INDEX or own in entry)
-        and (p.form is not Form.LOOSE or entry is own or named[p.name].default is inspect.Parameter.empty)
+        if (p.form is not Form.INDEX or owner in entry)
+        and (p.form is not Form.LOOSE or entry is owner or named[p.name].default is inspect.Parameter.empty)
     }
     parameters = [
         p.replace(annotation=hints.get(p.name) or p.empty, default=_pasteable(p.default)) for p in named.values()
     ]
     # Annotations given as text print in quotes, which a stub does without.
     signature = re.sub(r": '([^']*)'", r": \1", str(inspect.Signature(parameters)))
-    handler = f"{operation.name}_{own.__name__.lower()}"
+    handler = f"{operation.name}_{owner.__name__.lower()}"
     decorator = "protocol" if types.base is None else "dk"
     return f"@{decorator}.implements({public_path(operation)})\ndef {handler}{signature}:\n    ..."
 
@@ -496,7 +497,7 @@ def stub_for(operation: Overridable, key: Key) -> str:
 def _hint(types: ArrayTypes, entry: Any, spread: bool = False) -> str:
     """Return the annotation that the types of an argument give its parameter."""
     if isinstance(entry, tuple):
-        hints = " | ".join(_hint(types, one) for one in entry)
+        hints = " | ".join(_hint(types, member) for member in entry)
         return hints if spread or not hints else f"list[{hints}]"
     if entry is type(None):
         return ""

@@ -281,8 +281,9 @@ def make_dense(
     def make() -> Any:
         dense = _made_dense(function, type_name(cls), to_dense, value, as_attribute)
         if type(dense) is cls or not is_plain(type(dense)):
-            made = "None" if dense is None else f"a value of type {type_name(type(dense))}"
-            raise AnswerError(function, maker_text(to_dense, type_name(cls)), f"returned {made}; return a plain array")
+            result = "None" if dense is None else f"a value of type {type_name(type(dense))}"
+            problem = f"returned {result}; return a plain array"
+            raise AnswerError(function, maker_text(to_dense, type_name(cls)), problem)
         return dense
 
     frame = caller_frame(2)  # make_dense is called by functions of the library alone
@@ -396,7 +397,7 @@ class _MakingDense:
         self._outer = under_way = _under_way.get()
         # What surrounds the dense form of an instance surrounds its parts, too.
         surround = () if id(self._value) in under_way else surroundings
-        contexts = [context for one in surround if (context := one(self._value)) is not None]
+        contexts = [context for surrounding in surround if (context := surrounding(self._value)) is not None]
         try:
             _under_way.set(under_way | self._marks)
             if contexts:
@@ -425,10 +426,10 @@ def making_dense(value: Any, *marks: Any) -> AbstractContextManager[None]:
 def _made_dense(function: str, name: str, to_dense: Callable[[Any], Any], value: Any, as_attribute: bool) -> Any:
     """Return what makes a value dense, which is not to need the dense form itself."""
     if id(value) in _under_way.get():
-        made = f"{_name(to_dense)}()"
-        problem = f"calls {function} on {name}, whose fallback is {made}"
+        maker = f"{_name(to_dense)}()"
+        problem = f"calls {function} on {name}, whose fallback is {maker}"
         if as_attribute:
-            problem = f"reads {function}, which is taken from {made}; define it"
+            problem = f"reads {function}, which is taken from {maker}; define it"
         raise AnswerError(function, maker_text(to_dense, name), problem)
     with making_dense(value):
         try:

@@ -399,8 +399,8 @@ class DispatchProtocol:
         ------
         TypeError : if the function is not overridable
         """
-        found: Explanation = protocol.explain.explain_call(self.operation(function), args, kwargs, run)
-        return found
+        explanation: Explanation = protocol.explain.explain_call(self.operation(function), args, kwargs, run)
+        return explanation
 
     def rules(self) -> list[Rule]:
         """Return all rules that are registered: those for operations, then those for kinds."""

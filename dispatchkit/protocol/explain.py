@@ -159,38 +159,39 @@ def _inner_lines(calls: tuple[Prediction, ...], depth: int) -> Iterator[tuple[in
 def explain_call(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], run: bool) -> Explanation:
     """Return who answers a call; with `run` the call is made, and declines are shown."""
     predicted = predict(operation, args, kwargs)
-    lines = [Line(one.who, one.what, _verdict(one), one.inner) for one in predicted.asked]
-    found = Explanation(predicted.call, list(predicted.order), lines, _outcome(predicted), predicted)
+    lines = [Line(asked.who, asked.what, _verdict(asked), asked.inner) for asked in predicted.asked]
+    explanation = Explanation(predicted.call, list(predicted.order), lines, _outcome(predicted), predicted)
     if run:
-        found.prediction = None
+        explanation.prediction = None
         try:
-            _run(operation, args, kwargs, found)
+            _run(operation, args, kwargs, explanation)
         except Exception as error:  # noqa: BLE001  # which is what is shown
-            found.exception = error
-            found.outcome = type(error).__name__ if isinstance(error, NoImplementationError) else first_line(error)
-    return found
+            explanation.exception = error
+            unanswered = isinstance(error, NoImplementationError)
+            explanation.outcome = type(error).__name__ if unanswered else first_line(error)
+    return explanation
 
 
-def _verdict(one: Asked) -> str:
-    shown = one.reason and one.verdict not in (AT_RUN_TIME, RAISES, ANSWERS) and not one.verdict.startswith(ANSWERS)
-    return f"{one.verdict}: {one.reason}" if shown else one.verdict
+def _verdict(asked: Asked) -> str:
+    plain = asked.verdict in (AT_RUN_TIME, RAISES) or asked.verdict.startswith(ANSWERS)
+    return asked.verdict if plain or not asked.reason else f"{asked.verdict}: {asked.reason}"
 
 
-def _outcome(found: Prediction) -> str:
+def _outcome(predicted: Prediction) -> str:
     """Return in words what comes of a call."""
-    if found.by is None:
-        named = found.error.startswith(NO_ANSWER)
-        return found.error.partition(":")[0] if named else found.error
-    if found.outcome in (METHOD, MODE):
-        other = found.otherwise
-        certain = other is None or not found.depends_on_values
+    if predicted.by is None:
+        named = predicted.error.startswith(NO_ANSWER)
+        return predicted.error.partition(":")[0] if named else predicted.error
+    if predicted.outcome in (METHOD, MODE):
+        other = predicted.otherwise
+        certain = other is None or not predicted.depends_on_values
         return AT_RUN_TIME if certain or other is None else f"{AT_RUN_TIME}, else {other.who}: {other.what}"
-    text = f"{found.by.who}: {found.by.what}"
-    if found.error and found.outcome not in (AMBIGUOUS, FOREIGN):
-        text += f", which raises {found.error}"
-    if found.depends_on_values:
-        other = found.otherwise
-        condition = "if its calls are answered; else" if found.by.verdict == DEPENDS else "unless it declines; then"
+    text = f"{predicted.by.who}: {predicted.by.what}"
+    if predicted.error and predicted.outcome not in (AMBIGUOUS, FOREIGN):
+        text += f", which raises {predicted.error}"
+    if predicted.depends_on_values:
+        other = predicted.otherwise
+        condition = "if its calls are answered; else" if predicted.by.verdict == DEPENDS else "unless it declines; then"
         text += f", {condition} {'nobody' if other is None else f'{other.who}: {other.what}'}"
     return text
 
@@ -218,23 +219,23 @@ def predicted_steps(
         yield entry, verdict
 
 
-def _run(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], found: Explanation) -> None:
+def _run(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], explanation: Explanation) -> None:
     """Make a call, and write into an explanation who declined, who answered, and what was raised.
 
     Raises
     ------
     Exception : whatever the call raises
     """
-    modes = [line for line in found.lines if line.what.startswith("active mode")]
+    modes = [line for line in explanation.lines if line.what.startswith("active mode")]
     answer = answer_by_modes(operation, args, kwargs)
     declined = pop_mode_declines()
     if answer is not NotImplemented:
         verdicts = [note.partition(": ")[2] for note in declined] + ["answered"]
-        found.lines[:] = [Line(line.who, line.what, said) for line, said in zip(modes, verdicts, strict=False)]
-        found.outcome, found.result = "answered by a mode", answer
+        explanation.lines[:] = [Line(line.who, line.what, said) for line, said in zip(modes, verdicts, strict=False)]
+        explanation.outcome, explanation.result = "answered by a mode", answer
         return
     operation.check_call(args, kwargs)
-    found.lines[:] = [Line(*note.partition(": ")[::2], "") for note in declined]
+    explanation.lines[:] = [Line(*note.partition(": ")[::2], "") for note in declined]
     chain: Chain = operation.protocol.chain(operation, operation.parameters.key(args, kwargs))
     done = False
     raised: Exception | None = None
@@ -251,8 +252,8 @@ def _run(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], 
                     verdict = f"declined: {reason}" if reason else "declined"
                 else:
                     verdict, done = "answered", True
-                    found.outcome, found.result = f"{type_name(entry.cls)}: {entry.text}", result
-        found.lines.append(Line(type_name(entry.cls), entry.text, verdict))
+                    explanation.outcome, explanation.result = f"{type_name(entry.cls)}: {entry.text}", result
+        explanation.lines.append(Line(type_name(entry.cls), entry.text, verdict))
     if raised is not None:
         raise raised
     if not done:

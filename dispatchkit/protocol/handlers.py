@@ -113,7 +113,7 @@ class Journal:
     def leave(self, block: Block) -> None:
         """Undo what was registered in a block; if others were entered since, the next of them does when it is left."""
         entered = self._blocks.entered()
-        place = max((i for i, (one, _) in enumerate(entered) if one is block), default=None)
+        place = max((i for i, (other, _) in enumerate(entered) if other is block), default=None)
         if place is None:
             return
         undos = entered[place][1]
@@ -238,23 +238,23 @@ class Rule:
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         if not any(p.kind is p.VAR_POSITIONAL for p in parameters) and len(args) > len(positional):
             refused.append(f"{len(args)} positional arguments")
-        given = {p.name for p in positional[: len(args)]} | kwargs.keys()
+        filled = {p.name for p in positional[: len(args)]} | kwargs.keys()
         for p in parameters:
             optional = p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-            if not optional and p.name not in given:
+            if not optional and p.name not in filled:
                 refused.append(f"no '{p.name}'")
         return refused
 
     def takes_everything(self, parameters: Parameters) -> bool:
         """Return whether the handler takes the arguments of every call of the operation."""
-        own = list(parameters.signature.parameters.values())
-        first = [p for p in own if p.kind is p.POSITIONAL_ONLY]
-        either = [p for p in own if p.kind is p.POSITIONAL_OR_KEYWORD]
-        by_name = {p.name: None for p in own if p.kind is p.KEYWORD_ONLY}
-        if any(p.kind is p.VAR_KEYWORD for p in own):
+        expected = list(parameters.signature.parameters.values())
+        first = [p for p in expected if p.kind is p.POSITIONAL_ONLY]
+        either = [p for p in expected if p.kind is p.POSITIONAL_OR_KEYWORD]
+        by_name = {p.name: None for p in expected if p.kind is p.KEYWORD_ONLY}
+        if any(p.kind is p.VAR_KEYWORD for p in expected):
             by_name["any keyword at all"] = None
         demanded = {name: None for name in by_name if self._demanded(parameters, name)}
-        spread = [None] * 99 if any(p.kind is p.VAR_POSITIONAL for p in own) else []
+        spread = [None] * 99 if any(p.kind is p.VAR_POSITIONAL for p in expected) else []
         least = [None for p in first if p.default is p.empty]
         needed = [p.name for p in either if p.default is p.empty]
         calls: list[tuple[list[None], dict[str, None]]] = [
@@ -292,15 +292,15 @@ class Rule:
             entries = key[0]
         else:
             return None
-        found: list[int] = []
+        distances: list[int] = []
         for entry, wanted in zip(entries, self.types, strict=True):
             options = entry if isinstance(entry, tuple) else (entry,)
-            near_each = [position_distance(one, wanted, order) for one in options]
+            near_each = [position_distance(option, wanted, order) for option in options]
             reached = [n for n in near_each if n is not None]
             if not reached:
                 return None
-            found.append(min(reached))
-        return tuple(found)
+            distances.append(min(reached))
+        return tuple(distances)
 
     def demands(self) -> int:
         """Return how many positions the rule names a type for."""
@@ -311,26 +311,26 @@ class Rule:
         return not self._named.isdisjoint(counted)
 
 
-def position_distance(found: type, wanted: type, order: Callable[[type], Sequence[type]]) -> int | None:
+def position_distance(cls: type, wanted: type, order: Callable[[type], Sequence[type]]) -> int | None:
     """Return the place of `wanted` among what `found` counts as; None where it is not among them."""
     if wanted is ANY:
         return 1_000_000
-    if found is type(None) and wanted is not found:
+    if cls is type(None) and wanted is not cls:
         return 999_999  # the argument was left out, which every annotation allows
     try:
-        return order(found).index(wanted)
+        return order(cls).index(wanted)
     except ValueError:
         return None
 
 
 def written(handler: Callable[..., Any]) -> Any:
     """Return the function whose code runs when a handler is called: inside a partial, a wrapper, a class, an object."""
-    found: Any = inspect.unwrap(handler)
-    while isinstance(found, partial):
-        found = inspect.unwrap(found.func)
-    if isinstance(found, type):
-        return getattr(found, "__init__")  # noqa: B009  # of the class, not of an instance
-    return found if isinstance(found, (types.FunctionType, types.MethodType)) else type(found).__call__
+    function: Any = inspect.unwrap(handler)
+    while isinstance(function, partial):
+        function = inspect.unwrap(function.func)
+    if isinstance(function, type):
+        return getattr(function, "__init__")  # noqa: B009  # of the class, not of an instance
+    return function if isinstance(function, (types.FunctionType, types.MethodType)) else type(function).__call__
 
 
 def location_of(function: Callable[..., Any]) -> str:

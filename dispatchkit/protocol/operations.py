@@ -51,7 +51,7 @@ def overridable_function(
     if not isinstance(kind, Kind):
         raise RegistrationError(f"overridable: kind={kind!r} is no kind; write one such as dk.kinds.function")
     signature, name = signature_of(function, "overridable"), function.__name__
-    unknown = [one for one in arrays or () if one not in signature.parameters]
+    unknown = [array for array in arrays or () if array not in signature.parameters]
     if unknown:
         raise RegistrationError(f"overridable: {name} has no parameter '{unknown[0]}'")
     place = namespace or function.__module__

@@ -274,31 +274,31 @@ def pickle_by_value(operation: Overridable) -> None:
 
 def with_version(cls: type[Overridable], mark: Version) -> Overridable:
     """Return the operation that has a version, an empty record where this process has none."""
-    found = _by_version.get(mark)
-    if found is None:
-        found = cls.__new__(cls)
-        found.version = mark
-        _by_version[mark] = found
-    return found
+    operation = _by_version.get(mark)
+    if operation is None:
+        operation = cls.__new__(cls)
+        operation.version = mark
+        _by_version[mark] = operation
+    return operation
 
 
 def is_found(function: Any) -> bool:
     """Return whether another process that imports the module of a function finds it there by its name."""
-    return function.__module__ != "__main__" and _named_by(function) is function
+    return function.__module__ != "__main__" and held_by_name(function) is function
 
 
 def will_be_found(function: Any) -> bool:
     """Return whether a module will hold, in the place of a function that is being decorated, what comes of it."""
     name = getattr(function, "__qualname__", "<")
-    return function.__module__ != "__main__" and "<" not in name and _named_by(function) is not function
+    return function.__module__ != "__main__" and "<" not in name and held_by_name(function) is not function
 
 
-def _named_by(function: Any) -> Any:
+def held_by_name(function: Any) -> Any:
     """Return what has the name of a function in its module, None where nothing has."""
-    found: Any = sys.modules.get(function.__module__)
+    held: Any = sys.modules.get(function.__module__)
     for part in function.__qualname__.split("."):
-        found = getattr(found, part, None)
-    return found
+        held = getattr(held, part, None)
+    return held
 
 
 def _unset(*args: Any, **kwargs: Any) -> Any:
@@ -307,8 +307,8 @@ def _unset(*args: Any, **kwargs: Any) -> Any:
 
 def of(function: Any) -> Overridable | None:
     """Return the record behind a function or one of its methods; None where it is not overridable."""
-    found = getattr(function, "__overridable__", None)
-    return found if isinstance(found, Overridable) else None
+    record = getattr(function, "__overridable__", None)
+    return record if isinstance(record, Overridable) else None
 
 
 def operation_of(protocol: Dispatcher, function: Callable[..., Any]) -> Overridable:
@@ -318,7 +318,7 @@ def operation_of(protocol: Dispatcher, function: Callable[..., Any]) -> Overrida
     ------
     TypeError : if the function is not overridable in this protocol
     """
-    found = of(function)
-    if found is None or found.protocol is not protocol:
+    operation = of(function)
+    if operation is None or operation.protocol is not protocol:
         raise TypeError(f"{function_name(function)} is not overridable by {protocol.types.method}")
-    return found
+    return operation

@@ -157,22 +157,22 @@ class Parameters:
         self.arrays = tuple(_array_parameters(signature, forms))
         self.names = [p.name for p in self.arrays]
         plain = [p.form is Form.ONE and p.position == i for i, p in enumerate(self.arrays)]
-        own = list(signature.parameters.values())
-        alone = len(self.arrays) == len(own) and all(p.kind is p.POSITIONAL_ONLY for p in own)
+        every = list(signature.parameters.values())
+        alone = len(self.arrays) == len(every) and all(p.kind is p.POSITIONAL_ONLY for p in every)
         self.unary = alone and plain == [True]
         self.binary = alone and plain == [True, True]
-        absolute = any(p.kind is p.POSITIONAL_ONLY for p in own[:1])
+        absolute = any(p.kind is p.POSITIONAL_ONLY for p in every[:1])
         self.leading = plain == [True] and absolute
         sequences = [p.form is Form.SEQUENCE and p.position == i for i, p in enumerate(self.arrays)]
         self.gathering = sequences == [True] and absolute
         self.nullary = not self.arrays
         self.positional = len(self.arrays) if all(plain) else 0
-        open_ended = any(p.kind is p.VAR_KEYWORD for p in own)
-        names = frozenset(p.name for p in own if p.kind is not p.POSITIONAL_ONLY)
+        open_ended = any(p.kind is p.VAR_KEYWORD for p in every)
+        names = frozenset(p.name for p in every if p.kind is not p.POSITIONAL_ONLY)
         self.knows: Callable[[Mapping[str, Any]], bool] = _always if open_ended else names.issuperset
-        self.least = sum(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own)
-        spread = any(p.kind is p.VAR_POSITIONAL for p in own)
-        self.most = 1_000_000 if spread else sum(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in own)
+        self.least = sum(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in every)
+        spread = any(p.kind is p.VAR_POSITIONAL for p in every)
+        self.most = 1_000_000 if spread else sum(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in every)
 
     @property
     def fingerprint(self) -> str:
@@ -277,7 +277,7 @@ def call_meant(name: str, signature: inspect.Signature, args: Sequence[Any], kwa
         return ""
     named = [p.name for p in parameters if p.kind is not p.POSITIONAL_ONLY]
     for keyword in kwargs:
-        if keyword not in named and (near := _keyword_meant(keyword, [one for one in named if one not in kwargs])):
+        if keyword not in named and (near := _keyword_meant(keyword, [p for p in named if p not in kwargs])):
             return f"did you mean '{near}'?"
     if "out" in kwargs:
         return f"there is no out; assign the result, as in out[...] = {name}(...)"
@@ -287,14 +287,14 @@ def call_meant(name: str, signature: inspect.Signature, args: Sequence[Any], kwa
         spread = args[start : start + several]
         if place in LISTS and several > 1 and not isinstance(spread[0], (list, tuple)):
             return f"give the {place} in a list: {name}([x1, x2])"
-        if place in TUPLES and several > 1 and all(isinstance(one, int) for one in spread):
+        if place in TUPLES and several > 1 and all(isinstance(other, int) for other in spread):
             shown = [*places[:start], str(tuple(spread)), *places[start + 1 :]]
             return f"give the {place} as a tuple: {name}({', '.join(shown)})"
     return ""
 
 
 def _keyword_meant(keyword: str, named: Collection[str]) -> str:
-    elsewhere = [one for one in ELSEWHERE.get(keyword, ()) if one in named]
+    elsewhere = [name for name in ELSEWHERE.get(keyword, ()) if name in named]
     return next(iter(elsewhere or get_close_matches(keyword, named, n=1)), "")
 
 

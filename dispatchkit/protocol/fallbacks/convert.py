@@ -31,7 +31,7 @@ class Convert(FallbackStrategy):
             return f"{operation.name} would change what it converts to, and the change be lost"
         types = operation.types
         present = types.participating(key)
-        others = [one for one in present if one is not cls and self.name in types.fallback(one).names]
+        others = [other for other in present if other is not cls and self.name in types.fallback(other).names]
         for target, paths in _plans(operation, [cls, *others]):
             then = key
             for source in paths:
@@ -50,15 +50,15 @@ Paths: TypeAlias = "dict[type, tuple[Conversion, ...]]"
 
 def _plans(operation: Overridable, classes: Sequence[type]) -> list[tuple[type, Paths]]:
     """Return what types can be converted to, each alone or several to one type, the cheapest first."""
-    ways = {
+    reachable = {
         cls: {target: (cost, path) for cost, target, path in operation.protocol.conversions.reachable(cls)}
         for cls in classes
     }
     plans: list[tuple[float, type, Paths]] = [
-        (cost, target, {cls: path}) for cls, found in ways.items() for target, (cost, path) in found.items()
+        (cost, target, {cls: path}) for cls, targets in reachable.items() for target, (cost, path) in targets.items()
     ]
-    for target in dict.fromkeys([*classes, *(target for found in ways.values() for target in found)]):
-        joining = {cls: found[target] for cls, found in ways.items() if cls is not target and target in found}
+    for target in dict.fromkeys([*classes, *(target for targets in reachable.values() for target in targets)]):
+        joining = {cls: paths[target] for cls, paths in reachable.items() if cls is not target and target in paths}
         if len(joining) > 1:
             total = sum(cost for cost, _ in joining.values())
             plans.append((total, target, {cls: path for cls, (_, path) in joining.items()}))

@@ -76,9 +76,9 @@ class Dense(FallbackStrategy):
             error = next((error for error, _ in refused if error), "")
             if error:
                 return Followed(error=error)
-            found = follower.again(operation, args, kwargs)
-            depends = next((text for _, text in refused if text), found.depends)
-            return found if depends == found.depends else found._replace(depends=depends)
+            followed = follower.again(operation, args, kwargs)
+            depends = next((text for _, text in refused if text), followed.depends)
+            return followed if depends == followed.depends else followed._replace(depends=depends)
 
         names = ", ".join(map(type_name, makers))
         then = None if types.base is None else replaced(key, makers, types.base)

@@ -136,10 +136,10 @@ def make_stand_in(
         cls = type("StandIn", (StandIn,), {"__slots__": ()})
         protocol.surface.install(cls)
         _made[protocol] = cls
-    found = object.__new__(cls)
-    found._classes, found._layout, found._origin = tuple(classes), layout or Layout(), origin
-    found._given, found._field = given, field
-    return found
+    stand_in = object.__new__(cls)
+    stand_in._classes, stand_in._layout, stand_in._origin = tuple(classes), layout or Layout(), origin
+    stand_in._given, stand_in._field = given, field
+    return stand_in
 
 
 def stand_in_for(protocol: Any, value: Any, always: bool = False) -> Any:
@@ -222,21 +222,21 @@ class Memory:
 
     def chain(self, operation: Overridable, key: Key, limited: bool = False) -> Chain:
         """Return who answers calls with these types; with `limited` inside a decomposition."""
-        found = self._chains.get((operation, key, limited))
-        if found is None:
-            found = build_chain(operation, key, later_fallbacks=not limited)
-            self._chains[operation, key, limited] = found
-        return found
+        chain = self._chains.get((operation, key, limited))
+        if chain is None:
+            chain = build_chain(operation, key, later_fallbacks=not limited)
+            self._chains[operation, key, limited] = chain
+        return chain
 
     def mistake(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """Return what the signature of an operation does not allow in a call, "" where it allows it."""
         form = (operation, len(args), tuple(kwargs))
         if form in self._bound:
             return ""
-        found = mistake_in(operation, args, kwargs)
-        if not found:
+        mistake = mistake_in(operation, args, kwargs)
+        if not mistake:
             self._bound.add(form)
-        return found
+        return mistake
 
     def layouts(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return what an operation gives, with layouts in the place of arrays; one without any at worst."""
@@ -259,21 +259,21 @@ class Memory:
 
     def find(self, token: Hashable, running: set[Mark]) -> tuple[frozenset[Mark], Prediction, Any] | None:
         """Return what was found of an equal call, and on which marks it depends that they are not under way."""
-        found = self._calls.get(token)
-        return found if found is not None and running.isdisjoint(found[0]) else None
+        known = self._calls.get(token)
+        return known if known is not None and running.isdisjoint(known[0]) else None
 
-    def keep(self, token: Hashable, met: set[Mark], found: Prediction, result: Any) -> None:
+    def keep(self, token: Hashable, met: set[Mark], prediction: Prediction, result: Any) -> None:
         """Remember what was found of a call."""
         marks = frozenset(met)
-        self._calls[token] = (self._marks.setdefault(marks, marks), found, result)
+        self._calls[token] = (self._marks.setdefault(marks, marks), prediction, result)
 
     def _token(self, value: Any) -> Hashable:
         cls = type(value)
         if issubclass(cls, StandIn):
-            given = None if value._given is None else self._identity(value._given)
+            array = None if value._given is None else self._identity(value._given)
             field = None if value._field is None else self._token(value._field)
-            found = (StandIn, value._classes, value._layout, value._origin, given, field)
-            return self._stand_ins.setdefault(found, len(self._stand_ins))
+            token = (StandIn, value._classes, value._layout, value._origin, array, field)
+            return self._stand_ins.setdefault(token, len(self._stand_ins))
         if cls is Layout:
             return value  # type: ignore[no-any-return]
         if cls in ATOMS:

@@ -95,8 +95,8 @@ def _make_rules(
         return [_make_rule(known, target, handler, takes, types, explicit=True)]
     signatures = _signatures(target, handler, takes)
     # Of the combinations of union members, those count that name a type besides plain arrays.
-    own = [signature for signature in signatures if known.named_own(signature)] or signatures[:1]
-    return [_make_rule(known, target, handler, takes, signature, explicit=False) for signature in own]
+    relevant = [signature for signature in signatures if known.named_own(signature)] or signatures[:1]
+    return [_make_rule(known, target, handler, takes, signature, explicit=False) for signature in relevant]
 
 
 def _lacks_operation(known: ArrayTypes, handler: Callable[..., Any], parameters: list[inspect.Parameter]) -> bool:
@@ -197,36 +197,36 @@ def packed(protocol: Registering, cls: type) -> dict[str, Any]:
     return {"declaration": record.declaration, "version": record.version, "owned": list(record.owned), "kept": kept}
 
 
-def unpack(protocol: Registering, cls: type, found: dict[str, Any]) -> None:
+def unpack(protocol: Registering, cls: type, state: dict[str, Any]) -> None:
     """Declare for a class what another process has declared for it.
 
     Parameters
     ----------
     protocol : to declare it to
     cls : the class, which may still lack its attributes
-    found : what `packed` gave
+    state : what `packed` gave
     """
     with protocol.journal.lock:
-        changed = protocol.types.records.receive(cls, found["declaration"], found["version"])
-        if changed and found["kept"] is not None:
-            protocol.surface.install(cls, found["kept"])
-        for one in found["owned"]:
-            changed = _take(protocol, one) or changed
+        changed = protocol.types.records.receive(cls, state["declaration"], state["version"])
+        if changed and state["kept"] is not None:
+            protocol.surface.install(cls, state["kept"])
+        for item in state["owned"]:
+            changed = _take(protocol, item) or changed
         if changed:
             protocol.journal.changed()
 
 
-def _take(protocol: Registering, one: Any) -> bool:
+def _take(protocol: Registering, item: Any) -> bool:
     """Store a rule or a conversion in place of an earlier one; return whether it was not known."""
-    if isinstance(one, Rule):
-        old = protocol.handlers.replaced_by(one)
-        if not is_newer(one.registration, None if old is None else old.registration):
+    if isinstance(item, Rule):
+        old = protocol.handlers.replaced_by(item)
+        if not is_newer(item.registration, None if old is None else old.registration):
             return False
-        protocol.handlers.add(one)
+        protocol.handlers.add(item)
         return True
-    if not isinstance(one, Conversion) or not is_newer(one.version, protocol.conversions.version_of(one)):
+    if not isinstance(item, Conversion) or not is_newer(item.version, protocol.conversions.version_of(item)):
         return False
-    protocol.conversions.add(one)
+    protocol.conversions.add(item)
     return True
 
 
