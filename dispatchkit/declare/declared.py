@@ -23,7 +23,7 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Parameters
-from dispatchkit.protocol.types.declaration import stamp
+from dispatchkit.protocol.types.declaration import new_version
 
 # Gives the axes that None stands for, of the operation's name and the shape of its array.
 WhenNone: TypeAlias = Callable[[str, tuple[int, ...]], Any]
@@ -278,7 +278,7 @@ class Declared(Overridable):
 
     def rules_changed(self) -> None:
         """Read the rules anew, and decide the calls to come by them."""
-        self.changed = stamp()
+        self.changed = new_version()
         self.refresh()
         self.clear()
 

@@ -275,11 +275,11 @@ def _declare(
 
 def _rebuild(entry: DeclaredOperation, state: dict[str, Any]) -> None:
     """Declare an operation that arrives from another process; one that is known takes the rules that are new."""
-    if not entry.has_arrived:
+    if not entry.is_complete:
         _, options = state["declared_by"]
         _declare(state["body"], _public_signature(state["body"], options["kind"]), options, entry, state)
         entry.changed = None
-    if not tensor_protocol.operations.renew(entry, state):
+    if not tensor_protocol.operations.update_from(entry, state):
         return
     changed = entry.changed
     for kind, rules in state["rules"].items():

@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from dispatchkit.protocol.outcome import OUTCOMES, PALE, Colours
+from dispatchkit.report.outcomes import OUTCOMES, PALE, Colours
 
 # By each name that an outcome has in records, audits and coverage; "several" is a box of several calls.
 COLOURS: dict[str, Colours] = {

@@ -141,7 +141,7 @@ def _current(rule: Rule, protocol: DispatchProtocol) -> str:
 
 
 def _rules(modules: Sequence[str], protocol: DispatchProtocol) -> list[Rule]:
-    return [rule for rule in protocol.operations.rules() if _within(rule.handler.__module__, modules)]
+    return [rule for rule in protocol.handlers.of_operations() if _within(rule.handler.__module__, modules)]
 
 
 def _within(module: str, modules: Sequence[str]) -> bool:

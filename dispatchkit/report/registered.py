@@ -226,7 +226,7 @@ def rules(of: type | Kind | Callable[..., Any], /) -> RuleList:
     """
     protocol = tensor_protocol
     if isinstance(of, Kind):
-        return _described(rule for rule in protocol.handlers.of_kinds() if rule.target == of)
+        return _described(protocol.handlers.of(of))
     if isinstance(of, type):
         return _described(rule for rule in protocol.rules() if rule.serves(protocol.types.counts_as(of)))
     if protocol.types.participates(type(of)):

@@ -19,6 +19,7 @@ from dispatchkit.protocol.prediction.tree import ANSWERS
 from dispatchkit.protocol.resolution import candidates
 from dispatchkit.protocol.types.records import Conversion
 from dispatchkit.report.audit.pairs import SEVERAL, Chains, Decision, arguments, key_of
+from dispatchkit.report.outcomes import SHOWN
 
 Names: TypeAlias = Mapping[type, str]
 # An operation, the answer that is asked first, and the one that another order asks first.
@@ -259,7 +260,7 @@ def _symmetric(one: Decision, other: Decision) -> bool:
     if a.rule is not None and b.rule is not None:
         mirrored = _for_pair(a.rule) and _for_pair(b.rule)
         return mirrored or a.rule.handler is b.rule.handler or (a.cls is b.cls and a.source is b.source)
-    return a.source is b.source and (a.cls is b.cls or bool(a.source.for_all))
+    return a.source is b.source and (a.cls is b.cls or bool(SHOWN[a.source].for_all))
 
 
 def _for_pair(rule: Rule) -> bool:
@@ -271,7 +272,7 @@ def _how(one: Decision, names: Names) -> str:
     step = one.step
     if step is None:
         return "is answered by nobody"
-    return step.source.for_all or (
+    return SHOWN[step.source].for_all or (
         f"is answered by {names.get(step.cls) or step.cls.__name__} ({_WAYS.get(step.source) or one.share})"
     )
 

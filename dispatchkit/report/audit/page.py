@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Protocol
 
-from dispatchkit.protocol.outcome import OUTCOMES
 from dispatchkit.report.audit.findings import KINDS, Finding
 from dispatchkit.report.audit.pairs import SHARES, Pair
 from dispatchkit.report.documents import (
@@ -22,6 +21,7 @@ from dispatchkit.report.documents import (
     short_location,
     style,
 )
+from dispatchkit.report.outcomes import OUTCOMES
 
 LISTED = 8  # operations or combinations of types that a finding lists
 WIDEST = 100  # columns of a table of pairs; above, winners are shares by their letters

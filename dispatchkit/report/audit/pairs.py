@@ -16,14 +16,14 @@ from dispatchkit.protocol.chain import Chain, Step
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.explain import predicted_steps
 from dispatchkit.protocol.fallbacks import Decompose
-from dispatchkit.protocol.fallbacks.convert import LOSSY
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.outcome import AMBIGUOUS, OUTCOMES
+from dispatchkit.protocol.outcome import AMBIGUOUS
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters
 from dispatchkit.protocol.prediction import Layout, Memory, make_stand_in, predict
 from dispatchkit.protocol.prediction.tree import ANSWERS, AT_RUN_TIME, DECLINES, IF_DECLINED, RAISES
+from dispatchkit.report.outcomes import LOSSY, OUTCOMES, SHOWN
 
 Arguments: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -148,7 +148,7 @@ def _matrices(operation: Overridable, key: Key) -> list[Arguments]:
 
 SEVERAL = (Form.SEQUENCE, Form.STAR)
 # How calls end, from the answer that is made for them to none; what the shares of a pair are counted by.
-SHARES = {one.share: one.meaning for one in OUTCOMES if one.share}
+SHARES = {one.share: one.outcome.meaning for one in OUTCOMES if one.share}
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,14 +376,14 @@ class Decision:
         """What comes of the call."""
         if self.step is None:
             return RAISES
-        return AMBIGUOUS.share if self.step.source is AMBIGUOUS else self.verdict
+        return SHOWN[AMBIGUOUS].share if self.step.source is AMBIGUOUS else self.verdict
 
     @property
     def share(self) -> str:
         """By what it is answered."""
         if self.step is None:
             return RAISES
-        return (LOSSY if any(edge.lossy for edge in self.step.path) else self.step.source).share
+        return SHOWN[LOSSY if any(edge.lossy for edge in self.step.path) else self.step.source].share
 
     def row(self, names: Mapping[type, str]) -> PairRow:
         """Return what the report says of the call."""

@@ -26,6 +26,7 @@ from dispatchkit.protocol.parameters import Form
 from dispatchkit.protocol.prediction.tree import first_line, promise_of, promise_of_rule
 from dispatchkit.report.coverage.rows import FAULTS, STRUCTURED, MeasuredRow, rank, typical
 from dispatchkit.report.coverage.survey import Survey, family, outcome_of, rule_entries
+from dispatchkit.report.outcomes import SHOWN
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.calls import Call, Operand, content_of, fitted, generic_samples
 from dispatchkit.testing.differences import OPAQUE, described, difference, members, numbers, wrong_derivatives
@@ -456,7 +457,7 @@ def _fault(
             found = _changed(protocol, operation, after, plain_after)
     except Exception as error:  # noqa: BLE001  # a result that cannot become dense is no result
         return "raises", f"the result cannot become dense: {first_line(error)}"
-    differentiable = getattr(operation, "differentiable", True) and not step.source.reference
+    differentiable = getattr(operation, "differentiable", True) and not SHOWN[step.source].reference
     if found is not None or not comparable or drawn or not differentiable:
         return found
     wrong = gradient_mismatch(call)

@@ -7,18 +7,18 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from dispatchkit.protocol.outcome import OUTCOMES
+from dispatchkit.report.outcomes import OUTCOMES
 from dispatchkit.wording import format_bytes
 
 _NAMED = [one for one in OUTCOMES if one.bucket]
 # From the most to the least of what a type can have; the printed tables keep the order.
-BUCKETS = {one.bucket: one.meaning for one in _NAMED if one.before_calls}
+BUCKETS = {one.bucket: one.outcome.meaning for one in _NAMED if one.before_calls}
 # What executing the calls shows, likewise from the best to the worst.
-MEASURED = {one.buckets[1]: one.seen or one.meaning for one in _NAMED if one.after_calls}
+MEASURED = {one.buckets[1]: one.seen or one.outcome.meaning for one in _NAMED if one.after_calls}
 # The way a call is answered or fails that stands behind each bucket of either.
 OUTCOME_OF = {bucket: one for one in _NAMED for bucket in one.buckets}
-STRUCTURED = tuple(bucket for bucket, one in OUTCOME_OF.items() if one.structured)
-FAULTS = tuple(bucket for bucket, one in OUTCOME_OF.items() if one.fault)
+STRUCTURED = tuple(bucket for bucket, one in OUTCOME_OF.items() if one.outcome.structured)
+FAULTS = tuple(bucket for bucket, one in OUTCOME_OF.items() if one.outcome.fault)
 # Functions of which a type cannot be expected, or could not be seen, to answer a call.
 UNCOUNTED = tuple(bucket for bucket, one in OUTCOME_OF.items() if not one.counted)
 UNANSWERED = ("refused", *FAULTS, *UNCOUNTED)
@@ -139,7 +139,7 @@ def rank(bucket: str) -> int:
     >>> rank("native") == rank("implemented") < rank("dense") < rank("wrong value")
     True
     """
-    return OUTCOME_OF[bucket].order
+    return OUTCOMES.index(OUTCOME_OF[bucket])
 
 
 def typical(calls: Iterable[tuple[Hashable, bool, str]]) -> str:

@@ -19,13 +19,14 @@ from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.densify import separate_ledger, unbounded
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import Rule, type_name
-from dispatchkit.protocol.outcome import INHERITED, RULE, UNDECIDED, Outcome
+from dispatchkit.protocol.outcome import RULE
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.protocol.prediction import Asked, Layout, Memory, Prediction, make_stand_in, predict
 from dispatchkit.protocol.prediction.tree import DEPENDS, PASSED_OVER, promise_of
 from dispatchkit.report.coverage.rows import FAULTS, Row, RuleEntry, rank, typical
 from dispatchkit.report.operations import Named, declared_operations
+from dispatchkit.report.outcomes import INHERITED, SHOWN, UNDECIDED, Shown
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.calls import Arguments, Call, Operand, generic_samples
 
@@ -178,14 +179,15 @@ class Verdict:
         found = self.prediction
         if self.bucket == "refused":
             return found.error if found.by is not None else "; ".join(one.reason or one.what for one in found.asked)
-        return found.depends_on_values if self.bucket == UNDECIDED.bucket else ""
+        return found.depends_on_values if self.bucket == UNDECIDED.name else ""
 
 
-def outcome_of(answer: Step | Asked, cls: type) -> Outcome:
+def outcome_of(answer: Step | Asked, cls: type) -> Shown:
     """Return how an answer comes about for a type: a rule that names a superclass alone is inherited."""
     outcome = answer.source if isinstance(answer, Step) else answer.outcome
     assert outcome is not None
-    return INHERITED if outcome is RULE and (answer.rule is None or cls not in answer.rule.types) else outcome
+    inherited = outcome is RULE and (answer.rule is None or cls not in answer.rule.types)
+    return SHOWN[INHERITED if inherited else outcome]
 
 
 def family(operation: Overridable) -> str:
@@ -254,7 +256,7 @@ class Survey:
         if by is None or found.error:
             bucket = "refused"
         elif by.verdict == DEPENDS:
-            bucket = UNDECIDED.bucket
+            bucket = UNDECIDED.name
         else:
             bucket = outcome_of(by, self.cls).bucket
         promised = call.operation in self.closed and not any(call.form)

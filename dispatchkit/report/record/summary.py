@@ -124,7 +124,7 @@ def recorded_advice(
     cls : the type that they are for, None for the one whose calls became dense most often
     impossible, with_kinds : as of `advise`
     """
-    dense = [call for call in calls if call.how == Dense.outcome.how and call.asked is not None]
+    dense = [call for call in calls if call.how == Dense.outcome.name and call.asked is not None]
     counted = Counter(call.asked for call in dense)
     chosen = cls or next((one for one, _ in counted.most_common(1)), None)
     if chosen is None:
