@@ -1,7 +1,6 @@
 """The `linalg` extension."""
 
 from dispatchkit.declare.namespace import starred_names
-from dispatchkit.ops.linalg import numpy_paths as numpy_paths  # loaded for its effect
 from dispatchkit.ops.linalg.decompositions import *  # noqa: F403
 from dispatchkit.ops.linalg.elements import *  # noqa: F403
 from dispatchkit.ops.linalg.linalg import *  # noqa: F403

@@ -5,10 +5,14 @@ from __future__ import annotations
 from math import inf
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+import numpy as np
+
 from dispatchkit.backends.arrays import holds_complex
-from dispatchkit.declare.decorators import decomposition, linalg
+from dispatchkit.backends.numpy import DOUBLE, total
+from dispatchkit.declare.decorators import body_on_numpy, decomposition, linalg
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.ops.linalg.elements import REFUSED
 from dispatchkit.ops.shared import (
     LINALG,
     Axis,
@@ -174,6 +178,38 @@ def matrix_norm(xp: Namespace, x: Array, /, *, keepdims: bool = False, ord: Matr
     return found if keepdims else found[..., 0, 0]
 
 
+# Of norms that are the largest or smallest sum of a column or row: the axis summed over, the other one, and which.
+SUMS: dict[Any, tuple[int, int, Any]] = {
+    1: (-2, -1, np.maximum.reduce),
+    -1: (-2, -1, np.minimum.reduce),
+    np.inf: (-1, -2, np.maximum.reduce),
+    -np.inf: (-1, -2, np.minimum.reduce),
+}
+
+
+ENTRYWISE = ("fro", None)
+
+
+matrix_norm_by_body = body_on_numpy(matrix_norm)
+
+
+@matrix_norm.def_numpy
+def matrix_norm_numpy(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """Leave the norms by singular values to the body, which takes as long."""
+    try:
+        if ord == "fro" and x.dtype is DOUBLE:
+            return np.sqrt(total(x * x, axis=(-2, -1), keepdims=keepdims))
+        if ord in SUMS and x.dtype.kind in "fc" and x.size:
+            summed, picked, pick = SUMS[ord]
+            sums = total(np.abs(x), axis=summed, keepdims=True)
+            return pick(sums, picked if keepdims else (-2, -1), None, None, keepdims)
+        if ord in ENTRYWISE and x.size:
+            return np.linalg.norm(x, ord, (-2, -1), keepdims)
+    except REFUSED:
+        pass
+    return matrix_norm_by_body(x, keepdims=keepdims, ord=ord)
+
+
 @linalg(
     namespace=LINALG,
     methods=("norm",),
@@ -240,6 +276,32 @@ def norm(
     if not keepdims:
         return found
     return xp.expand_dims(xp.expand_dims(found, axis=min(first, second)), axis=max(first, second))
+
+
+AXES = (type(None), int, tuple)
+
+
+norm_by_body = body_on_numpy(norm)
+
+
+@norm.def_numpy
+def norm_numpy(x: Any, /, *, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """Leave out NumPy's own choice of an algorithm where all elements or one axis of real numbers are asked for."""
+    try:
+        if ord is None and x.dtype.kind == "f":
+            if axis is None and not keepdims and x.dtype is DOUBLE:
+                flat = x.ravel("K")
+                return np.sqrt(flat.dot(flat))
+            if type(axis) is int and x.ndim:
+                return np.sqrt(total(x * x, axis=axis, keepdims=keepdims))
+        if ord == 1 and type(axis) is int and x.ndim and x.dtype.kind in "fc":
+            return total(np.abs(x), axis=axis, keepdims=keepdims)
+        # NumPy takes a float for an axis, too.
+        if type(axis) in AXES and (ord not in SPECTRAL or type(axis) is int):
+            return np.linalg.norm(x, ord, axis, keepdims)
+    except REFUSED:
+        pass
+    return norm_by_body(x, ord=ord, axis=axis, keepdims=keepdims)
 
 
 class SVDResult(NamedTuple):
