@@ -195,10 +195,10 @@ def tensordot_transpose_x1(xp, g, x1, x2, axes):
         return g * conjugate(xp, x2)
     summed1, summed2 = paired(axes, x1.ndim, x2.ndim)
     free1, free2 = left_out(summed1, x1.ndim), left_out(summed2, x2.ndim)
-    found = xp.tensordot(g, conjugate(xp, x2), axes=(list(range(len(free1), g.ndim)), free2))
+    result = xp.tensordot(g, conjugate(xp, x2), axes=(list(range(len(free1), g.ndim)), free2))
     # What is left of x2 comes in the order of x2's axes; each belongs where its partner in x1 is.
     partners = [summed1[summed2.index(axis)] for axis in sorted(summed2)]
-    return _restored(xp, found, free1, partners)
+    return _restored(xp, result, free1, partners)
 
 
 @tensordot.def_transpose("x2")
@@ -207,9 +207,9 @@ def tensordot_transpose_x2(xp, g, x1, x2, axes):
         return conjugate(xp, x1) * g
     summed1, summed2 = paired(axes, x1.ndim, x2.ndim)
     free1, free2 = left_out(summed1, x1.ndim), left_out(summed2, x2.ndim)
-    found = xp.tensordot(conjugate(xp, x1), g, axes=(free1, list(range(len(free1)))))
+    result = xp.tensordot(conjugate(xp, x1), g, axes=(free1, list(range(len(free1)))))
     partners = [summed2[summed1.index(axis)] for axis in sorted(summed1)]
-    return _restored(xp, found, partners, free2)
+    return _restored(xp, result, partners, free2)
 
 
 @product(
