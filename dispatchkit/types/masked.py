@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchkit import linalg, ops, special
-from dispatchkit.declare.namespace import make_home
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.ops.statistics.moments import fit_weights, scale_covariances
 from dispatchkit.ops.statistics.quantiles import between
@@ -15,8 +14,6 @@ from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
-
-__all__ = ["MaskedTensor"]
 
 
 @tensor_protocol.array_type(fallback=fallback.refuse, priority=level("mask"), fields=("data", "valid"))
@@ -493,6 +490,3 @@ def cov_masked(
 def corrcoef_masked(x: MaskedTensor, /, *, rowvar: bool = True) -> Any:
     c = cov_masked(x, rowvar=rowvar)
     return scale_covariances(ops, c, linalg.diagonal(c) if c.ndim else c) if isinstance(c, MaskedTensor) else c
-
-
-make_home(__name__)

@@ -10,14 +10,11 @@ from typing import Any, Self
 import numpy as np
 
 from dispatchkit import autograd, ops
-from dispatchkit.declare.namespace import make_home
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import ArrayMethods, Tensor
-
-__all__ = ["SparsePattern", "SparseTensor"]
 
 FORMATS = ("coo", "csr", "csc")
 
@@ -582,6 +579,3 @@ def _axes(name: str, axis: Any) -> set[int]:
     if len({a % 2 for a in axes}) < len(axes):
         raise ValueError(f"{name}: axis {axis} holds an axis twice")
     return {a % 2 for a in axes}
-
-
-make_home(__name__)
