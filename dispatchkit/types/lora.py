@@ -143,10 +143,9 @@ def _check_inner(left: tuple[int, ...], right: tuple[int, ...]) -> None:
         raise ValueError(f"matmul: arrays of shapes {left} and {right} cannot be multiplied")
 
 
-def _promoted(x: Tensor, matrix: LoraTensor) -> Tensor:
+def _promoted(x: Tensor, matrix: LoraTensor) -> Any:
     """Return a tensor in the dtype of its product with a matrix, of which parts can be less precise."""
-    promoted: Tensor = ops.astype(x, np.result_type(x.dtype, matrix.dtype), copy=False)
-    return promoted
+    return ops.astype(x, np.result_type(x.dtype, matrix.dtype), copy=False)
 
 
 def _are_finite(*tensors: Tensor) -> bool:

@@ -88,22 +88,19 @@ class PermutationTensor(StructuredTensor):
         """Return the matrix with a function of the axes of the batch applied."""
         return _permutation(function(self.permutation), self.dtype)
 
-    def places(self) -> Tensor:
+    def places(self) -> Any:
         """Return where the ones are."""
         columns = ops.arange(self.shape[-1]).to(like=self.permutation)
-        here: Tensor = ops.equal(self.permutation[..., :, None], columns)
-        return here
+        return ops.equal(self.permutation[..., :, None], columns)
 
-    def added_to(self, x: Tensor) -> Tensor:
+    def added_to(self, x: Tensor) -> Any:
         """Return a tensor with ones added."""
         places = ops.arange(self.shape[-1], device=x.device)
-        added: Tensor = x + self.elements_at(places[:, None], places[None, :])
-        return added
+        return x + self.elements_at(places[:, None], places[None, :])
 
-    def elements_at(self, rows: Tensor, columns: Tensor) -> Tensor:
+    def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
         """Return the elements at indices."""
-        here: Tensor = ops.astype(self.permutation[..., rows] == columns, self.dtype)
-        return here
+        return ops.astype(self.permutation[..., rows] == columns, self.dtype)
 
     def times(self, columns: Tensor) -> Tensor:
         """Return a tensor with its rows permuted."""
