@@ -86,7 +86,8 @@ class BandedTensor(StructuredTensor):
 
     def to_dense(self) -> Tensor:
         """Return the matrix as a plain tensor."""
-        return self.added_to(ops.zeros(self.shape, dtype=self.dtype, device=self.bands.device))
+        dense: Tensor = self.added_to(ops.zeros(self.shape, dtype=self.dtype, device=self.bands.device))
+        return dense
 
     def map_elements(self, function: Callable[[Any], Any]) -> BandedTensor:
         """Return the matrix with a function applied to the bands."""
@@ -125,7 +126,7 @@ class BandedTensor(StructuredTensor):
         """Return the product with a tensor, a diagonal at a time."""
         return _times(self.elements, columns, self.lower, self.upper)
 
-    def solve_columns(self, columns: Tensor) -> Tensor:
+    def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution by factors with as many diagonals."""
         return solution(Bands(self.lower, self.upper), columns, ops.astype(self.elements, columns.dtype))
 

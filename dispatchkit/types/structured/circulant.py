@@ -109,11 +109,12 @@ class CirculantTensor(StructuredTensor):
 # Fourier transforms along the last axis.
 
 
-def _spectrum(x: Tensor, n: int) -> Any:
+def _spectrum(x: Tensor, n: int) -> Tensor:
     """Return the Fourier transform of vectors with zeros appended to length n, of real ones the first half."""
     if not n:
         return ops.astype(x, np.result_type(x.dtype, np.complex64))
-    return fft.fft(x, n=n) if ops.isdtype(x.dtype, "complex floating") else fft.rfft(x, n=n)
+    spectrum: Tensor = fft.fft(x, n=n) if ops.isdtype(x.dtype, "complex floating") else fft.rfft(x, n=n)
+    return spectrum
 
 
 def _back(spectrum: Tensor, n: int, dtype: Any) -> Tensor:

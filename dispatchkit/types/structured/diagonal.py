@@ -12,6 +12,7 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
+from dispatchkit.types.rules import bound
 from dispatchkit.types.structured.base import (
     StructuredTensor,
     as_tensor,
@@ -71,7 +72,8 @@ class DiagonalTensor(StructuredTensor):
 
     def to_dense(self) -> Tensor:
         """Return the matrix as a plain tensor."""
-        return self.added_to(ops.zeros(self.shape, dtype=self.dtype, device=self.values.device))
+        dense: Tensor = self.added_to(ops.zeros(self.shape, dtype=self.dtype, device=self.values.device))
+        return dense
 
     def map_elements(self, function: Callable[[Any], Any]) -> DiagonalTensor:
         """Return the matrix with a function applied to the diagonal."""
@@ -266,7 +268,7 @@ class ScalarTensor(StructuredTensor):
         """Return the product with a tensor."""
         return self.value * columns
 
-    def times_from_left(self, rows: Tensor) -> Tensor:
+    def times_from_left(self, rows: Tensor) -> Any:
         """Return the product of a tensor with the matrix."""
         return self.times(rows)
 
@@ -300,19 +302,15 @@ def diagonal_of_scalar(x: ScalarTensor) -> DiagonalTensor:
 # True it has structure only if the diagonal gives True as well.
 
 
-def _register_comparisons() -> None:
-    for function in (ops.less_equal, ops.greater_equal, ops.equal):
-
-        def weak(x1: ScalarTensor, x2: ScalarTensor, /, function: Any = function) -> Any:
-            if not same_size(function.__name__, x1, x2) or not holds(function(x1.value, x2.value)):
-                return decline("the result is True off the diagonal alone")
-            return ops.broadcast_to(ops.ones((), dtype=np.bool_), x1.shape)
-
-        weak.__name__ = weak.__qualname__ = f"{function.__name__}_scalar_tensors"
-        implements(function, ScalarTensor, ScalarTensor)(weak)
+def compare_scalar_tensors(function: Any, x1: ScalarTensor, x2: ScalarTensor, /) -> Any:
+    if not same_size(function.__name__, x1, x2) or not holds(function(x1.value, x2.value)):
+        return decline("the result is True off the diagonal alone")
+    return ops.broadcast_to(ops.ones((), dtype=np.bool_), x1.shape)
 
 
-_register_comparisons()
+for _function in (ops.less_equal, ops.greater_equal, ops.equal):
+    implements(_function, ScalarTensor, ScalarTensor)(bound(_function, compare_scalar_tensors))
+
 
 # Products.
 

@@ -16,6 +16,7 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
+from dispatchkit.types.rules import bound
 from dispatchkit.types.structured.base import (
     NO_MATRIX,
     StructuredTensor,
@@ -253,23 +254,16 @@ def matrix_transpose_kronecker(x: KroneckerTensor, /) -> KroneckerTensor:
     return _each(ops.matrix_transpose, x)
 
 
-def _register_reductions() -> None:
-    for function in (ops.sum, ops.mean):
-
-        def reduced(
-            x: KroneckerTensor, /, *, axis: Any = None, keepdims: bool = False, function: Any = function
-        ) -> Any:
-            axes = tuple(axes_of(function.__name__, x, axis))
-            if any(len(f.shape) > 2 for f in x.factors) or not is_finite(x):
-                return decline("sums of a batch, or with inf or nan")
-            found = reduce(_kron, (plain(function(f, axis=axes, keepdims=True)) for f in x.factors))
-            return found if keepdims else ops.squeeze(found, axis=axes)
-
-        reduced.__name__ = reduced.__qualname__ = f"{function.__name__}_kronecker"
-        implements(function, KroneckerTensor)(reduced)
+def reduce_kronecker(function: Any, x: KroneckerTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    axes = tuple(axes_of(function.__name__, x, axis))
+    if any(len(f.shape) > 2 for f in x.factors) or not is_finite(x):
+        return decline("sums of a batch, or with inf or nan")
+    result = reduce(_kron, (plain(function(f, axis=axes, keepdims=True)) for f in x.factors))
+    return result if keepdims else ops.squeeze(result, axis=axes)
 
 
-_register_reductions()
+for _function in (ops.sum, ops.mean):
+    implements(_function, KroneckerTensor)(bound(_function, reduce_kronecker))
 
 
 # Linear algebra.

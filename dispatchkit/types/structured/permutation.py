@@ -12,6 +12,7 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
+from dispatchkit.types.rules import bound
 from dispatchkit.types.structured.base import (
     Number,
     StructuredTensor,
@@ -135,21 +136,19 @@ def _taken(x: Tensor, permutation: Tensor, axis: int) -> Tensor:
     return ops.take_along_axis(x, ops.broadcast_to(index, x.shape), axis=axis)
 
 
-def _register_functions_of_ones() -> None:
-    """Register the elementwise functions that map 1 to 1 as well as 0 to 0."""
-    for function in (
-        *(ops.positive, ops.abs, ops.sign, ops.square, ops.sqrt, ops.cbrt, ops.relu),
-        *(ops.floor, ops.ceil, ops.trunc, ops.round, ops.conj, ops.real),
-    ):
-
-        def on_ones(x: PermutationTensor, /, function: Any = function) -> PermutationTensor:
-            return _permutation(x.permutation, function(ops.ones((), dtype=x.dtype)).dtype)
-
-        on_ones.__name__ = on_ones.__qualname__ = f"{function.__name__}_permutation"
-        implements(function, PermutationTensor)(on_ones)
+# The elementwise functions that map 1 to 1 as well as 0 to 0.
+ONE_PRESERVING = (
+    *(ops.positive, ops.abs, ops.sign, ops.square, ops.sqrt, ops.cbrt, ops.relu),
+    *(ops.floor, ops.ceil, ops.trunc, ops.round, ops.conj, ops.real),
+)
 
 
-_register_functions_of_ones()
+def map_permutation(function: Any, x: PermutationTensor, /) -> PermutationTensor:
+    return _permutation(x.permutation, function(ops.ones((), dtype=x.dtype)).dtype)
+
+
+for _function in ONE_PRESERVING:
+    implements(_function, PermutationTensor)(bound(_function, map_permutation))
 
 
 @implements(ops.pow)

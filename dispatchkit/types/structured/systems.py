@@ -12,20 +12,22 @@ from dispatchkit.tensor import Tensor
 
 
 class Form(Protocol):
-    """How tensors, the parts of a matrix, hold its elements.
+    """How tensors, the parts of a matrix, hold its elements; the axes in front of those of one matrix are a batch.
 
-    `axes` is the number of axes of one matrix in each part; axes in front of these are a batch.
+    A form takes as many parts as it has: ``**_`` has type checkers accept any number.
     """
 
-    axes: tuple[int, ...]
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """Number of axes of one matrix in each part."""
 
-    def solve(self, columns: np.ndarray, *parts: np.ndarray) -> Any:
+    def solve(self, columns: np.ndarray, *parts: Any, **_: Any) -> Any:
         """Return the solution for one matrix, of NumPy arrays."""
 
-    def adjoint(self, *parts: Any) -> tuple[Form, Sequence[Any]]:
+    def adjoint(self, *parts: Any, **_: Any) -> tuple[Form, Sequence[Any]]:
         """Return the form and the parts of the conjugate transpose."""
 
-    def times(self, columns: Any, *parts: Any) -> Any:
+    def times(self, columns: Any, *parts: Any, **_: Any) -> Any:
         """Return the product of the matrix with columns."""
 
     def outer(self, left: Any, right: Any) -> Sequence[Any]:
@@ -35,10 +37,10 @@ class Form(Protocol):
 class DeterminedForm(Form, Protocol):
     """The form of matrices whose determinants are computed, too."""
 
-    def log_determinant(self, *parts: np.ndarray) -> tuple[Any, Any]:
+    def log_determinant(self, *parts: Any, **_: Any) -> tuple[Any, Any]:
         """Return sign and logarithm of the absolute value of the determinant of one matrix, of NumPy arrays."""
 
-    def inverse_sums(self, *parts: Any) -> Sequence[Any]:
+    def inverse_sums(self, *parts: Any, **_: Any) -> Sequence[Any]:
         """Return for each part the sums of the elements of the inverse's conjugate transpose, as `outer` does."""
 
 

@@ -126,7 +126,7 @@ class TriangularTensor(StructuredTensor):
             return super().times_from_left(rows)  # type: ignore[no-any-return]  # a decline may be one
         return ops.matmul(rows, self.elements)
 
-    def solve_columns(self, columns: Tensor) -> Tensor:
+    def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution by substitution."""
         _require_regular("solve", self)
         return solution(_Triangle(self.upper), columns, promoted(self.data, columns.dtype))
