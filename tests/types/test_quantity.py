@@ -46,6 +46,26 @@ def test_every_operation_of_the_library_has_a_law() -> None:
     assert not missing
 
 
+@pytest.mark.parametrize("kind", [kind for kind in dk.kinds if dk.kinds.elementwise in kind.lineage()], ids=str)
+@pytest.mark.parametrize("namespace", [None, "dispatchkit"])
+def test_an_elementwise_operation_without_a_law_of_its_own_never_drops_the_unit(
+    kind: Any, namespace: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @dk.operation(kind=kind)
+    def unlisted(xp: Any, x: Any, /) -> Any:
+        return 1 / (x * x)
+
+    if namespace is None:  # of a user: its body computes with quantities
+        agree(unlisted(QuantityTensor([2.0], "m")), "1/m**2", [0.25])
+        return
+    monkeypatch.setattr(dk.tensor_protocol.operation(unlisted), "namespace", namespace)
+    if kind in (dk.kinds.additive, dk.kinds.bounds, dk.kinds.rounding, dk.kinds.complex_parts):
+        assert type(unlisted(QuantityTensor([2.0], "m"))) is QuantityTensor
+    elif kind not in (dk.kinds.comparison, dk.kinds.predicate):  # these give booleans, which have no unit
+        with pytest.raises(UnitError, match="unlisted: 'm' and a plain number measure different things"):
+            unlisted(QuantityTensor([2.0], "m"))
+
+
 # Rounding is of the numbers as they are written; what is random, or made of nothing, is not the same twice.
 AS_WRITTEN = {"floor", "ceil", "trunc", "round", "nextafter", "empty", "empty_like", "ones_like"}
 CALLS = [
@@ -595,7 +615,14 @@ def test_units_read_what_they_print(parts: list[tuple[str, int]]) -> None:
 @pytest.mark.parametrize(
     ("text", "same"),
     [
-        *(("kg m^2 s^-2", "J"), ("m s-1", "m/s"), ("kilometre/hour", "km/h"), ("µm", "um"), ("m²", "m*m")),
+        *(
+            ("kg m^2 s^-2", "J"),
+            ("m s-1", "m/s"),
+            ("kilometre/hour", "km/h"),
+            ("µm", "um"),
+            ("m²", "m*m"),
+            ("m s⁻²", "m/s**2"),
+        ),
         *(("N·m", "J"), ("%", "percent"), ("1/s", "Hz"), ("W/(m^2 K)", "W/m**2/K"), ("°C", "degC"), ("", "m/m")),
         *(("m^(1/2)", "m**0.5"), ("milligram", "mg"), ("degree_Celsius", "degC")),
     ],
