@@ -11,6 +11,9 @@ Engine = Literal["numpy", "numba"]
 # One setting for all threads, as the default dtype.
 _engine: Engine = "numpy"
 
+# Loads Numba, which is optional.
+COMPILED = "dispatchkit.nn.functional.compiled"
+
 
 def get_engine() -> Engine:
     """Return who computes the functions of layers on NumPy arrays.
@@ -58,7 +61,7 @@ def set_engine(engine: Engine, /) -> None:
     if engine == "numba":
         try:
             import_module("numba")
-            kernels = import_module("dispatchkit.nn.functional.compiled").KERNELS
+            kernels = import_module(COMPILED).KERNELS
         except ImportError as error:
             raise ImportError(
                 "set_engine: the engine 'numba' needs a library of that name, which is not installed: "

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 import dispatchkit as dk
 from dispatchkit.report import MeasuredRow
-from dispatchkit.report.coverage.measure import TypeSample, measured_row
+from dispatchkit.report.coverage.measure import measured_row
 from dispatchkit.report.coverage.rows import MEASURED
 from dispatchkit.report.coverage.survey import Survey, measuring
 from dispatchkit.testing import tensors
+from dispatchkit.testing.samples import TypeSample
 from tests.report import imperfect
 from tests.report.imperfect import Converted, Deciding, Falling, Imperfect, Plain, Rewrapped, Undense, matrix
 

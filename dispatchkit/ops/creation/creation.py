@@ -184,14 +184,7 @@ def filled(xp: Namespace, shape: tuple[int, ...], value: Any, dtype: DType, devi
     return xp.asarray(xp.broadcast_to(xp.astype(value, dtype), shape), device=device, copy=True)
 
 
-@creation(
-    samples=[
-        sample((2, 3), 2.5),
-        sample((2, 3), draw()),
-        sample(2, 7, dtype="float64"),
-        sample((), True),
-    ]
-)
+@creation(samples=[sample((2, 3), 2.5), sample((2, 3), draw()), sample(2, 7, dtype="float64"), sample((), True)])
 def full(
     xp: Namespace,
     shape: Shape,

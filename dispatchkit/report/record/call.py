@@ -306,8 +306,8 @@ def _decide(record: TracedCall, call: CallEvent, chain: Chain | None, nobody: bo
     if step is None or nobody or step.source in (AMBIGUOUS, FOREIGN):
         record.how, record.what = "nobody", "" if step is None or nobody else step.text
         return
-    own = [cls for cls in chain.types if cls is not operation.protocol.types.base]
-    if step.source is DEFAULT and not own:
+    structured = [cls for cls in chain.types if cls is not operation.protocol.types.base]
+    if step.source is DEFAULT and not structured:
         record.how = "plain"
         return
     record.how, record.who, record.what = step.source.name, type_name(step.cls), step.text
